@@ -1,0 +1,41 @@
+"""bertscope opens up BERT-family encoders before and after fine-tuning.
+
+Names are loaded when they are first used: importing the package does nothing and loads neither torch nor pandas.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Encoder": "bertscope.models.encoder",
+    "Examples": "bertscope.data.examples",
+    "FinetuneConfig": "bertscope.training.finetune",
+    "Result": "bertscope.core.result",
+    "Step": "bertscope.core.step",
+    "Store": "bertscope.core.store",
+    "Task": "bertscope.data.task",
+    "UserError": "bertscope.core.errors",
+    "ablate": "bertscope.analyses.ablate",
+    "AblateConfig": "bertscope.analyses.ablate",
+    "build_report": "bertscope.report.build",
+    "finetune": "bertscope.training.finetune",
+    "load": "bertscope.models.load",
+    "observe": "bertscope.models.observe",
+    "question": "bertscope.core.catalogue",
+    "read_task": "bertscope.data.read",
+}
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'bertscope' has no attribute {name!r}")
+    return getattr(importlib.import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_WHERE]

@@ -1,0 +1,1 @@
+"""Measure a model as it is: one question, one file."""

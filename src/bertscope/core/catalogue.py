@@ -1,0 +1,109 @@
+"""What bertscope can do, by name: enough for help and planning, without loading anything heavy.
+
+`CATALOGUE` maps each name to the function that does it and to the line that help shows. The function itself is
+declared with `@question` where it is written; a test compares both. A module named here imports neither torch nor
+pandas at its top, so that its config can become flags and study keys in no time.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bertscope.core import config as configs
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.provenance import capture
+from bertscope.core.step import Root, Step
+
+
+@dataclass(frozen=True)
+class Entry:
+    target: str
+    """`module:function`."""
+    line: str
+    """The question it answers, as help and the report's heading print it."""
+
+
+CATALOGUE = {
+    "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
+    "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
+    "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
+}
+
+# What an input's name says about its kind, and what opens a root of that kind.
+INPUT_KINDS = {"model": "model", "base": "model", "task": "task", "tuned": "result", "random": "result"}
+OPENERS = {"model": "bertscope.models.load:load", "task": "bertscope.data.read:read_task"}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What `@question` declares about a function."""
+
+    name: str
+    inputs: tuple[str, ...]
+    version: int
+    main: str
+    """The headline number that stands for the whole result."""
+    better: Literal["higher", "lower"] | None
+    cite: str
+    makes_model: bool
+    config_class: type
+
+    def step(self, inputs: dict[str, Step | Root], config: Any = None) -> Step:
+        """The step that answers this question for these inputs."""
+        if set(inputs) != set(self.inputs):
+            raise ValueError(f"{self.name} takes the inputs {self.inputs}, not {tuple(inputs)}")
+        return Step(self.name, self.version, configs.to_json(config or self.config_class()), inputs)
+
+
+def question(
+    name: str,
+    *,
+    inputs: tuple[str, ...],
+    version: int,
+    main: str,
+    better: Literal["higher", "lower"] | None = None,
+    cite: str,
+    makes_model: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a function as the answer to a catalogued question; it then also records where its result came from."""
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        config_class = type(inspect.signature(function).parameters["config"].default)
+        if name not in CATALOGUE:
+            raise ValueError(f"{name!r} is not in the catalogue; {did_you_mean(name, CATALOGUE)}")
+
+        @functools.wraps(function)
+        def answer(*args: Any, **kwargs: Any) -> Any:
+            started = time.perf_counter()
+            made = function(*args, **kwargs)
+            result = made.result if makes_model else made
+            result.provenance = capture(time.perf_counter() - started) | result.provenance
+            return made
+
+        answer.spec = Spec(name, inputs, version, main, better, cite, makes_model, config_class)  # type: ignore[attr-defined]
+        return answer
+
+    return declare
+
+
+def resolve(target: str) -> Any:
+    """The object a `module:name` target names."""
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def entry(name: str) -> Entry:
+    if name not in CATALOGUE:
+        raise UserError(f"no question {name!r}; {did_you_mean(name, CATALOGUE)}")
+    return CATALOGUE[name]
+
+
+def spec(name: str) -> Spec:
+    """What the question of that name declares."""
+    return resolve(entry(name).target).spec

@@ -1,0 +1,28 @@
+"""The one error class for the user's mistakes, and the exit codes of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+EXIT_BUG = 1
+EXIT_USER = 2
+EXIT_SOME_STEPS_FAILED = 3
+EXIT_INTERRUPTED = 130
+
+
+class UserError(Exception):
+    """A mistake the user can mend. The message is one line: what was wrong, where, and what to do."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of an error message about an unknown word: a suggestion, or the list of what is known.
+
+    >>> did_you_mean("hedas", ["heads", "layers"])
+    "did you mean 'heads'?"
+    >>> did_you_mean("xyz", ["heads", "layers"])
+    'known: heads, layers'
+    """
+    known = sorted(known)
+    close = get_close_matches(word, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"

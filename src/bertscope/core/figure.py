@@ -1,0 +1,48 @@
+"""A figure as plain data: which table, which columns on which axes, and the words beside it.
+
+Computing code describes figures; the report draws them. Nothing here knows a plotting library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+FigureKind = Literal["heatmap", "lines", "intervals"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One picture of one table of the result that holds it."""
+
+    kind: FigureKind
+    """`heatmap`: a grid of x by y coloured by `value`; `lines`: y against x, one line per `color`;
+    `intervals`: a point per row of `y` with its value on x and a bar from `low` to `high`."""
+    table: str
+    """The name of the result's table that is drawn."""
+    x: str
+    y: str
+    title: str
+    caption: str
+    """What it is and how to read it: one or two sentences."""
+    value: str | None = None
+    """Heat maps: the column that gives the colour."""
+    color: str | None = None
+    """Lines and intervals: the column that separates the series."""
+    low: str | None = None
+    high: str | None = None
+    """The columns that hold the ends of each row's interval."""
+    where: dict[str, Any] = field(default_factory=dict)
+    """Draw only the rows with these values."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Words for column names, on axes and in tooltips."""
+    middle: float | None = None
+    """The value that means nothing happened: the neutral colour of a heat map, a rule across other figures."""
+    rules: dict[str, float] = field(default_factory=dict)
+    """Named reference values, drawn as dashed rules: `{"majority": 0.51}`."""
+    log_x: bool = False
+
+    def columns(self) -> list[str]:
+        """The columns the figure needs its table to have."""
+        named = (self.x, self.y, self.value, self.color, self.low, self.high, *self.where)
+        return [name for name in named if name is not None]

@@ -1,0 +1,121 @@
+"""Files and folders that appear whole or not at all.
+
+Everything the package writes goes through here, so that a full disk, Ctrl-C or kill -9 never leaves half a
+result behind and never harms what existed before.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bertscope.core.errors import UserError
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full; free some space and run again",
+    errno.EDQUOT: "the disk quota is used up; free some space and run again",
+    errno.EACCES: "permission denied; choose a place you may write to",
+    errno.EPERM: "permission denied; choose a place you may write to",
+    errno.EROFS: "the file system is read-only; choose a place you may write to",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.EISDIR: "it is a folder, not a file",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn the operating system's refusals about `path` into one clear line; let every other error through."""
+    try:
+        yield
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0)
+        if reason is None and "No space left" in str(error):  # safetensors wraps the system's error in text
+            reason = _REASONS[errno.ENOSPC]
+        if reason is None:
+            raise
+        raise UserError(f"cannot write {path}: {reason}") from error
+    except Exception as error:
+        if "No space left" in str(error):  # ... and does so in an exception class of its own
+            raise UserError(f"cannot write {path}: {_REASONS[errno.ENOSPC]}") from error
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path` in one step: readers see the old file or the new one, never a part."""
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            with scratch.open("w", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(target: Path, *, marker: str) -> Iterator[Path]:
+    """Yield a scratch folder that becomes `target` when the block ends well and vanishes when it doesn't.
+
+    An existing `target` is replaced only if it is empty or holds `marker`, the file by which the writer knows
+    its own work; anything else is somebody's and is refused.
+    """
+    with explained(target):
+        refuse_foreign(target, marker)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = target.with_name(f".{target.name}.{os.getpid()}.part")
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        try:
+            yield scratch
+            put_in_place(scratch, target)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def refuse_foreign(target: Path, marker: str) -> None:
+    """Refuse to write over a file, or over a folder that isn't ours (it has things in it, but no `marker`)."""
+    if target.is_file():
+        raise UserError(f"cannot write {target}: it is a file, not a folder; choose another place")
+    if target.is_dir() and any(target.iterdir()) and not (target / marker).exists():
+        raise UserError(
+            f"cannot write {target}: the folder has other things in it; choose an empty or a new one"
+        )
+
+
+def put_in_place(scratch: Path, target: Path) -> None:
+    """Rename the finished `scratch` to `target`, moving an older `target` out of the way first."""
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    if target.exists():
+        target.rename(old)
+    scratch.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def canonical_json(value: Any) -> str:
+    """One text for one value: sorted keys, no spaces, no NaN. What identities are hashed from."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
+def digest_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def digest_files(paths: Iterable[Path]) -> str:
+    """The digest of some files' names and contents: where they lie doesn't matter, what they hold does."""
+    whole = hashlib.sha256()
+    for path in sorted(paths, key=lambda path: path.name):
+        with path.open("rb") as stream:
+            content = hashlib.file_digest(stream, "sha256").hexdigest()
+        whole.update(f"{path.name}:{content}\n".encode())
+    return whole.hexdigest()[:16]

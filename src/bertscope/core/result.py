@@ -1,0 +1,165 @@
+"""The one thing every question returns: tables, arrays, headline numbers, figure descriptions, provenance."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.figure import Figure
+from bertscope.core.files import whole_folder
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+MARKER = "result.json"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A headline number with the interval that belongs to it; `low` and `high` are None where there is none."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    """How many examples (or seeds) it rests on."""
+
+    def __str__(self) -> str:
+        interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.value:.3f}{interval}"
+
+
+@dataclass
+class Result:
+    """What a question found. Saved as Parquet, safetensors and JSON; loads back equal.
+
+    >>> result = Result("ablate", 1, tables={"effects": frame})           # doctest: +SKIP
+    >>> Result.load(result.save("somewhere")).equals(result)              # doctest: +SKIP
+    True
+    """
+
+    question: str
+    version: int
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    headline: list[Number] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    subject: dict[str, str] = field(default_factory=dict)
+    """What it is about: `model`, `task`, `checkpoint`."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader must know beside the numbers: texts that were cut, columns that were guessed."""
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for figure in self.figures:
+            if figure.table not in self.tables:
+                known = did_you_mean(figure.table, self.tables)
+                raise ValueError(f"figure {figure.title!r} draws the table {figure.table!r}: {known}")
+            if missing := set(figure.columns()) - set(self.tables[figure.table].columns):
+                raise ValueError(
+                    f"figure {figure.title!r} needs the columns {sorted(missing)} of {figure.table!r}"
+                )
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The first table: the one most callers want."""
+        return next(iter(self.tables.values()))
+
+    def number(self, name: str) -> Number:
+        """The headline number of that name."""
+        by_name = {number.name: number for number in self.headline}
+        if name not in by_name:
+            raise KeyError(f"no headline number {name!r}; {did_you_mean(name, by_name)}")
+        return by_name[name]
+
+    def plot(self, which: int = 0) -> Any:
+        """The figure as an Altair chart, for a notebook."""
+        from bertscope.core.catalogue import resolve
+
+        # Late and by name: values know no drawing code, and computing never loads it.
+        return resolve("bertscope.report.charts:chart")(
+            self.figures[which], self.tables[self.figures[which].table]
+        )
+
+    def equals(self, other: Result) -> bool:
+        """Whether both say the same; provenance (when, where, how long) may differ."""
+        return (
+            self._description() == other._description()
+            and all(self.tables[name].equals(other.tables[name]) for name in self.tables)
+            and all(_same_array(self.arrays[name], other.arrays[name]) for name in self.arrays)
+        )
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the whole result to `folder`, in one step; an older result there is replaced."""
+        from safetensors.numpy import save_file
+
+        folder = Path(folder)
+        with whole_folder(folder, marker=MARKER) as scratch:
+            for name, frame in self.tables.items():
+                frame.to_parquet(scratch / f"{name}.parquet", index=False)
+            if self.arrays:
+                save_file(self.arrays, scratch / "arrays.safetensors")
+            description = self._description() | {"provenance": self.provenance}
+            (scratch / MARKER).write_text(
+                json.dumps(description, indent=1, ensure_ascii=False), encoding="utf-8"
+            )
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Result:
+        """Read what `save` wrote."""
+        import pandas as pd
+
+        folder = Path(folder)
+        said = describe(folder)
+        arrays = {}
+        if said["arrays"]:
+            from safetensors.numpy import load_file
+
+            arrays = load_file(folder / "arrays.safetensors")
+        return cls(
+            question=said["question"],
+            version=said["version"],
+            tables={name: pd.read_parquet(folder / f"{name}.parquet") for name in said["tables"]},
+            arrays={name: arrays[name] for name in said["arrays"]},
+            headline=[Number(**number) for number in said["headline"]],
+            figures=[Figure(**figure) for figure in said["figures"]],
+            subject=said["subject"],
+            notes=said["notes"],
+            provenance=said["provenance"],
+        )
+
+    def _description(self) -> dict[str, Any]:
+        return {
+            "question": self.question,
+            "version": self.version,
+            "subject": self.subject,
+            "headline": [asdict(number) for number in self.headline],
+            "notes": self.notes,
+            "tables": list(self.tables),
+            "arrays": list(self.arrays),
+            "figures": [asdict(figure) for figure in self.figures],
+        }
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """The JSON part of a stored result, without its tables: enough to list it, and cheap."""
+    marker = Path(folder) / MARKER
+    try:
+        return json.loads(marker.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{folder} holds no result (no {MARKER} in it)") from None
+    except ValueError as error:
+        raise UserError(f"{marker} is damaged ({error}); delete the folder and run the step again") from error
+
+
+def _same_array(one: np.ndarray, other: np.ndarray) -> bool:
+    import numpy as np
+
+    same_kind = one.dtype == other.dtype and one.shape == other.shape
+    return same_kind and bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))

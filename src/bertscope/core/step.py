@@ -1,0 +1,72 @@
+"""What is to be computed, and its identity.
+
+A step's id is its name, its version and the hash of its config and of its inputs' ids. Roots (a model folder,
+a data file) are identified by content, derived things by their recipe: so a file that moves is still the same
+file, and a result is found again by what made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bertscope.core.files import canonical_json, digest_text
+
+
+@dataclass(frozen=True)
+class Root:
+    """Something that exists already: a model or a data set, by what it holds."""
+
+    kind: str
+    """`model` or `task`."""
+    source: str
+    """Where it is found: what `load` or `read_task` is given. Not part of the identity."""
+    digest: str
+    """What it holds."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """How it is read: columns, limit, seed."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind}-{digest_text(canonical_json([self.kind, self.digest, dict(self.options)]))}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "source": self.source,
+            "digest": self.digest,
+            "options": dict(self.options),
+        }
+
+
+@dataclass(frozen=True)
+class Step:
+    """One computation: a catalogued function, its config and its inputs."""
+
+    name: str
+    version: int
+    config: Mapping[str, Any]
+    inputs: Mapping[str, Step | Root]
+
+    @property
+    def id(self) -> str:
+        inputs = {name: value.id for name, value in self.inputs.items()}
+        recipe = [self.name, self.version, dict(self.config), inputs]
+        return f"{self.name}-{digest_text(canonical_json(recipe))}"
+
+    def before(self) -> Iterator[Step]:
+        """The steps this one needs, directly."""
+        return (value for value in self.inputs.values() if isinstance(value, Step))
+
+    def to_json(self) -> dict[str, Any]:
+        inputs = {name: value.to_json() for name, value in self.inputs.items()}
+        return {"name": self.name, "version": self.version, "config": dict(self.config), "inputs": inputs}
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Step:
+        inputs: dict[str, Step | Root] = {
+            name: cls.from_json(value) if "name" in value else Root(**value)
+            for name, value in said["inputs"].items()
+        }
+        return cls(said["name"], said["version"], said["config"], inputs)

@@ -1,0 +1,1 @@
+"""Change a model, train it, measure it: one question, one file."""

@@ -1,0 +1,1 @@
+"""What is studied: loading, families, gates, the streaming pass."""

@@ -1,0 +1,1 @@
+"""Stored results become one self-contained page. Knows no torch and computes no finding."""

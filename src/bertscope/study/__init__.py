@@ -1,0 +1,1 @@
+"""Many questions at once: what to run, in which order."""
