@@ -13,9 +13,7 @@ Config = TypeVar("Config")
 
 def to_json(config: Any) -> dict[str, Any]:
     """Every field with its value, defaults included: a changed default is a changed identity."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(config).items()
-    }
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(config).items()}
 
 
 def from_json(config_class: type[Config], data: Mapping[str, Any]) -> Config:

@@ -88,9 +88,7 @@ def refuse_foreign(target: Path, marker: str) -> None:
     if target.is_file():
         raise UserError(f"cannot write {target}: it is a file, not a folder; choose another place")
     if target.is_dir() and any(target.iterdir()) and not (target / marker).exists():
-        raise UserError(
-            f"cannot write {target}: the folder has other things in it; choose an empty or a new one"
-        )
+        raise UserError(f"cannot write {target}: the folder has other things in it; choose an empty or a new one")
 
 
 def put_in_place(scratch: Path, target: Path) -> None:

@@ -61,9 +61,7 @@ class Result:
                 known = did_you_mean(figure.table, self.tables)
                 raise ValueError(f"figure {figure.title!r} draws the table {figure.table!r}: {known}")
             if missing := set(figure.columns()) - set(self.tables[figure.table].columns):
-                raise ValueError(
-                    f"figure {figure.title!r} needs the columns {sorted(missing)} of {figure.table!r}"
-                )
+                raise ValueError(f"figure {figure.title!r} needs the columns {sorted(missing)} of {figure.table!r}")
 
     @property
     def table(self) -> pd.DataFrame:
@@ -82,9 +80,7 @@ class Result:
         from bertscope.core.catalogue import resolve
 
         # Late and by name: values know no drawing code, and computing never loads it.
-        return resolve("bertscope.report.charts:chart")(
-            self.figures[which], self.tables[self.figures[which].table]
-        )
+        return resolve("bertscope.report.charts:chart")(self.figures[which], self.tables[self.figures[which].table])
 
     def equals(self, other: Result) -> bool:
         """Whether both say the same; provenance (when, where, how long) may differ."""
@@ -105,9 +101,7 @@ class Result:
             if self.arrays:
                 save_file(self.arrays, scratch / "arrays.safetensors")
             description = self._description() | {"provenance": self.provenance}
-            (scratch / MARKER).write_text(
-                json.dumps(description, indent=1, ensure_ascii=False), encoding="utf-8"
-            )
+            (scratch / MARKER).write_text(json.dumps(description, indent=1, ensure_ascii=False), encoding="utf-8")
         return folder
 
     @classmethod

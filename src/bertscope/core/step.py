@@ -66,7 +66,6 @@ class Step:
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Step:
         inputs: dict[str, Step | Root] = {
-            name: cls.from_json(value) if "name" in value else Root(**value)
-            for name, value in said["inputs"].items()
+            name: cls.from_json(value) if "name" in value else Root(**value) for name, value in said["inputs"].items()
         }
         return cls(said["name"], said["version"], said["config"], inputs)

@@ -67,16 +67,12 @@ class Store:
 
     def finished(self) -> Iterator[Stored]:
         """Every finished step, oldest first."""
-        markers = sorted(
-            (self.folder / "steps").glob(f"*/{MARKER}"), key=lambda marker: marker.stat().st_mtime_ns
-        )
+        markers = sorted((self.folder / "steps").glob(f"*/{MARKER}"), key=lambda marker: marker.stat().st_mtime_ns)
         for marker in markers:
             try:
                 step = Step.from_json(json.loads(marker.read_text(encoding="utf-8")))
             except (ValueError, KeyError, TypeError) as error:
-                raise UserError(
-                    f"{marker} is damaged ({error}); delete {marker.parent} and run again"
-                ) from error
+                raise UserError(f"{marker} is damaged ({error}); delete {marker.parent} and run again") from error
             yield Stored(step, marker.parent, describe(marker.parent / "result"))
 
     def _make(self, step: Step) -> None:
@@ -95,9 +91,7 @@ class Store:
                     shutil.rmtree(work, ignore_errors=True)
                 work.mkdir(exist_ok=True)
                 self._perform(function, step, work)
-                (work / MARKER).write_text(
-                    json.dumps(step.to_json(), indent=1, ensure_ascii=False), encoding="utf-8"
-                )
+                (work / MARKER).write_text(json.dumps(step.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
                 work.rename(target)
 
     def _perform(self, function: Callable[..., Any], step: Step, work: Path) -> None:

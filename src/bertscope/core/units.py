@@ -44,14 +44,10 @@ class Unit:
             raise UserError(f"{text!r} names no part of a model; write head:3.7, heads:3, mlp:5 or layer:12")
         kind, layer, head = match["kind"], int(match["layer"]), match["head"]
         if kind not in get_args(UnitKind):
-            raise UserError(
-                f"{text!r}: unknown kind of part {kind!r}; {did_you_mean(kind, get_args(UnitKind))}"
-            )
+            raise UserError(f"{text!r}: unknown kind of part {kind!r}; {did_you_mean(kind, get_args(UnitKind))}")
         if (kind == "head") != (head is not None):
             wanted = "head:LAYER.HEAD" if kind == "head" else f"{kind}:LAYER"
-            raise UserError(
-                f"{text!r}: write {wanted}, such as {wanted.replace('LAYER', '3').replace('HEAD', '7')}"
-            )
+            raise UserError(f"{text!r}: write {wanted}, such as {wanted.replace('LAYER', '3').replace('HEAD', '7')}")
         return cls(kind, layer, int(head) if head else None)  # type: ignore[arg-type]
 
     def check(self, n_layers: int, n_heads: int) -> Unit:
