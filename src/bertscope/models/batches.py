@@ -1,0 +1,114 @@
+"""Texts to padded batches, in flat memory.
+
+Texts are tokenised a window at a time, sorted by length inside the window, and grouped so that rows x longest row
+stays under a budget of tokens: little padding, even batches, and nothing that grows with the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertscope.core.examples import Examples
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some examples, tokenised and padded on the right."""
+
+    rows: np.ndarray
+    """Their positions in the examples they come from."""
+    inputs: dict[str, Tensor]
+    """What the model is called with: `input_ids`, `attention_mask` and, where the model has them, segments."""
+    lengths: Tensor
+    """Real tokens per row, special tokens included."""
+    special: Tensor
+    """[row, token]: whether the token is [CLS], [SEP] or padding."""
+    truncated: int
+    """How many of these texts were longer than the model allows."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokenised examples, not yet padded: each field end to end in one array, an example a slice of it."""
+
+    fields: dict[str, np.ndarray]
+    special: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
+    truncated: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
+    """Tokenise texts (or pairs); what is longer than the model allows is cut, and it is known which."""
+    coded = tokenizer(
+        list(texts.text),
+        None if texts.pair is None else list(texts.pair),
+        truncation=True,
+        max_length=max_length,
+        return_special_tokens_mask=True,
+    )
+    coded.pop("attention_mask", None)  # rebuilt when the rows are padded
+    lengths = np.array([len(row) for row in coded["input_ids"]])
+    flat = {name: np.fromiter(chain.from_iterable(coded[name]), np.int32, lengths.sum()) for name in coded}
+    return Tokens(
+        special=flat.pop("special_tokens_mask").astype(bool),
+        fields=flat,
+        starts=np.cumsum(lengths) - lengths,
+        lengths=lengths,
+        truncated=np.array([bool(encoding.overflowing) for encoding in coded.encodings]),
+    )
+
+
+def pad(tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device: Any = "cpu") -> Batch:
+    """The batch of these rows of `tokens`; `first` is where the tokens' first example stands in the corpus."""
+    lengths = tokens.lengths[rows]
+    place = np.arange(lengths.max())
+    real = place < lengths[:, None]
+    at = np.where(real, tokens.starts[rows][:, None] + place, 0)
+
+    def fill(values: np.ndarray, padding: int | bool) -> Tensor:
+        return torch.from_numpy(np.where(real, values[at], padding)).to(device)
+
+    inputs = {name: fill(flat, pad_id if name == "input_ids" else 0).long() for name, flat in tokens.fields.items()}
+    inputs["attention_mask"] = torch.from_numpy(real).to(device).long()
+    return Batch(
+        rows=rows + first,
+        inputs=inputs,
+        lengths=torch.from_numpy(lengths).to(device),
+        special=fill(tokens.special, True),
+        truncated=int(tokens.truncated[rows].sum()),
+    )
+
+
+def batches(
+    tokenizer: Any, examples: Examples, *, max_length: int, tokens: int, window: int, device: Any = "cpu"
+) -> Iterator[Batch]:
+    """All examples once, in batches of at most `tokens` tokens, padding included; windows are in file order."""
+    for first in range(0, len(examples), window):
+        texts = examples.take(range(first, min(first + window, len(examples))))
+        coded = tokenise(tokenizer, texts, max_length)
+        for rows in group_by_budget(coded.lengths, tokens):
+            yield pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first, device=device)
+
+
+def group_by_budget(lengths: np.ndarray, tokens: int) -> Iterator[np.ndarray]:
+    """Rows sorted by length, longest first, in groups whose size x longest row is within the budget."""
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, tokens // int(lengths[order[start]]))
+        yield order[start : start + size]
+        start += size

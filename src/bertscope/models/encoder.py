@@ -1,0 +1,122 @@
+"""A loaded model and its tokenizer, seen the same way whatever its family."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import nn
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.files import whole_folder
+from bertscope.core.units import Unit
+from bertscope.models.families import Family
+from bertscope.models.gates import Gates, Means, Mode, open_gates
+
+if TYPE_CHECKING:
+    from bertscope.models.observe import Predictions
+
+HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa"]
+
+
+@dataclass(eq=False)
+class Encoder:
+    """What is studied. Made by `load`; layers and heads are numbered from 1 in everything public."""
+
+    model: Any
+    """The transformers model itself, untouched."""
+    tokenizer: Any
+    name: str
+    """What reports call it: `pocket`, a hub id, a folder's name."""
+    family: Family
+    head: HeadKind
+    """What sits on top of the encoder."""
+
+    @property
+    def n_layers(self) -> int:
+        return len(self.layers)
+
+    @property
+    def n_heads(self) -> int:
+        return self.model.config.num_attention_heads
+
+    @property
+    def hidden_size(self) -> int:
+        return self.model.config.hidden_size
+
+    @property
+    def max_length(self) -> int:
+        """The longest input the model reads, in tokens."""
+        return min(self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    @cached_property
+    def layers(self) -> list[nn.Module]:
+        return list(_descend(self.model.base_model, self.family.layers))
+
+    @cached_property
+    def attentions(self) -> list[nn.Module]:
+        return [_descend(layer, self.family.attention) for layer in self.layers]
+
+    @cached_property
+    def mlp_outputs(self) -> list[nn.Module]:
+        return [_descend(layer, self.family.mlp_out) for layer in self.layers]
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of the weights as they are in memory now."""
+        whole = hashlib.sha256()
+        for name, tensor in sorted(self.model.state_dict().items()):
+            whole.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
+            whole.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        return whole.hexdigest()[:16]
+
+    def gates(
+        self, off: Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
+    ) -> AbstractContextManager[Gates]:
+        """Switch parts off for the length of a block: `with encoder.gates(off=["head:3.7", "mlp:5"]): ...`"""
+        return open_gates(self, off, mode=mode, reference=reference)
+
+    def predict(self, examples: Examples, *, tokens: int | None = None, window: int = 2048) -> Predictions:
+        """The classifier's (or regressor's) outputs for every example, in the examples' order."""
+        from bertscope.models.observe import predict
+
+        return predict(self, examples, tokens=tokens, window=window)
+
+    def means(self, examples: Examples) -> Means:
+        """Every head's and MLP's average output over the real tokens of these examples, for `mode="mean"`."""
+        from bertscope.models.observe import means
+
+        return means(self, examples)
+
+    def need_classifier(self) -> None:
+        """Refuse, with what to do, if nothing on this model predicts labels."""
+        if self.head != "classifier":
+            raise UserError(
+                f"{self.name} has no classifier on top (it is: {self.head}); "
+                f"fine-tune it first: bertscope finetune {self.name} --on TASK --out FOLDER"
+            )
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""
+        folder = Path(folder)
+        with whole_folder(folder, marker="config.json") as scratch:
+            self.model.save_pretrained(scratch)
+            self.tokenizer.save_pretrained(scratch)
+        return folder
+
+
+def _descend(module: Any, path: str) -> Any:
+    for name in path.split("."):
+        module = getattr(module, name)
+    return module

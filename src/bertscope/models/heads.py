@@ -1,0 +1,41 @@
+"""A new head on an encoder: what fine-tuning starts from."""
+
+from __future__ import annotations
+
+import copy
+from typing import Literal
+
+import torch
+import transformers
+
+from bertscope.models.encoder import Encoder
+
+
+def with_classifier(
+    base: Encoder,
+    labels: tuple[str, ...],
+    *,
+    init: Literal["pretrained", "random"] = "pretrained",
+    seed: int = 0,
+    name: str | None = None,
+) -> Encoder:
+    """A copy of the encoder with a fresh classifier on top, or a regressor where `labels` is empty.
+
+    `init="random"` draws all of its weights anew, as before any pre-training: the control for what pre-training gave.
+    The base is untouched. The same seed gives the same weights. `name` travels with the model, inside its config.
+    """
+    config = copy.deepcopy(base.model.config)
+    config.bertscope = {"name": name or base.name}
+    config.problem_type = "single_label_classification" if labels else "regression"
+    config.id2label = dict(enumerate(labels or ("score",)))
+    config.label2id = {label: index for index, label in config.id2label.items()}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = transformers.AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    if init == "pretrained":
+        # Not strict: a masked LM has no pooler to give, and a classifier needs one; it then starts fresh.
+        missing, _ = model.base_model.load_state_dict(base.model.base_model.state_dict(), strict=False)
+        if foreign := [key for key in missing if not key.startswith("pooler")]:
+            raise ValueError(f"{base.name} lacks {foreign}, which a classifier of its family needs")
+    model.eval().to(base.device)
+    return Encoder(model, base.tokenizer, name or base.name, base.family, "classifier")

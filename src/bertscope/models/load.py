@@ -1,0 +1,171 @@
+"""Opening a model: from the package, a folder, the hub or memory, as what it is and never as something else."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import transformers
+from safetensors import SafetensorError
+from transformers.utils import logging as hf_logging
+
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.models.encoder import Encoder, HeadKind
+from bertscope.models.families import family_of
+from bertscope.models.source import config_of, locate, weight_files
+
+# Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
+_OPENED_BY: dict[str, tuple[type, HeadKind]] = {
+    "ForSequenceClassification": (transformers.AutoModelForSequenceClassification, "classifier"),
+    "ForPreTraining": (transformers.AutoModelForPreTraining, "masked-lm"),
+    "ForMaskedLM": (transformers.AutoModelForMaskedLM, "masked-lm"),
+    "ForTokenClassification": (transformers.AutoModelForTokenClassification, "token-classifier"),
+    "ForQuestionAnswering": (transformers.AutoModelForQuestionAnswering, "span-qa"),
+    "Model": (transformers.AutoModel, "none"),
+}
+_VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
+_HEADS = ("auto", "none", "classifier", "masked-lm", "token-classifier", "span-qa")
+
+
+def load(
+    name_or_module: Any,
+    *,
+    head: HeadKind | Literal["auto"] = "auto",
+    device: str = "auto",
+    allow_pickle: bool = False,
+    tokenizer: Any = None,
+) -> Encoder:
+    """Open an encoder: `pocket`, a folder, a hub id, or a transformers module in memory.
+
+    head          `auto` is what the checkpoint has; `none` leaves it off; any other is a demand: a checkpoint
+                  without it is refused, since a head with random weights answers nothing
+    device        `auto` is the GPU where there is one; a module in memory stays where it is
+    tokenizer     for a module in memory whose config doesn't say where its tokenizer is
+
+    Weights come as float32: transformers would keep a file's half precision silently.
+    """
+    if head not in _HEADS:
+        raise UserError(f"unknown head {head!r}; {did_you_mean(head, _HEADS)}")
+    if isinstance(name_or_module, str | Path):
+        name = str(name_or_module)
+        return _from_folder(name, locate(name, allow_pickle=allow_pickle), head, device, allow_pickle, tokenizer)
+    if isinstance(name_or_module, transformers.PreTrainedModel):
+        return _from_memory(name_or_module, head, device, tokenizer)
+    raise UserError(f"can't open a {type(name_or_module).__name__} as a model; give a name or a transformers model")
+
+
+def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
+    config = config_of(folder)
+    family = family_of(config["model_type"])
+    weight_files(folder, allow_pickle=allow_pickle)
+    opener, has = _opener(folder, config.get("architectures") or [])
+    if head == "none":
+        opener, has = transformers.AutoModel, "none"
+    elif head not in ("auto", has):
+        raise UserError(
+            f"{name} has no {head} on top (it is: {has}); fine-tune it first, or load it with head='auto'"
+        )
+    with _quiet():
+        try:
+            model, report = opener.from_pretrained(
+                folder, dtype=torch.float32, use_safetensors=not allow_pickle, local_files_only=True,
+                trust_remote_code=False, output_loading_info=True,
+            )  # fmt: skip
+        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+            raise UserError(
+                f"the weights in {folder} can't be read ({_first_line(error)}); copy the model again"
+            ) from error
+    # A bare model is loaded without its pooler's weights where the checkpoint has none: nothing here reads them.
+    if missing := sorted(key for key in report["missing_keys"] if "pooler" not in key):
+        raise UserError(
+            f"{folder} lacks {len(missing)} of the model's weights, {missing[0]!r} first; copy the model again"
+        )
+    model.eval().to(_device(device))
+    tokenizer = tokenizer or _tokenizer(folder)
+    if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
+        raise UserError(
+            f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model {rows:,}: they don't belong together"
+        )
+    if tokenizer.model_max_length > model.config.max_position_embeddings:
+        tokenizer.model_max_length = model.config.max_position_embeddings
+    return Encoder(
+        model, tokenizer, name if name == "pocket" else folder.name if Path(name).exists() else name, family, has
+    )
+
+
+def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
+    family = family_of(model.config.model_type)
+    _, has = _opener(Path(type(model).__name__), [type(model).__name__])
+    if head not in ("auto", has):
+        raise UserError(f"this {type(model).__name__} has no {head} on top (it is: {has}); load it with head='auto'")
+    if tokenizer is None:
+        where = model.config._name_or_path
+        if not where:
+            raise UserError(f"this {type(model).__name__} doesn't say where its tokenizer is; give tokenizer=...")
+        tokenizer = _tokenizer(locate(where))
+    if device != "auto":
+        model.to(_device(device))
+    return Encoder(model, tokenizer, type(model).__name__, family, has)
+
+
+def _display_name(name: str, folder: Path, config: dict[str, Any]) -> str:
+    """What the model's maker called it, or else the hub id, or the folder's own name."""
+    return config.get("bertscope", {}).get("name") or (folder.resolve().name if Path(name).is_dir() else name)
+
+
+def _opener(folder: Path, architectures: list[str]) -> tuple[Any, HeadKind]:
+    if not architectures:
+        raise UserError(f"{folder / 'config.json'} doesn't say the model's architecture; add \"architectures\" to it")
+    for ending, found in _OPENED_BY.items():
+        if architectures[0].endswith(ending):
+            return found
+    raise UserError(f"{folder} is a {architectures[0]}; supported: names that end in {', '.join(_OPENED_BY)}")
+
+
+def _tokenizer(folder: Path) -> Any:
+    # Without any of these files the library makes up an empty vocabulary and says nothing.
+    if not any((folder / name).exists() for name in _VOCABULARIES):
+        raise UserError(f"{folder} has no tokenizer (no tokenizer.json in it); copy the tokenizer's files there")
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # the library raises whatever its file readers happen to raise
+        raise UserError(
+            f"{folder} has no usable tokenizer ({_first_line(error)}); copy its tokenizer.json there"
+        ) from error
+    if not tokenizer.is_fast:
+        raise UserError(f"the tokenizer in {folder} is not a fast one; save it with tokenizer.json and try again")
+    return tokenizer
+
+
+def _device(wanted: str) -> torch.device:
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"no device {wanted!r} here ({_first_line(error)}); use auto or cpu") from error
+    return device
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:160]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library's loading bar and key report off the terminal: what matters of them is checked here."""
+    level, bars = hf_logging.get_verbosity(), hf_logging.is_progress_bar_enabled()
+    hf_logging.set_verbosity(logging.ERROR)
+    hf_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        hf_logging.set_verbosity(level)
+        if bars:
+            hf_logging.enable_progress_bar()

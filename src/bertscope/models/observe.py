@@ -1,0 +1,217 @@
+"""One streaming pass: every encoder on every batch, every observer on what they show, nothing kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.progress import progress
+from bertscope.models.batches import Batch, batches
+from bertscope.models.encoder import Encoder
+from bertscope.models.gates import Means
+from bertscope.models.taps import Tap, tapped
+
+NEEDS = frozenset({"maps", "contexts", "mlps", "hidden", "logits"})
+
+
+@dataclass
+class Seen:
+    """What one encoder showed on one batch; only what some observer needs is there. Lists run over layers."""
+
+    maps: list[Tensor] = field(default_factory=list)
+    """Attention [batch, head, query, key]; padded queries are there too, padded keys get 0."""
+    contexts: list[Tensor] = field(default_factory=list)
+    """Heads' outputs before the projection [batch, query, head, d]."""
+    mlps: list[Tensor] = field(default_factory=list)
+    """MLPs' outputs before residual and LayerNorm [batch, token, hidden]."""
+    hidden: tuple[Tensor, ...] = ()
+    """transformers' tuple: embeddings, then each layer's output."""
+    logits: Tensor | None = None
+
+
+class Observer(Protocol):
+    """Reduces what is seen of each batch at once; what it keeps must not grow with the length of the texts."""
+
+    needs: frozenset[str]
+
+    def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
+        """`seen` holds one entry per encoder."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a pass went through."""
+
+    examples: int
+    truncated: int
+    """Texts longer than the model reads, which were cut."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    ids: tuple[str, ...]
+    logits: np.ndarray
+    """[example, class], or [example, 1] for a regression; float32."""
+    labels: np.ndarray | None
+    truncated: int
+
+
+def observe(
+    encoders: Sequence[Encoder],
+    examples: Examples,
+    observers: Sequence[Observer],
+    *,
+    tokens: int | None = None,
+    window: int = 2048,
+    label: str = "reading",
+) -> Passed:
+    """Run every encoder over the examples once and show each batch to every observer.
+
+    tokens   the budget of a batch, padding included; by default what suits the device
+    window   how many texts are tokenised and sorted by length at a time: memory depends on it, results don't
+    """
+    first = _check(encoders, examples, observers)
+    needs = frozenset().union(*(observer.needs for observer in observers))
+    tokens = tokens or (2048 if first.device.type == "cpu" else 16384)
+    max_length = min(encoder.max_length for encoder in encoders)
+    truncated = 0
+    with _evaluating(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
+        for batch in batches(
+            first.tokenizer, examples, max_length=max_length, tokens=tokens, window=window, device=first.device
+        ):
+            seen = [_look(encoder, batch, needs) for encoder in encoders]
+            for observer in observers:
+                observer.update(batch, seen)
+            truncated += batch.truncated
+            bar.advance(len(batch))
+    return Passed(len(examples), truncated)
+
+
+def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = 2048) -> Predictions:
+    """See `Encoder.predict`."""
+    encoder.need_classifier()
+    outputs = _Logits(len(examples), encoder.model.config.num_labels)
+    passed = observe([encoder], examples, [outputs], tokens=tokens, window=window, label="predicting")
+    return Predictions(examples.ids, outputs.logits, examples.label, passed.truncated)
+
+
+def means(encoder: Encoder, examples: Examples) -> Means:
+    """See `Encoder.means`."""
+    sums = _Sums()
+    observe([encoder], examples, [sums], label="averaging")
+    return Means(
+        torch.stack([s / sums.tokens for s in sums.heads]), torch.stack([s / sums.tokens for s in sums.mlps])
+    )
+
+
+class _Logits:
+    needs = frozenset({"logits"})
+
+    def __init__(self, n: int, width: int) -> None:
+        self.logits = np.zeros((n, width), dtype=np.float32)
+
+    def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
+        assert seen[0].logits is not None
+        self.logits[batch.rows] = seen[0].logits.float().cpu().numpy()
+
+
+class _Sums:
+    """Sums over real tokens, per layer. Double precision, so that the order of batches doesn't show."""
+
+    needs = frozenset({"contexts", "mlps"})
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self.heads: list[Tensor] = []
+        self.mlps: list[Tensor] = []
+
+    def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
+        real = batch.inputs["attention_mask"].double()
+        heads = [torch.einsum("bt,bthd->hd", real, context.double()) for context in seen[0].contexts]
+        mlps = [torch.einsum("bt,btd->d", real, output.double()) for output in seen[0].mlps]
+        self.heads = [old + new for old, new in zip(self.heads, heads, strict=True)] if self.heads else heads
+        self.mlps = [old + new for old, new in zip(self.mlps, mlps, strict=True)] if self.mlps else mlps
+        self.tokens += int(real.sum())
+
+
+class _Recorder(Tap):
+    """Keeps one forward pass's maps and heads' outputs, if they are needed."""
+
+    def __init__(self, needs: frozenset[str], seen: Seen) -> None:
+        self.wants_maps, self._contexts, self._seen = "maps" in needs, "contexts" in needs, seen
+
+    def on_maps(self, layer: int, maps: Tensor) -> None:
+        self._seen.maps.append(maps)
+
+    def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        if self._contexts:
+            self._seen.contexts.append(context)
+        return context
+
+
+def _look(encoder: Encoder, batch: Batch, needs: frozenset[str]) -> Seen:
+    seen = Seen()
+    with _recording(encoder, needs, seen):
+        output = encoder.model(**batch.inputs, output_hidden_states="hidden" in needs)
+    if "hidden" in needs:
+        seen.hidden = output.hidden_states
+    if "logits" in needs:
+        seen.logits = output.prediction_logits if "prediction_logits" in output else output.logits
+    return seen
+
+
+@contextmanager
+def _recording(encoder: Encoder, needs: frozenset[str], seen: Seen) -> Iterator[None]:
+    hooks = []
+    if "mlps" in needs:
+
+        def keep(module: nn.Module, args: object, output: Tensor) -> None:
+            seen.mlps.append(output)
+
+        hooks = [mlp.register_forward_hook(keep) for mlp in encoder.mlp_outputs]
+    try:
+        if needs & {"maps", "contexts"}:
+            with tapped(encoder, _Recorder(needs, seen)):
+                yield
+        else:
+            yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextmanager
+def _evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
+    """Dropout off, and on again for models that had it on."""
+    training = [encoder.model for encoder in encoders if encoder.model.training]
+    for model in training:
+        model.eval()
+    try:
+        yield
+    finally:
+        for model in training:
+            model.train()
+
+
+def _check(encoders: Sequence[Encoder], examples: Examples, observers: Sequence[Observer]) -> Encoder:
+    if not len(examples):
+        raise UserError("there are no examples to read")
+    for observer in observers:
+        if unknown := observer.needs - NEEDS:
+            raise ValueError(f"{type(observer).__name__} needs {sorted(unknown)}; there is {sorted(NEEDS)}")
+    first, *others = encoders
+    for other in others:
+        if other.tokenizer.get_vocab() != first.tokenizer.get_vocab():
+            raise UserError(
+                f"{first.name} and {other.name} have different tokenizers: their tokens can't be compared; "
+                "choose two checkpoints of one model"
+            )
+    return first

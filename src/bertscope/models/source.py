@@ -1,0 +1,83 @@
+"""From the name a user types to a folder with a model in it. Loads no torch, so that planning can use it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from bertscope.core.errors import UserError
+from bertscope.core.files import digest_files
+from bertscope.core.step import Root
+
+POCKET = Path(__file__).with_name("pocket")
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_WANTED = ["*.json", "*.safetensors", "*.txt", "*.model"]
+_PICKLES = ["*.bin", "*.pt", "*.pth"]
+
+
+def locate(name: str, *, allow_pickle: bool = False) -> Path:
+    """The folder of a model: `pocket`, a folder, or a hub id (downloaded to the hub's own cache)."""
+    if name == "pocket":
+        return POCKET
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.is_file():
+        raise UserError(f"model {name!r} is a file; name the folder that holds config.json and the weights")
+    if name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
+        raise UserError(f"no model folder {name!r}; give a folder, a hub id such as bert-base-uncased, or 'pocket'")
+    return _download(name, _WANTED + (_PICKLES if allow_pickle else []))
+
+
+def model_root(name: str) -> Root:
+    """The model as the root of a plan, identified by what its folder holds."""
+    folder = locate(name)
+    config_of(folder)
+    files = [path for pattern in ("config.json", "*.safetensors", "*.bin") for path in folder.glob(pattern)]
+    source = name if name == "pocket" or not folder.samefile(Path(name).expanduser()) else str(folder.resolve())
+    return Root("model", source, digest_files(files))
+
+
+def config_of(folder: Path) -> dict[str, Any]:
+    """The folder's config.json."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{folder} is not a model folder: there is no config.json in it") from None
+    except (ValueError, OSError) as error:
+        raise UserError(f"{path} can't be read ({error}); copy the model again") from error
+    if not isinstance(config, dict) or "model_type" not in config:
+        raise UserError(f"{path} names no model_type; it isn't the config of a transformers model")
+    return config
+
+
+def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
+    """The files that hold the weights; pickles only if the user insists, since opening one can run any code."""
+    if found := sorted(folder.glob("*.safetensors")):
+        return found
+    pickled = sorted(path for pattern in _PICKLES for path in folder.glob(pattern))
+    if pickled and allow_pickle:
+        return pickled
+    if pickled:
+        raise UserError(
+            f"{pickled[0]} is a pickle, which can run any code when opened; convert it to safetensors, "
+            "or load it with allow_pickle=True if you trust where it came from"
+        )
+    raise UserError(f"{folder} has a config.json but no weights (model.safetensors); copy the model again")
+
+
+def _download(name: str, patterns: list[str]) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=patterns))
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+        reason = "the hub can't be reached" if isinstance(error, LocalEntryNotFoundError) else type(error).__name__
+        raise UserError(
+            f"no model {name!r}: no folder of that name here, and no download ({reason}); "
+            "give a folder, a hub id such as bert-base-uncased, or 'pocket'"
+        ) from error

@@ -1,0 +1,163 @@
+"""Loading: what a checkpoint is, and one clear line for everything that isn't right with one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+import torch
+from transformers import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, BertModel
+
+from bertscope.core.errors import UserError
+from bertscope.models.heads import with_classifier
+from bertscope.models.load import load
+from bertscope.models.source import POCKET, model_root
+
+
+@pytest.fixture
+def folder(tmp_path):
+    target = tmp_path / "copy"
+    shutil.copytree(POCKET, target)
+    return target
+
+
+def edit(folder, **changes):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_pocket_loads_as_what_it_is(pocket):
+    assert (pocket.n_layers, pocket.n_heads, pocket.hidden_size, pocket.max_length) == (12, 12, 192, 128)
+    assert pocket.head == "masked-lm" and isinstance(pocket.model, BertForPreTraining)
+    assert all(parameter.dtype == torch.float32 for parameter in pocket.model.parameters())
+    pair = pocket.tokenizer("one", "two")
+    assert 1 in pair["token_type_ids"]
+    assert not pocket.model.training
+
+
+def test_every_head_is_kept_and_none_is_invented(tmp_path, pocket, tiny, texts):
+    folder = tiny.save(tmp_path / "classifier")
+    again = load(folder)
+    assert isinstance(again.model, BertForSequenceClassification) and again.head == "classifier"
+    assert again.fingerprint == tiny.fingerprint
+    assert (again.predict(texts).logits == tiny.predict(texts).logits).all()
+    assert type(load(folder, head="none").model) is BertModel
+    with pytest.raises(UserError, match="has no masked-lm on top"):
+        load(folder, head="masked-lm")
+    with pytest.raises(UserError, match="has no classifier on top"):
+        load("pocket", head="classifier")
+    masked = BertForMaskedLM(tiny.model.config)
+    masked.save_pretrained(tmp_path / "masked"), pocket.tokenizer.save_pretrained(tmp_path / "masked")
+    assert isinstance(load(tmp_path / "masked").model, BertForMaskedLM)
+
+
+def test_half_precision_files_load_as_single(tmp_path, tiny):
+    tiny.model.half()
+    folder = tiny.save(tmp_path / "half")
+    assert {parameter.dtype for parameter in load(folder).model.parameters()} == {torch.float32}
+
+
+def test_a_module_in_memory_needs_only_its_tokenizer(tiny):
+    assert load(tiny.model, tokenizer=tiny.tokenizer).model is tiny.model
+    with pytest.raises(UserError, match="give tokenizer="):
+        load(tiny.model)
+    with pytest.raises(UserError, match="can't open a Linear"):
+        load(torch.nn.Linear(2, 2))
+
+
+def test_roots_are_known_by_content(folder, tmp_path):
+    moved = shutil.copytree(folder, tmp_path / "elsewhere")
+    assert model_root(str(folder)).id == model_root(str(moved)).id == model_root("pocket").id
+    weights = bytearray((moved / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (moved / "model.safetensors").write_bytes(bytes(weights))
+    assert model_root(str(moved)).id != model_root("pocket").id
+
+
+def test_new_classifiers_are_seeded_and_leave_the_base_alone(pocket):
+    before = pocket.fingerprint
+    one, same, other = (with_classifier(pocket, ("a", "b"), seed=seed) for seed in (1, 1, 2))
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    assert torch.equal(one.model.bert.pooler.dense.weight, pocket.model.bert.pooler.dense.weight)
+    random = with_classifier(pocket, ("a", "b"), init="random", seed=1)
+    assert not torch.equal(random.model.bert.pooler.dense.weight, pocket.model.bert.pooler.dense.weight)
+    assert with_classifier(pocket, ()).model.config.num_labels == 1
+    assert pocket.fingerprint == before
+
+
+def break_no_weights(folder):
+    (folder / "model.safetensors").unlink()
+
+
+def break_pickled(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def break_truncated(folder):
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100_000])
+
+
+def break_no_config(folder):
+    (folder / "config.json").unlink()
+
+
+def break_config(folder):
+    (folder / "config.json").write_text('{"model_type": "be')
+
+
+def break_family(folder):
+    edit(folder, model_type="gpt2")
+
+
+def break_shape(folder):
+    edit(folder, hidden_size=96)
+
+
+def break_layers(folder):
+    edit(folder, num_hidden_layers=13)
+
+
+def break_tokenizer(folder):
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").unlink()
+
+
+def break_architecture(folder):
+    edit(folder, architectures=None)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (break_no_weights, "has a config.json but no weights"),
+        (break_pickled, "is a pickle, which can run any code when opened"),
+        (break_truncated, "the weights in .* can't be read"),
+        (break_no_config, "is not a model folder: there is no config.json in it"),
+        (break_config, "config.json can't be read"),
+        (break_family, "models of type 'gpt2' are not supported; known: bert"),
+        (break_shape, "the weights in .* can't be read"),
+        (break_layers, r"lacks 16 of the model's weights, 'bert.encoder.layer.12"),
+        (break_tokenizer, "has no tokenizer"),
+        (break_architecture, "doesn't say the model's architecture"),
+    ],
+)
+def test_damaged_folders_get_one_clear_line(folder, damage, message):
+    damage(folder)
+    with pytest.raises(UserError, match=message) as error:
+        load(str(folder))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "no such model!"])
+def test_names_that_lead_nowhere(name):
+    with pytest.raises(UserError, match="no model folder"):
+        load(name)
+
+
+def test_a_hub_id_offline_says_so(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match="no model 'nobody/nothing': no folder of that name here, and no download"):
+        load("nobody/nothing")

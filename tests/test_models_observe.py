@@ -1,0 +1,137 @@
+"""The streaming pass: the library's own attention, indifferent to batching, flat in memory."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.models.batches import group_by_budget
+from bertscope.models.observe import observe
+
+
+class Keep:
+    """Cropped maps and hidden states by example: what a test may hold, and an analysis may not."""
+
+    needs = frozenset({"maps", "hidden"})
+
+    def __init__(self) -> None:
+        self.maps: dict[int, torch.Tensor] = {}
+        self.hidden: dict[int, torch.Tensor] = {}
+
+    def update(self, batch, seen):
+        maps = torch.stack(seen[0].maps, 1)  # [batch, layer, head, query, key]
+        hidden = torch.stack(seen[0].hidden, 1)
+        for place, row in enumerate(batch.rows):
+            n = int(batch.lengths[place])
+            assert (maps[place, :, :, :n, n:] == 0).all()
+            self.maps[int(row)] = maps[place, :, :, :n, :n].clone()
+            self.hidden[int(row)] = hidden[place, :, :n].clone()
+
+
+@pytest.mark.parametrize("which", ["tiny", "pocket"])
+def test_maps_equal_eager_output_attentions(which, texts, request):
+    encoder = request.getfixturevalue(which)
+    keep = Keep()
+    observe([encoder], texts, [keep], tokens=64)
+    encoder.model.set_attn_implementation("eager")
+    for row, text in enumerate(texts.text):
+        inputs = encoder.tokenizer(text, return_tensors="pt")
+        with torch.no_grad():
+            output = encoder.model(**inputs, output_attentions=True, output_hidden_states=True)
+        assert torch.allclose(keep.maps[row], torch.cat(output.attentions), atol=1e-6)
+        assert torch.allclose(keep.hidden[row], torch.cat(output.hidden_states), atol=1e-5)
+
+
+def test_results_do_not_depend_on_batching_or_order(tiny, texts):
+    def run(examples, **how):
+        keep = Keep()
+        observe([tiny], examples, [keep], **how)
+        return keep, tiny.predict(examples, **how).logits
+
+    whole, logits = run(texts)
+    for how in ({"tokens": 1}, {"tokens": 40, "window": 2}, {"window": 3}):
+        other, others = run(texts, **how)
+        assert np.allclose(logits, others, atol=1e-5)
+        assert all(torch.allclose(whole.maps[row], other.maps[row], atol=1e-5) for row in range(len(texts)))
+    order = [3, 0, 5, 1, 4, 2]
+    shuffled, others = run(texts.take(order), tokens=40)
+    assert np.allclose(logits[order], others, atol=1e-5)
+    assert all(torch.allclose(whole.hidden[row], shuffled.hidden[at], atol=1e-5) for at, row in enumerate(order))
+
+
+def test_the_model_keeps_its_training_mode(tiny, texts):
+    tiny.model.train()
+    tiny.predict(texts)
+    assert tiny.model.training
+
+
+def test_gates_hold_through_a_pass(tiny, texts):
+    plain = tiny.predict(texts).logits
+    with tiny.gates(off=["head:1.1"]):
+        gated = tiny.predict(texts).logits
+    assert np.abs(plain - gated).max() > 1e-3
+    assert np.array_equal(plain, tiny.predict(texts).logits)
+
+
+def test_budget_groups_cover_every_row_once_and_keep_within_it():
+    lengths = np.random.default_rng(0).integers(2, 60, size=500)
+    groups = list(group_by_budget(lengths, 200))
+    assert sorted(np.concatenate(groups)) == list(range(500))
+    assert all(len(rows) * lengths[rows].max() <= 200 or len(rows) == 1 for rows in groups)
+    padding = sum(len(rows) * lengths[rows].max() for rows in groups) / lengths.sum()
+    assert padding < 1.1
+
+
+def test_long_texts_are_cut_and_counted(tiny):
+    long = Examples(("a", "b"), ("good " * 500, "good"))
+    assert tiny.predict(long).truncated == 1
+
+
+def test_different_tokenizers_are_refused(tiny, texts):
+    import copy
+
+    other = copy.deepcopy(tiny)
+    other.tokenizer.add_tokens(["bertscope"])
+    with pytest.raises(UserError, match="different tokenizers"):
+        observe([tiny, other], texts, [Keep()])
+    with pytest.raises(UserError, match="no examples"):
+        observe([tiny], texts.take([]), [Keep()])
+
+
+def test_predicting_needs_a_classifier(pocket, texts):
+    with pytest.raises(UserError, match="pocket has no classifier on top .* bertscope finetune pocket"):
+        pocket.predict(texts)
+
+
+PEAK = """
+import resource, sys
+import numpy as np
+from bertscope.core.examples import Examples
+from bertscope.models.heads import with_classifier
+from bertscope.models.load import load
+n = int(sys.argv[1])
+generator = np.random.default_rng(0)
+words = np.array("the a old good bad house road never said food was is not and but she he".split())
+texts = [" ".join(generator.choice(words, size=generator.integers(3, 12))) for _ in range(n)]
+encoder = with_classifier(load("pocket", device="cpu"), ("no", "yes"))
+encoder.predict(Examples(tuple(map(str, range(n))), tuple(texts)))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_memory_is_flat_in_the_number_of_texts():
+    def peak(n: int) -> int:
+        done = subprocess.run([sys.executable, "-c", PEAK, str(n)], capture_output=True, text=True, check=True)
+        return int(done.stdout)
+
+    assert resource.RUSAGE_SELF == 0
+    few, many = peak(2_000), peak(20_000)
+    assert many < 1.1 * few
