@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol
+
+_shown: ContextVar[bool] = ContextVar("a bar is on the screen", default=False)
 
 
 class Progress(Protocol):
@@ -30,8 +33,11 @@ class _Bar:
 
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Progress]:
-    """Show the progress of `total` pieces of work on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
+    """Show the progress of `total` pieces of work on standard error, if that is a terminal.
+
+    Work inside work shows the outermost bar only: that is the one whose time left a person wants to know.
+    """
+    if _shown.get() or not sys.stderr.isatty():
         yield _Silent()
         return
     from rich.console import Console
@@ -48,5 +54,9 @@ def progress(label: str, total: int) -> Iterator[Progress]:
         TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
         TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("[dim]{task.fields[facts]}"),
     )  # fmt: skip
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _Bar(bar, bar.add_task(label, total=total, facts=""))
+    token = _shown.set(True)
+    try:
+        with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
+            yield _Bar(bar, bar.add_task(label, total=total, facts=""))
+    finally:
+        _shown.reset(token)

@@ -99,12 +99,17 @@ class Encoder:
 
         return means(self, examples)
 
-    def need_classifier(self) -> None:
-        """Refuse, with what to do, if nothing on this model predicts labels."""
+    def need_classifier(self, outputs: int | None = None) -> None:
+        """Refuse, with what to do, if nothing on this model predicts labels, or not that many."""
         if self.head != "classifier":
             raise UserError(
                 f"{self.name} has no classifier on top (it is: {self.head}); "
                 f"fine-tune it first: bertscope finetune {self.name} --on TASK --out FOLDER"
+            )
+        if outputs not in (None, self.model.config.num_labels):
+            raise UserError(
+                f"{self.name} gives {self.model.config.num_labels} outputs, the task needs {outputs}; "
+                "fine-tune it on this task, or choose the task it was trained on"
             )
 
     def save(self, folder: str | Path) -> Path:

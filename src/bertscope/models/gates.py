@@ -52,6 +52,11 @@ class Gates(Tap):
         self.layers = torch.ones(n_layers, dtype=like.dtype, device=like.device)
         self.mode, self.means = mode, means
 
+    def all_on(self) -> None:
+        """Set every gate back to 1."""
+        for gate in (self.heads, self.mlps, self.layers):
+            gate.fill_(1)
+
     def switch_off(self, unit: Unit) -> None:
         layer = unit.layer_index
         if unit.kind == "head":

@@ -88,7 +88,8 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
     tokenizer = tokenizer or _tokenizer(folder)
     if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
         raise UserError(
-            f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model {rows:,}: they don't belong together"
+            f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
+            "they don't belong together; copy the tokenizer that the model was trained with"
         )
     if tokenizer.model_max_length > model.config.max_position_embeddings:
         tokenizer.model_max_length = model.config.max_position_embeddings

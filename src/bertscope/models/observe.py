@@ -80,10 +80,10 @@ def observe(
     """
     first = _check(encoders, examples, observers)
     needs = frozenset().union(*(observer.needs for observer in observers))
-    tokens = tokens or (2048 if first.device.type == "cpu" else 16384)
+    tokens = tokens or default_budget(first)
     max_length = min(encoder.max_length for encoder in encoders)
     truncated = 0
-    with _evaluating(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
+    with evaluating(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
         for batch in batches(
             first.tokenizer, examples, max_length=max_length, tokens=tokens, window=window, device=first.device
         ):
@@ -93,6 +93,11 @@ def observe(
             truncated += batch.truncated
             bar.advance(len(batch))
     return Passed(len(examples), truncated)
+
+
+def default_budget(encoder: Encoder) -> int:
+    """Tokens per batch that keep the device busy: a GPU wants more at a time."""
+    return 2048 if encoder.device.type == "cpu" else 16384
 
 
 def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = 2048) -> Predictions:
@@ -189,7 +194,7 @@ def _recording(encoder: Encoder, needs: frozenset[str], seen: Seen) -> Iterator[
 
 
 @contextmanager
-def _evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
+def evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
     """Dropout off, and on again for models that had it on."""
     training = [encoder.model for encoder in encoders if encoder.model.training]
     for model in training:

@@ -1,0 +1,185 @@
+"""`finetune`: an encoder and a task in, a fine-tuned encoder and its learning curve out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.figure import Figure
+from bertscope.core.result import Number, Result
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Scores, Task
+    from bertscope.models.encoder import Encoder
+    from bertscope.training.loop import History
+
+
+@dataclass(frozen=True)
+class FinetuneConfig:
+    """How to train. What is None comes from the recipe."""
+
+    recipe: Literal["auto", "paper", "pocket"] = "auto"
+    """Defaults for the rest. paper: 2e-5, 3 epochs, no warm-up, as for bert-base; pocket: 3e-4, 4 epochs, 10%
+    warm-up, for small encoders; auto: pocket under 384 hidden units, else paper."""
+    epochs: int | None = None
+    """How often the fit split is gone through."""
+    learning_rate: float | None = None
+    """The highest learning rate; it decays linearly to 0."""
+    warmup: float | None = None
+    """The share of all steps over which the learning rate rises."""
+    weight_decay: float = 0.0
+    """AdamW's weight decay; biases and LayerNorm are spared."""
+    batch_size: int = 32
+    """Examples per step."""
+    clip: float = 1.0
+    """The largest gradient norm."""
+    init: Literal["pretrained", "random"] = "pretrained"
+    """random: draw all weights anew, as a control for what pre-training gave."""
+    keep: Literal["last", "best"] = "last"
+    """Which epoch's weights to keep: the last, or the best on the select split."""
+    seed: int = 0
+    """Decides the new classifier's weights, the order of the examples, and dropout."""
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("recipe", ("auto", *RECIPES)),
+            ("init", ("pretrained", "random")),
+            ("keep", ("last", "best")),
+        ):
+            if (value := getattr(self, name)) not in known:
+                raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
+        limits = {"epochs": (1, None), "learning_rate": (0, None), "warmup": (0, 1), "weight_decay": (0, None)}
+        for name, (least, most) in (limits | {"batch_size": (1, None), "clip": (0, None)}).items():
+            value = getattr(self, name)
+            if value is not None and not (least <= value and (most is None or value <= most)):
+                span = f"at least {least}" if most is None else f"between {least} and {most}"
+                raise UserError(f"{name.replace('_', '-')} is {value}; it must be {span}")
+
+    def settled(self, hidden_size: int) -> FinetuneConfig:
+        """This config with every None filled in from the recipe that suits an encoder of that width."""
+        from dataclasses import replace
+
+        recipe = self.recipe if self.recipe != "auto" else "pocket" if hidden_size < 384 else "paper"
+        chosen = {name: value for name, value in RECIPES[recipe].items() if getattr(self, name) is None}
+        return replace(self, recipe=recipe, **chosen)  # type: ignore[arg-type]
+
+
+RECIPES = {
+    "paper": {"learning_rate": 2e-5, "epochs": 3, "warmup": 0.0},
+    "pocket": {"learning_rate": 3e-4, "epochs": 4, "warmup": 0.1},
+}
+
+
+@dataclass(frozen=True)
+class Trained:
+    encoder: Encoder
+    result: Result
+
+
+@question(
+    "finetune",
+    inputs=("base", "task"),
+    version=1,
+    main="after",
+    better="higher",
+    cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
+    makes_model=True,
+)
+def finetune(
+    base: Encoder | str,
+    task: Task | str,
+    config: FinetuneConfig = FinetuneConfig(),  # noqa: B008 (frozen)
+    *,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> Trained:
+    """Train an encoder on a task.
+
+    A classifier (or regressor) is put on a copy of `base` and the whole of it is trained on the task's fit split; the
+    select split is scored after each epoch and the report split before and after. With `out`, a plain Hugging Face
+    folder is written there, and a training that was killed goes on from its last epoch (`resume=False` starts over).
+    """
+    from bertscope.data.read import read_task
+    from bertscope.models.heads import with_classifier
+    from bertscope.models.load import load
+    from bertscope.training.loop import train
+
+    if isinstance(task, str):
+        task = read_task(task)
+    base = base if not isinstance(base, str) else load(base)
+    settings = config.settled(base.hidden_size)
+    origin = base.name if config.init == "pretrained" else f"{base.name} (random init)"
+    encoder = with_classifier(base, task.labels, init=config.init, seed=config.seed, name=f"{origin} on {task.name}")
+    before = task.score(encoder.predict(task.report).logits)
+    history = train(encoder, task, settings, out=None if out is None else Path(out), resume=resume)
+    predictions = encoder.predict(task.report)
+    after = task.score(predictions.logits)
+    result = _result(origin, task, settings, before, after, history)
+    if predictions.truncated:
+        result.notes.append(
+            f"{predictions.truncated} report texts are longer than {encoder.max_length} tokens and were cut"
+        )
+    return Trained(encoder, result)
+
+
+def _result(
+    origin: str, task: Task, settings: FinetuneConfig, before: Scores, after: Scores, history: History
+) -> Result:
+    import pandas as pd
+
+    from bertscope.core.config import to_json
+    from bertscope.data.baselines import bag_of_words, majority
+
+    arms = {
+        "majority": task.score(majority(task)),
+        "bag of words": task.score(bag_of_words(task)),
+        "before": before,
+        "after": after,
+    }
+    numbers = [Number(name, score.value, score.low, score.high, score.n) for name, score in arms.items()]
+    scores = [
+        {
+            "arm": name,
+            "metric": score.metric,
+            "score": score.value,
+            "low": score.low,
+            "high": score.high,
+            "n": score.n,
+        }
+        for name, score in arms.items()
+    ]
+    beside = [
+        {"arm": name, "metric": metric, "score": value}
+        for name, score in arms.items()
+        for metric, value in score.secondary.items()
+    ]
+    words = {"score": task.metric, "step": "step", "loss": "loss on the fit split", "epoch": "epoch"}
+    return Result(
+        "finetune",
+        1,
+        tables={
+            "scores": pd.DataFrame(scores),
+            "epochs": pd.DataFrame(history.epochs),
+            "steps": pd.DataFrame(history.steps),
+            "beside": pd.DataFrame(beside),
+        },
+        headline=numbers[::-1],
+        figures=[
+            Figure(
+                "lines", "epochs", x="epoch", y="score", title="Learning curve",
+                caption=f"The select split's {task.metric} after each epoch; epoch 0 is before any training. "
+                "The dashed rule is a constant answer.",
+                labels=words, rules={"majority": history.chance},
+            ),
+            Figure(
+                "lines", "steps", x="step", y="loss", title="Training loss",
+                caption="The mean loss over the steps since the last point, dropout on.", labels=words,
+            ),
+        ],
+        subject={"model": origin, "task": task.name, "seed": str(settings.seed)},
+        notes=[*task.notes],
+        provenance={"settings": to_json(settings), "training_seconds": history.seconds},
+    )  # fmt: skip
