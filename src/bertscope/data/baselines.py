@@ -1,0 +1,77 @@
+"""What a task yields without any encoder: the answers every model has to beat.
+
+Both give outputs for the report split, shaped as a model's, so that `Task.score` scores them alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bertscope.data.examples import Examples
+from bertscope.data.task import Task
+
+_STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # of the data against the penalty; the first wins a tie: the simpler model
+
+
+def majority(task: Task) -> np.ndarray:
+    """Fit's most frequent label (or mean score) for every example, [n, c]."""
+    return task.constant_outputs(len(task.report))
+
+
+def bag_of_words(task: Task) -> np.ndarray:
+    """A linear model of word counts, blind to word order, [n, c]; its penalty is chosen on select.
+
+    Unigram counts with logistic regression (class probabilities) or ridge regression (scores). For pairs the two
+    texts have counts of their own, and the number of tokens they share is one feature more.
+    """
+    gold = task.fit.label
+    assert gold is not None
+    if len(np.unique(gold)) == 1:  # a small limit left one label: there is nothing to separate
+        return majority(task)
+    features = _Features(task.fit)
+    fit, select, report = (features(split) for split in (task.fit, task.select, task.report))
+    best, best_score = majority(task), -np.inf
+    for strength in _STRENGTHS:
+        model = _model(task, strength).fit(fit, gold)
+        score = float(task.value(task.moments(_outputs(task, model, select), task.select).mean(0)))
+        if score > best_score:
+            best, best_score = _outputs(task, model, report), score
+    return best
+
+
+class _Features:
+    """Counts of the words that fit holds."""
+
+    def __init__(self, examples: Examples) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        # Marks count as words too, so that every text that isn't blank has at least one.
+        self._counter = CountVectorizer(token_pattern=r"\w+|[^\w\s]").fit([*examples.text, *(examples.pair or ())])
+
+    def __call__(self, examples: Examples) -> Any:
+        from scipy.sparse import csr_matrix, hstack
+
+        one = self._counter.transform(examples.text)
+        if examples.pair is None:
+            return one
+        other = self._counter.transform(examples.pair)
+        shared = csr_matrix(one.minimum(other).sum(1))
+        return hstack([one, other, shared], format="csr")
+
+
+def _model(task: Task, strength: float) -> Any:
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    if task.kind == "regression":
+        return Ridge(alpha=1 / strength)
+    return LogisticRegression(C=strength, max_iter=1000)
+
+
+def _outputs(task: Task, model: Any, features: Any) -> np.ndarray:
+    if task.kind == "regression":
+        return model.predict(features)[:, None]
+    outputs = np.zeros((features.shape[0], task.n_outputs))
+    outputs[:, model.classes_] = model.predict_proba(features)  # a label that fit lacks keeps probability 0
+    return outputs

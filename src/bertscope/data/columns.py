@@ -1,0 +1,75 @@
+"""Which column is which: named by the user, or guessed from the names that data sets commonly use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+from bertscope.core.errors import UserError
+from bertscope.data.table import Table
+
+_PAIRS = (
+    ("text", "text_pair"),
+    ("text1", "text2"),
+    ("sentence1", "sentence2"),
+    ("premise", "hypothesis"),
+    ("question1", "question2"),
+    ("question", "sentence"),
+    ("query", "passage"),
+)
+_TEXTS = ("text", "sentence", "review", "reviews", "comment", "tweet", "content", "document", "question", "sentence1",
+          "premise", "question1", "text1", "body", "title")  # fmt: skip
+_LABELS = ("label", "labels", "gold_label", "score", "target", "class", "sentiment", "category", "rating",
+           "satisfaction", "similarity", "stars", "y")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that hold the first text, the second (if the task is about pairs) and the label."""
+
+    text: str
+    pair: str | None
+    label: str
+    note: str | None
+    """What was guessed, if anything was."""
+
+
+def find_columns(table: Table, text: str | None, pair: str | None, label: str | None) -> Columns:
+    """The columns the user named, the others guessed. A text named alone means that there is no second one."""
+    guessed: dict[str, str] = {}
+    # Guesses never take a column that the user named for something else.
+    free = {name.lower(): name for name in reversed(table.header) if name not in (text, pair, label)}
+    if text is None and pair is None:
+        couple = next((couple for couple in _PAIRS if set(couple) <= set(free)), None)
+        if couple:
+            text, pair = (free[name] for name in couple)
+            guessed |= {"text": text, "text_pair": pair}
+    if text is None:
+        text = guessed["text"] = _guess(table, free, _TEXTS, "text")
+    if label is None:
+        label = guessed["label"] = _guess(table, free, _LABELS, "label")
+    roles = [(role, name) for role, name in (("text", text), ("text_pair", pair), ("label", label)) if name]
+    for (one, name), (other, same) in combinations(roles, 2):
+        if name == same:
+            raise UserError(f"{table.path}: {one} and {other} are both {name!r}; name two columns of {table.columns}")
+    return Columns(text, pair, label, _note(guessed))
+
+
+def _guess(table: Table, free: dict[str, str], usual: Iterable[str], role: str) -> str:
+    found = next((free[name] for name in usual if name in free), None)
+    if found is None:
+        raise UserError(
+            f"{table.path}: no column looks like the {role}; name it with --{role} "
+            f"(the first line gives the columns: {table.columns})"
+        )
+    return found
+
+
+def _note(guessed: dict[str, str]) -> str | None:
+    if not guessed:
+        return None
+    said = ", ".join(f"{role}={name!r}" for role, name in guessed.items())
+    *flags, last = (f"--{role.replace('_', '-')}" for role in guessed)
+    named = f"{', '.join(flags)} and {last}" if flags else last
+    return f"columns guessed: {said}; name them with {named}"

@@ -1,0 +1,168 @@
+"""A task: labelled examples in three splits, and how predictions for them are scored.
+
+Fit trains weights; select, held out of every training, decides whatever is chosen; report is only scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from bertscope.core.errors import UserError
+from bertscope.core.result import Number
+from bertscope.core.statistics import Value, bootstrap_interval
+from bertscope.data.examples import Examples
+from bertscope.data.metrics import Metric, metric, refuse_not_finite, spearman
+
+Kind = Literal["classification", "regression"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good some predictions are: the task's metric with its bootstrap interval, and what stands beside it."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    n: int
+    chance: float
+    """The same metric for fit's most frequent label (or mean score), answered for every example."""
+    secondary: Mapping[str, float]
+
+    @property
+    def number(self) -> Number:
+        """The primary metric as a headline number."""
+        return Number(self.metric, self.value, self.low, self.high, self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a model is fine-tuned and scored on.
+
+    >>> task = read_task("demo/sentiment")                                # doctest: +SKIP
+    >>> task.score(logits).number                                         # doctest: +SKIP
+    """
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+    """The classes in the order of the model's outputs; empty for regression."""
+    fit: Examples
+    select: Examples
+    report: Examples
+    metric: str
+    """`accuracy`, `f1`, `macro_f1` or `matthews`; `pearson` for regression."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know about how the data was read."""
+
+    @property
+    def n_outputs(self) -> int:
+        """How many numbers a model gives per example."""
+        return len(self.labels) if self.kind == "classification" else 1
+
+    def outputs_to_predictions(self, logits: np.ndarray) -> np.ndarray:
+        """From a model's outputs [..., n, c] to class indices, or scores, [..., n]."""
+        if logits.shape[-1] != self.n_outputs:
+            wanted = f"{len(self.labels)} labels ({', '.join(self.labels)})" if self.labels else "one score"
+            raise UserError(
+                f"the model gives {logits.shape[-1]} outputs, but {self.name} has {wanted}; fine-tune it on this task"
+            )
+        refuse_not_finite(logits)
+        return logits.argmax(-1) if self.kind == "classification" else logits[..., 0].astype(np.float64)
+
+    def moments(self, logits: np.ndarray, examples: Examples | None = None) -> np.ndarray:
+        """The primary metric's moments [..., n, k] of outputs [..., n, c] for `examples` (report by default)."""
+        return self._primary.moments(self.outputs_to_predictions(logits), self._gold(examples, logits))
+
+    @property
+    def value(self) -> Value:
+        """From means of the primary metric's moments [..., k] to the metric [...]."""
+        return self._primary.value
+
+    def score(self, logits: np.ndarray, examples: Examples | None = None) -> Scores:
+        """How good the outputs [n, c] are for `examples` (report by default)."""
+        moments, gold = self.moments(logits, examples), self._gold(examples, logits)
+        predicted = self.outputs_to_predictions(logits)
+        low, high = bootstrap_interval(self.value, moments)
+        return Scores(
+            metric=self.metric,
+            value=float(self.value(moments.mean(0))),
+            low=low,
+            high=high,
+            n=len(gold),
+            chance=self.chance(examples),
+            secondary=self._secondary(predicted, gold),
+        )
+
+    def chance(self, examples: Examples | None = None) -> float:
+        """The primary metric of a model that ignores its input."""
+        n = len(self.report if examples is None else examples)
+        return float(self.value(self.moments(self.constant_outputs(n), examples).mean(0)))
+
+    def constant_outputs(self, n: int) -> np.ndarray:
+        """Outputs [n, c] that say fit's most frequent label, or its mean score, of every example."""
+        label = self.fit.label
+        assert label is not None
+        if self.kind == "regression":
+            return np.full((n, 1), label.mean())
+        most = np.bincount(label, minlength=self.n_outputs).argmax()
+        return np.tile(np.eye(self.n_outputs)[most], (n, 1))
+
+    def describe(self) -> dict[str, Any]:
+        """Rows, labels and lengths of each split, and chance: plain values for JSON."""
+        splits = {"fit": self.fit, "select": self.select, "report": self.report}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "labels": list(self.labels),
+            "metric": self.metric,
+            "chance": self.chance(),
+            "splits": {name: self._describe(examples) for name, examples in splits.items()},
+            "notes": list(self.notes),
+        }
+
+    def _describe(self, examples: Examples) -> dict[str, Any]:
+        label = examples.label
+        assert label is not None
+        lengths = np.array([len(text.split()) for text in examples.text])
+        if examples.pair is not None:
+            lengths += np.array([len(text.split()) for text in examples.pair])
+        if self.kind == "classification":
+            counts = np.bincount(label, minlength=len(self.labels)).tolist()
+            labels: dict[str, float] = dict(zip(self.labels, counts, strict=True))
+        else:
+            labels = _summary(label)
+        return {"rows": len(examples), "labels": labels, "words": _summary(lengths)}
+
+    @property
+    def _primary(self) -> Metric:
+        return metric(self.metric, len(self.labels))
+
+    def _secondary(self, predicted: np.ndarray, gold: np.ndarray) -> dict[str, float]:
+        if self.kind == "regression":
+            return {"spearman": spearman(predicted, gold)}
+        beside = ("accuracy", "f1" if len(self.labels) == 2 else "macro_f1", "matthews")
+        return {
+            name: float(metric(name, len(self.labels))(predicted, gold)) for name in beside if name != self.metric
+        }
+
+    def _gold(self, examples: Examples | None, logits: np.ndarray) -> np.ndarray:
+        examples = self.report if examples is None else examples
+        if examples.label is None:
+            raise UserError(f"the examples have no labels, so that nothing on {self.name} can be scored")
+        if logits.shape[-2] != len(examples):
+            raise ValueError(f"outputs for {logits.shape[-2]} examples, but there are {len(examples)}")
+        return examples.label
+
+
+def _summary(values: np.ndarray) -> dict[str, float]:
+    return {
+        "min": float(values.min()),
+        "median": float(np.median(values)),
+        "mean": float(values.mean()),
+        "max": float(values.max()),
+    }
