@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "Encoder": "bertscope.models.encoder",
-    "Examples": "bertscope.data.examples",
+    "Examples": "bertscope.core.examples",
     "FinetuneConfig": "bertscope.training.finetune",
     "Result": "bertscope.core.result",
     "Step": "bertscope.core.step",

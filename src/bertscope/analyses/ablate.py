@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
 
-KINDS = ("head", "heads", "mlp", "layer")
+KINDS: tuple[UnitKind, ...] = ("head", "heads", "mlp", "layer")
 _WORDS = {
     "head": "one head",
     "heads": "all heads of a layer",
@@ -132,9 +132,10 @@ def _headline(full: Scores, effects: pd.DataFrame) -> list[Number]:
     numbers = [Number("score", full.value, full.low, full.high, full.n), Number("chance", full.chance, n=full.n)]
     for kind, rows in effects.groupby("kind", sort=False):
         # The extremes of many get no interval: the one that belongs to each row ignores that it was picked.
-        for word, row in (("lowest", rows["score"].idxmin()), ("highest", rows["score"].idxmax())):
-            name = f"{word} score without {_WORDS[str(kind)]} ({rows.loc[row, 'unit']})"
-            numbers.append(Number(name, float(rows.loc[row, "score"]), n=full.n))
+        ordered = rows.sort_values("score", kind="stable")
+        for word, row in (("lowest", ordered.iloc[0]), ("highest", ordered.iloc[-1])):
+            name = f"{word} score without {_WORDS[str(kind)]} ({row['unit']})"
+            numbers.append(Number(name, float(row["score"]), n=full.n))
     certain = effects[effects["p_holm"] < 0.05]
     numbers.append(
         Number("parts the model needs (p < .05, Holm)", float((certain["effect"] < 0).sum()), n=len(effects))
@@ -157,8 +158,8 @@ def _figures(metric: str, config: AblateConfig) -> list[Figure]:
         where={"kind": "head"},
         title="One head switched off at a time",
         caption=f"The change of {metric} when a single head is switched off ({config.mode}). Below 0 the model "
-        "needs the head, above 0 it does better without it. Marked: the 95% interval (paired bootstrap over examples, not "
-        "corrected for the number of heads) leaves out 0; the table has the corrected p-value.",
+        "needs the head, above 0 it does better without it. Marked: the 95% interval (paired bootstrap over "
+        "examples, not corrected for the number of heads) leaves out 0; the table has the corrected p-value.",
         labels={"effect": f"change of {metric}", "low": "from", "high": "to", "p_holm": "p (Holm)"},
         middle=0.0,
     )

@@ -11,7 +11,7 @@ import functools
 import importlib
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -53,10 +53,13 @@ class Spec:
     cite: str
     makes_model: bool
     config_class: type
+    plan: Callable[..., Step] | None
+    """Experiments: from a base, a task and a config to the step that collects the result, trainings before it."""
 
-    def step(self, inputs: dict[str, Step | Root], config: Any = None) -> Step:
-        """The step that answers this question for these inputs."""
-        if set(inputs) != set(self.inputs):
+    def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
+        """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
+        named = {name.partition(".")[0] for name in inputs}
+        if named != set(self.inputs):
             raise ValueError(f"{self.name} takes the inputs {self.inputs}, not {tuple(inputs)}")
         return Step(self.name, self.version, configs.to_json(config or self.config_class()), inputs)
 
@@ -70,6 +73,7 @@ def question(
     better: Literal["higher", "lower"] | None = None,
     cite: str,
     makes_model: bool = False,
+    plan: Callable[..., Step] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as the answer to a catalogued question; it then also records where its result came from."""
 
@@ -86,7 +90,7 @@ def question(
             result.provenance = capture(time.perf_counter() - started) | result.provenance
             return made
 
-        answer.spec = Spec(name, inputs, version, main, better, cite, makes_model, config_class)  # type: ignore[attr-defined]
+        answer.spec = Spec(name, inputs, version, main, better, cite, makes_model, config_class, plan)  # type: ignore[attr-defined]
         return answer
 
     return declare

@@ -91,6 +91,27 @@ def refuse_foreign(target: Path, marker: str) -> None:
         raise UserError(f"cannot write {target}: the folder has other things in it; choose an empty or a new one")
 
 
+def check_place(target: Path, marker: str) -> None:
+    """Refuse a folder that couldn't be written later, before hours are spent on what goes into it."""
+    refuse_foreign(target, marker)
+    _check_parent(target)
+
+
+def check_file_place(target: Path) -> None:
+    """The same for a file."""
+    if target.is_dir():
+        raise UserError(f"cannot write {target}: {_REASONS[errno.EISDIR]}")
+    _check_parent(target)
+
+
+def _check_parent(target: Path) -> None:
+    parent = next(folder for folder in target.absolute().parents if folder.exists())
+    if not parent.is_dir():
+        raise UserError(f"cannot write {target}: {_REASONS[errno.ENOTDIR]}")
+    if not os.access(parent, os.W_OK):
+        raise UserError(f"cannot write {target}: {_REASONS[errno.EACCES]}")
+
+
 def put_in_place(scratch: Path, target: Path) -> None:
     """Rename the finished `scratch` to `target`, moving an older `target` out of the way first."""
     old = target.with_name(f".{target.name}.{os.getpid()}.old")

@@ -95,7 +95,13 @@ class Store:
                 work.rename(target)
 
     def _perform(self, function: Callable[..., Any], step: Step, work: Path) -> None:
-        opened = {name: self._open(name, value) for name, value in step.inputs.items()}
+        opened: dict[str, Any] = {}
+        for name, value in step.inputs.items():
+            name, dot, _ = name.partition(".")
+            if dot:
+                opened.setdefault(name, []).append(self._open(name, value))
+            else:
+                opened[name] = self._open(name, value)
         config = configs.from_json(function.spec.config_class, step.config)  # type: ignore[attr-defined]
         if function.spec.makes_model:  # type: ignore[attr-defined]
             result = function(**opened, config=config, out=work / "model").result

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.data.examples import Examples
+from bertscope.core.examples import Examples
 from bertscope.data.task import Task
 
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # of the data against the penalty; the first wins a tie: the simpler model

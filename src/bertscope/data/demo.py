@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.data.examples import Examples
+from bertscope.core.examples import Examples
 from bertscope.data.metrics import PRIMARY
 from bertscope.data.sentiment import sentences
 from bertscope.data.task import Task

@@ -1,8 +1,8 @@
 """Reading a task: from the demo language, a .csv or .tsv file, or a folder of them.
 
-    demo/sentiment          made on the spot
-    reviews.csv             one file: 20% becomes report, 10% of the rest select, the rest fit
-    SST-2/                  train.tsv gives fit and select (10%); dev, validation, test-labeled or test gives report
+demo/sentiment          made on the spot
+reviews.csv             one file: 20% becomes report, 10% of the rest select, the rest fit
+SST-2/                  train.tsv gives fit and select (10%); dev, validation, test-labeled or test gives report
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, get_args
 import numpy as np
 
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.examples import Examples
 from bertscope.core.files import digest_files
 from bertscope.core.step import Root
 from bertscope.data import demo
 from bertscope.data.columns import Columns, find_columns
-from bertscope.data.examples import Examples
 from bertscope.data.labels import class_names, find_kind, to_classes, to_scores
 from bertscope.data.metrics import PRIMARY
 from bertscope.data.splits import LEAST_ROWS, REPORT_SHARE, SELECT_SHARE, mixed_order, parts

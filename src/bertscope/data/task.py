@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
 from bertscope.core.result import Number
 from bertscope.core.statistics import Value, bootstrap_interval
-from bertscope.data.examples import Examples
 from bertscope.data.metrics import Metric, metric, refuse_not_finite, spearman
 
 Kind = Literal["classification", "regression"]

@@ -91,7 +91,7 @@ def _replayed(encoder: Encoder, kept: Sequence[Tensor]) -> Iterator[None]:
     """Let the lowest layers return `kept` instead of computing."""
     layers = encoder.layers[: len(kept)]
     for layer, output in zip(layers, kept, strict=True):
-        layer.forward = lambda *args, _output=output, **kwargs: _output  # type: ignore[method-assign]
+        layer.forward = lambda *args, _output=output, **kwargs: _output
     try:
         yield
     finally:

@@ -1,0 +1,38 @@
+"""`bertscope demo`: the first thing a newcomer runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from bertscope.cli.options import STORE
+from bertscope.cli.questions import announce
+from bertscope.core.files import check_file_place
+from bertscope.core.store import Store
+
+
+def demo(*, store: Path = STORE, page: Path = Path("demo-report.html"), seed: int = 0) -> None:
+    """Fine-tune the built-in model on the built-in language, switch its parts off one by one, and make a page of it.
+
+    Takes a few minutes on two cores; what is stored already is not computed again.
+
+    Parameters
+    ----------
+    store
+        The folder where results are kept and found again.
+    page
+        The page to write.
+    seed
+        Decides the sentences, the new classifier's weights, the order of the examples and dropout.
+    """
+    from bertscope.report.build import build_report
+    from bertscope.study.demo import plan
+
+    check_file_place(page)
+    started = time.perf_counter()
+    shelf = Store(store)
+    for step in plan(seed):
+        shelf.run(step, announce=announce())
+    build_report(shelf, page, title="bertscope demo")
+    print(f"done in {time.perf_counter() - started:.0f} s; open {page.resolve()}", file=sys.stderr)

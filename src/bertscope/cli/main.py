@@ -1,0 +1,50 @@
+"""The command line: names and help here, everything else loaded when a command runs."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from cyclopts import App, CycloptsError
+
+from bertscope import __version__
+from bertscope.core.catalogue import CATALOGUE
+from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, UserError
+
+app = App(
+    name="bertscope",
+    version=__version__,
+    help="Open up BERT-family encoders before and after fine-tuning.\n\n"
+    "MODEL is 'pocket' (built in), a folder, or a hub id. DATA is demo/sentiment, a CSV or TSV file, "
+    "or a folder with train and dev files. Results are stored and never computed twice.",
+)
+app.command("bertscope.cli.demo:demo", name="demo", help="Try everything once on the built-in model and language.")
+for _name, _entry in CATALOGUE.items():
+    app.command(f"bertscope.cli.questions:{_name}", name=_name, help=_entry.line)
+app.command("bertscope.cli.stored:ls", name="ls", help="List what is stored.")
+app.command("bertscope.cli.stored:report", name="report", help="Turn stored results into one page.")
+
+
+def main() -> None:
+    """Run a command and leave with the right exit code: every error is one line, a bug's traceback goes to a log."""
+    try:
+        app(exit_on_error=False, print_error=False)
+    except UserError as error:
+        _leave(str(error), EXIT_USER)
+    except CycloptsError as error:
+        _leave(" ".join(str(error).split()) + " (bertscope --help lists the commands)", EXIT_USER)
+    except KeyboardInterrupt:
+        _leave("interrupted; what was finished is stored, run the same command to go on", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output went away, as `head` does: nothing to say, nobody to say it to
+    except Exception as error:
+        with tempfile.NamedTemporaryFile("w", prefix="bertscope-", suffix=".log", delete=False) as log:
+            log.write(f"{' '.join(sys.argv)}\n{traceback.format_exc()}")
+        _leave(f"this is a bug in bertscope, not your mistake: {error!r}; details: {Path(log.name)}", EXIT_BUG)
+
+
+def _leave(line: str, code: int) -> None:
+    print(f"bertscope: {line}", file=sys.stderr)
+    raise SystemExit(code)

@@ -1,0 +1,127 @@
+"""One command per catalogued question, made from what its function declares.
+
+`bertscope.cli.questions:ablate` is made when it is first asked for: its flags are the fields of the question's
+config, its help their docstrings.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from bertscope.cli.options import DataOptions, RunOptions
+from bertscope.core import catalogue
+from bertscope.core.files import check_place, whole_folder
+from bertscope.core.result import Result
+from bertscope.core.step import Step
+from bertscope.core.store import Store
+
+
+def __getattr__(name: str) -> Callable[..., None]:
+    if name not in catalogue.CATALOGUE:
+        raise AttributeError(name)
+    return _command(catalogue.spec(name))
+
+
+def _command(spec: catalogue.Spec) -> Callable[..., None]:
+    def command(model: str, /, *, on: str, config: Any = None, data: Any = None, run: Any = None) -> None:
+        data, run = data or DataOptions(), run or RunOptions()
+        _answer(spec, model, on, config or spec.config_class(), data, run)
+
+    flat = Parameter(name="*")
+    hints = {
+        "model": Annotated[str, Parameter(help="'pocket', a folder, or a hub id.")],
+        "on": Annotated[
+            str, Parameter(help="demo/sentiment, a CSV or TSV file, or a folder of train and dev files.")
+        ],
+        "config": Annotated[spec.config_class, flat],
+        "data": Annotated[DataOptions, flat],
+        "run": Annotated[RunOptions, flat],
+    }
+    signature = inspect.signature(command)
+    command.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[parameter.replace(annotation=hints[name]) for name, parameter in signature.parameters.items()]
+    )
+    command.__annotations__ = hints
+    command.__name__ = spec.name
+    command.__doc__ = inspect.getdoc(catalogue.resolve(catalogue.entry(spec.name).target))
+    return command
+
+
+def _answer(spec: catalogue.Spec, model: str, on: str, config: Any, data: DataOptions, run: RunOptions) -> None:
+    marker = "config.json" if spec.makes_model else "result.json"
+    if run.out is not None:
+        check_place(run.out, marker)
+    step = plan(spec, model, on, config, data)
+    store = Store(run.store)
+    folder = store.run(step, announce=announce(json_only=run.json))
+    result = Result.load(folder / "result")
+    if run.out is not None and spec.makes_model:
+        with whole_folder(run.out, marker=marker) as scratch:
+            shutil.copytree(folder / "model", scratch, dirs_exist_ok=True)
+    elif run.out is not None:
+        result.save(run.out)
+    if run.json:
+        print(json.dumps({"id": step.id, "headline": [asdict(number) for number in result.headline]}, indent=1))
+    else:
+        _print(result, folder, run.out)
+
+
+def plan(spec: catalogue.Spec, model: str, on: str, config: Any, data: DataOptions) -> Step:
+    """The step that answers the question for what the user typed. Loads no torch."""
+    from bertscope.data.read import task_root
+    from bertscope.models.source import model_root
+
+    base, task = model_root(model), task_root(on, **data.given())
+    if spec.plan:
+        return spec.plan(base, task, config)
+    return spec.step({spec.inputs[0]: base, "task": task}, config)
+
+
+def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:
+    """Say each step as its turn comes, on standard error."""
+
+    def say(step: Step, stored: bool) -> None:
+        if not json_only:
+            print(f"{'stored ' if stored else 'running'}  {step.name:10} {describe(step)}", file=sys.stderr)
+
+    return say
+
+
+def describe(step: Step) -> str:
+    """What tells a step from others of its name, in a few words."""
+    settings = catalogue.spec(step.name).config_class()
+    changed = {k: v for k, v in step.config.items() if _plain(getattr(settings, k)) != v}
+    told = [f"{name}={value}" for name, value in changed.items()]
+    return " ".join([step.id.rpartition("-")[2][:8], *told])
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _print(result: Result, folder: Path, out: Path | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=", ".join(result.subject.values()), title_justify="left", box=None, pad_edge=False)
+    for column in ("", "value", "95% interval", "n"):
+        table.add_column(column, justify="left" if not column else "right")
+    for number in result.headline:
+        interval = "" if number.low is None else f"{number.low:.3f} to {number.high:.3f}"
+        value = f"{number.value:g}" if float(number.value).is_integer() else f"{number.value:.3f}"
+        table.add_row(number.name, value, interval, f"{number.n:,}" if number.n else "")
+    console = Console(highlight=False)
+    console.print(table)
+    for note in result.notes:
+        console.print(f"note: {note}", markup=False)
+    console.print(f"\nstored in {folder}" + (f", written to {out}" if out else ""), markup=False, soft_wrap=True)
+    console.print("see it: bertscope report build", markup=False)
