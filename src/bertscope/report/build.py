@@ -6,7 +6,6 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import bertscope
 from bertscope.core.errors import UserError
@@ -43,11 +42,10 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
     from markupsafe import Markup
 
     models, tasks = _subjects(findings, "model"), _subjects(findings, "task")
-    vega, script = vl_convert.javascript_bundle(), _text("page.js")
-    page = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    ).get_template("page.html.j2")
-    return page.render(
+    vega, script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"), _text("page.js")
+    templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
+                            trim_blocks=True, lstrip_blocks=True)  # fmt: skip
+    return templates.get_template("page.html.j2").render(
         title=title or f"Inside {_listed(models)}",
         models=models,
         tasks=tasks,
@@ -61,7 +59,7 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         css=Markup(_text("page.css")),
         script=Markup(script),
         vega=Markup(vega),
-        themes=Markup(script_json({"light": theme.config(), "dark": theme.config(dark=True)})),
+        themes=Markup(script_json({"light": theme.page_config(dark=False), "dark": theme.page_config(dark=True)})),
         raw=Markup,
     )
 
@@ -71,14 +69,14 @@ def _subjects(findings: Sequence[Finding], key: str) -> list[str]:
 
 
 def _listed(models: Sequence[str]) -> str:
-    if not 1 <= len(models) <= 3:
+    if not 1 <= len(models) <= 2:
         return f"{len(models)} encoders" if models else "BERT-family encoders"
-    return " and ".join(filter(None, [", ".join(models[:-1]), models[-1]]))
+    return " and ".join(models)
 
 
 def _text(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> Any:
+def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -66,10 +66,9 @@ def _heatmap(drawing: Drawing) -> Any:
     if figure.value is None:
         raise UserError(f"figure {figure.title!r}: a heat map needs a value column for its colour")
     x, y = alt.X(**drawing.axis(figure.x)), alt.Y(**drawing.axis(figure.y))
-    legend = alt.Legend(gradientLength=170, tickCount=3)
     color = alt.Color(
-        field=fields[figure.value], type="quantitative", title=drawing.label(figure.value), legend=legend,
-        scale=_colours(drawing.extent(figure.value), figure.middle),
+        field=fields[figure.value], type="quantitative", title=drawing.label(figure.value),
+        **_colours(drawing.extent(figure.value), figure.middle),
     )  # fmt: skip
     cells = alt.Chart().mark_rect().encode(x=x, y=y, color=color, tooltip=drawing.tooltip())
     # A cross, not a colour: no shade of grey is far from every shade of the scale.
@@ -90,14 +89,17 @@ def _heatmap(drawing: Drawing) -> Any:
     )
 
 
-def _colours(values: list[float], middle: float | None) -> alt.Scale:
+def _colours(values: list[float], middle: float | None) -> dict[str, Any]:
     """The theme's sequential colours; or its diverging ones, equally strong on both sides of the middle."""
     import altair as alt
 
     if middle is None:
-        return alt.Scale(zero=False, interpolate="rgb")
-    reach = max((abs(value - middle) for value in values), default=0) or 1
-    return alt.Scale(domain=[middle - reach, middle + reach], domainMid=middle, interpolate="rgb")
+        ends, scale = [min(values, default=0), max(values, default=0)], alt.Scale(zero=False, interpolate="rgb")
+    else:
+        reach = max((abs(value - middle) for value in values), default=0) or 1
+        ends = [middle - reach, middle, middle + reach]
+        scale = alt.Scale(domain=[ends[0], ends[-1]], domainMid=middle, interpolate="rgb")
+    return {"scale": scale, "legend": alt.Legend(gradientLength=180, values=ends, format=".3~r")}
 
 
 def _lines(drawing: Drawing) -> Any:
@@ -107,7 +109,8 @@ def _lines(drawing: Drawing) -> Any:
     about = drawing.measure(figure.x, log=figure.log_x) if drawing.numeric(figure.x) else drawing.axis(figure.x)
     x, y = alt.X(**about), alt.Y(**drawing.measure(figure.y))
     colour = drawing.colour()
-    layers = []
+    heights = [*drawing.extent(figure.y), *figure.rules.values()]
+    layers = _level_rules(figure, max(heights, default=0) - min(heights, default=0))  # under the data, never over it
     if ends := drawing.interval():
         low, high = (drawing.fields[end] for end in ends)
         band = alt.Chart().mark_area(opacity=0.16, style="series").transform_filter(drawing.has(*ends))
@@ -115,8 +118,6 @@ def _lines(drawing: Drawing) -> Any:
     layers.append(alt.Chart().mark_line(style="series").encode(x=x, y=y, **colour))
     points = alt.Chart().mark_point(filled=True, size=50, opacity=1, style="series")
     layers.append(points.encode(x=x, y=y, tooltip=drawing.tooltip(), **drawing.series()))
-    heights = [*drawing.extent(figure.y), *figure.rules.values()]
-    layers += _level_rules(figure, max(heights, default=0) - min(heights, default=0))
     return alt.layer(*layers, data=drawing.data).properties(width=WIDE, height=TALL)
 
 
@@ -156,33 +157,39 @@ def _middle(figure: Figure, at: Any) -> list[Any]:
 def _upright_rules(figure: Figure, centre: float) -> list[Any]:
     """The figure's named values as dashed lines, each rising to a label of its own height above the plot.
 
-    Words run towards the centre, and what stands farther out stands higher: no label lies on another line.
+    Words run towards the centre, and what stands farther out stands higher: labels don't lie on each other.
     """
     import altair as alt
 
-    layers = _middle(figure, alt.XDatum)
+    lines, labels = _middle(figure, alt.XDatum), []
     for place, (name, value) in enumerate(sorted(figure.rules.items(), key=lambda rule: abs(rule[1] - centre))):
         x, top = alt.XDatum(value), -12 - 15 * place
         words = {"align": "left", "dx": 5} if value <= centre else {"align": "right", "dx": -5}
-        label = _one().mark_text(style="reference-label", text=_named(name, value), baseline="middle", **words)
-        line = _one().mark_rule(style="reference").encode(x=x, y=alt.value(top - 6), y2=alt.value("height"))
-        layers += [line, label.encode(x=x, y=alt.value(top))]
-    return layers
+        lines.append(_one().mark_rule(style="reference").encode(x=x, y=alt.value(top - 6), y2=alt.value("height")))
+        labels += _label(name, value, {"x": x, "y": alt.value(top)}, baseline="middle", **words)
+    return lines + labels
 
 
 def _level_rules(figure: Figure, span: float) -> list[Any]:
     """The figure's named values as dashed lines, labelled at the right; at the left if the next one is too near."""
     import altair as alt
 
-    layers, left, before = _middle(figure, alt.YDatum), False, -math.inf
+    lines, labels, left, before = _middle(figure, alt.YDatum), [], False, -math.inf
     for name, value in sorted(figure.rules.items(), key=lambda rule: rule[1]):
         left, before, y = not left and value - before < span / 10, value, alt.YDatum(value)
-        label = _one().mark_text(
-            style="reference-label", text=_named(name, value), align="left" if left else "right", baseline="bottom", dy=-3
-        )
-        line = _one().mark_rule(style="reference").encode(y=y)
-        layers += [line, label.encode(y=y, x=alt.value(0 if left else "width"))]
-    return layers
+        side = {"align": "left" if left else "right", "baseline": "bottom", "dy": -3}
+        lines.append(_one().mark_rule(style="reference").encode(y=y))
+        labels += _label(name, value, {"y": y, "x": alt.value(0 if left else "width")}, **side)
+    return lines + labels
+
+
+def _label(name: str, value: float, where: dict[str, Any], **mark: Any) -> list[Any]:
+    """A rule's words, on a halo that keeps them legible where another line passes."""
+    words = f"{name} {texts([value])[0]}"
+    return [
+        _one().mark_text(style=style, text=words, **mark).encode(**where)
+        for style in ("reference-halo", "reference-label")
+    ]
 
 
 def _one() -> alt.Chart:
@@ -190,10 +197,6 @@ def _one() -> alt.Chart:
     import altair as alt
 
     return alt.Chart(alt.Data(values=[{}]))
-
-
-def _named(name: str, value: float) -> str:
-    return f"{name} {texts([value])[0]}"
 
 
 _KINDS: dict[str, Callable[[Drawing], Any]] = {"heatmap": _heatmap, "lines": _lines, "intervals": _intervals}

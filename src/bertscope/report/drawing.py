@@ -36,11 +36,11 @@ class Drawing:
         names = list(self.fields.values())
         return alt.Data(values=[dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
 
-    def values(self, column: str) -> list[Plain]:
+    def values(self, column: str) -> list[Any]:
         """The column's distinct values: numbers in order, words as the table has them."""
         found = list(dict.fromkeys(_finite(value) for value in self.table[column]))
         known = [value for value in found if value is not None]
-        return sorted(known) if self.numeric(column) else known  # type: ignore[type-var]
+        return sorted(known) if self.numeric(column) else known
 
     def extent(self, *columns: str | None) -> list[float]:
         """Every finite number in those columns."""
@@ -75,11 +75,12 @@ class Drawing:
 
         # A logarithm has no place for 0, where many a curve begins; symlog has.
         above_zero = all(value > 0 for value in self.extent(column))
-        kind = ("log" if above_zero else "symlog") if log else "linear"
-        steps = {"tickMinStep": 1, "format": "~s" if log else ",d"} if self.whole(column) else {}
+        scale = alt.Scale(type="log" if above_zero else "symlog", nice=False) if log else alt.Scale(zero=False)
+        ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": False}
+        if self.whole(column):
+            ticks |= {"tickMinStep": 1, "format": "~s" if log else ",d"}
         return {"field": self.fields[column], "type": "quantitative", "title": self.label(column),
-                "scale": alt.Scale(type=kind, zero=False, nice=not log),
-                "axis": alt.Axis(tickCount=6, labelFlush=False, **steps)}  # fmt: skip
+                "scale": scale, "axis": alt.Axis(**ticks)}  # fmt: skip
 
     def tooltip(self) -> list[alt.Tooltip]:
         import altair as alt

@@ -65,7 +65,8 @@
     const numeric = head.classList.contains("num");
     const key = (row) => {
       const cell = row.cells[column];
-      return numeric ? ("v" in cell.dataset ? Number(cell.dataset.v) : null) : cell.textContent;
+      if (!numeric) return cell.textContent;
+      return cell.dataset.v === "" ? null : Number(cell.dataset.v.replace("inf", "Infinity"));
     };
     const compare = (a, b) => {
       if (a === null || b === null) return (a === null) - (b === null); // rows without a value stay at the end
@@ -102,8 +103,8 @@
       }
     }, { rootMargin: "600px" });
     for (const chart of all(".chart")) {
-      chart.style.maxWidth = `${Number(chart.dataset.width) + 100}px`; // wide screens don't stretch it
-      chart.style.minHeight = `${Number(chart.dataset.height) + 60}px`; // the page doesn't jump as it appears
+      chart.style.maxWidth = `${Number(chart.dataset.width) + 140}px`; // wide screens don't stretch it
+      chart.style.minHeight = `${Number(chart.dataset.height) + 80}px`; // the page doesn't jump as it appears
       seen.observe(chart);
     }
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core.catalogue import CATALOGUE, Spec, spec
@@ -14,7 +14,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.report.charts import draw
-from bertscope.report.values import plain, texts
+from bertscope.report.values import NOTHING, plain, texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +53,8 @@ class Picture:
 @dataclass(frozen=True)
 class Cell:
     text: str
-    sort: float | None
-    """What a numeric cell is sorted by: its value before rounding."""
+    sort: float | str | None
+    """Numeric columns: the value before rounding, to sort by, or "" where there is none."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,11 @@ def sections(findings: Sequence[Finding]) -> list[Section]:
     """One section per question, in the catalogue's order; questions it no longer has come last, by name."""
     places = {name: place for place, name in enumerate(CATALOGUE)}
 
-    def order(finding: Finding) -> tuple[Any, ...]:
-        question = finding.result.question
-        return places.get(question, len(places)), question, about(finding.result.subject), finding.step.id
-
-    grouped = groupby(sorted(findings, key=order), key=lambda finding: finding.result.question)
-    return [_section(question, list(members)) for question, members in grouped]
+    by_question: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_question.setdefault(finding.result.question, []).append(finding)
+    ordered = sorted(by_question, key=lambda question: (places.get(question, len(places)), question))
+    return [_section(question, by_question[question]) for question in ordered]
 
 
 def about(subject: Mapping[str, str]) -> str:
@@ -118,9 +117,10 @@ def script_json(value: Any) -> str:
 
 def _section(question: str, findings: list[Finding]) -> Section:
     declared = _declared(question)
-    heading = CATALOGUE[question].line if question in CATALOGUE else question
-    names = _names(findings)
-    answers = [_answer(finding, name, declared) for finding, name in zip(findings, names, strict=True)]
+    heading = CATALOGUE[question].line.removesuffix(".") if question in CATALOGUE else question
+    named = zip(_names(findings), findings, strict=True)
+    ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))
+    answers = [_answer(finding, name, declared) for name, finding in ordered]
     return Section(f"question-{question}", heading, declared.cite if declared else None, answers)
 
 
@@ -142,8 +142,13 @@ def _names(findings: list[Finding]) -> list[str]:
             for key, value in finding.step.config.items()
             if any(config.get(key) != value for config in alike)
         ]
-        names.append(", ".join(filter(None, [about(finding.result.subject), *differing])))
+        names.append(", ".join(filter(None, [about(finding.result.subject), *differing])) or finding.step.id)
     return names
+
+
+def _counted(text: str) -> list[str | int]:
+    """A sorting key by which seed 2 comes before seed 10."""
+    return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", text))]
 
 
 def _answer(finding: Finding, name: str, declared: Spec | None) -> Answer:
@@ -164,7 +169,7 @@ def _answer(finding: Finding, name: str, declared: Spec | None) -> Answer:
 
 def _card(number: Number, declared: Spec | None) -> Card:
     value, low, high = texts([number.value, number.low, number.high])
-    interval = None if number.low is None or number.high is None else f"{low} to {high}"
+    interval = None if NOTHING in (low, high) else f"{low} to {high}"
     main = declared and declared.better and number.name == declared.main
     return Card(
         number.name, value, interval, None if number.n is None else f"{number.n:,}",
@@ -183,15 +188,13 @@ def _table(name: str, frame: pd.DataFrame) -> Table:
     columns, cells = [], []
     for column in frame.columns:
         values = [plain(value) for value in shown[column]]
+        kinds = {type(value) for value in values if value is not None}
+        numeric = bool(kinds) and kinds <= {int, float}
         written = zip(texts(values), values, strict=True)
-        cells.append([Cell(text, _sortable(value)) for text, value in written])
-        columns.append((str(column), any(cell.sort is not None for cell in cells[-1])))
+        cells.append([Cell(text, ("" if value is None else value) if numeric else None) for text, value in written])
+        columns.append((str(column), numeric))
     rows = [list(row) for row in zip(*cells, strict=True)]
     return Table(name, columns, rows, len(frame), script_json(frame.to_csv(index=False)))
-
-
-def _sortable(value: Any) -> float | None:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _origin(finding: Finding) -> list[tuple[str, str]]:

@@ -44,9 +44,18 @@ def config(*, dark: bool = False) -> dict[str, Any]:
         "style": {
             "missing": {"color": c["muted"], "fontSize": 13},
             "series": {"color": c["category"][0]},
-            "excludes": {"color": c["ink"]},
+            "excludes": {"color": c["ink"], "stroke": c["surface"], "strokeWidth": 1},
             "reference": {"color": c["muted"], "strokeDash": [4, 3], "strokeWidth": 1.2},
             "reference-label": {"color": c["muted"], "fontSize": 11.5},
+            "reference-halo": {"color": c["surface"], "stroke": c["surface"], "strokeWidth": 5, "fontSize": 11.5},
             "middle": {"color": c["muted"], "strokeWidth": 1},
         },
     }
+
+
+def page_config(*, dark: bool) -> dict[str, Any]:
+    """The same for the page, where legends stand one under the other: side by side they would run out of a phone."""
+    whole = config(dark=dark)
+    # Vega reads this, but Vega-Lite's schema doesn't know it: Altair would refuse it in a chart of its own.
+    whole["legend"]["layout"] = {"top": {"direction": "vertical", "anchor": "start", "margin": 12}}
+    return whole

@@ -53,6 +53,6 @@ def _text(cell: Plain, decimals: int) -> str:
     if math.isinf(cell):
         return "∞" if cell > 0 else f"{MINUS}∞"
     fixed = f"{cell:.{decimals}f}"
-    # A value that the column's decimals would round away, or that needs too many of them, is written with an exponent.
+    # An exponent for a value that the column's decimals would round away, or that needs too many of them.
     lost = cell != 0 and float(fixed) == 0
     return (f"{cell:.2g}" if lost or decimals > 6 else fixed).replace("-", MINUS)
