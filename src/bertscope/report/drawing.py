@@ -75,7 +75,8 @@ class Drawing:
 
         # A logarithm has no place for 0, where many a curve begins; symlog has.
         above_zero = all(value > 0 for value in self.extent(column))
-        scale = alt.Scale(type="log" if above_zero else "symlog", nice=False) if log else alt.Scale(zero=False)
+        logarithmic = alt.Scale(type="log" if above_zero else "symlog", nice=False)
+        scale = logarithmic if log else alt.Scale(zero=False, nice=True)
         ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": False}
         if self.whole(column):
             ticks |= {"tickMinStep": 1, "format": "~s" if log else ",d"}
