@@ -1,0 +1,82 @@
+"""Stored results become one HTML file: everything it needs is in it, and it asks nothing of the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import bertscope
+from bertscope.core.errors import UserError
+from bertscope.core.files import write_text
+from bertscope.core.result import Result
+from bertscope.core.store import Store, Stored
+from bertscope.report import theme
+from bertscope.report.sections import ROWS, Finding, script_json, sections
+
+_HERE = Path(__file__).parent
+
+
+def build_report(store: Store | str | Path, out: str | Path, *, title: str | None = None) -> Path:
+    """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes."""
+    store, out = store if isinstance(store, Store) else Store(store), Path(out)
+    findings = [Finding(stored.step, _load(stored)) for stored in store.finished()]
+    if not findings:
+        raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")
+    write_text(out, _page(findings, title))
+    return out
+
+
+def _load(stored: Stored) -> Result:
+    try:
+        return Result.load(stored.folder / "result")
+    except (OSError, ValueError, KeyError, TypeError) as error:  # Arrow's own errors are among these
+        reason = str(error).partition("\n")[0]
+        raise UserError(f"{stored.folder} is damaged ({reason}); delete it and run the step again") from error
+
+
+def _page(findings: Sequence[Finding], title: str | None) -> str:
+    import vl_convert
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    models, tasks = _subjects(findings, "model"), _subjects(findings, "task")
+    vega, script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"), _text("page.js")
+    templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
+                            trim_blocks=True, lstrip_blocks=True)  # fmt: skip
+    return templates.get_template("page.html.j2").render(
+        title=title or f"Inside {_listed(models)}",
+        models=models,
+        tasks=tasks,
+        created=max(str(finding.result.provenance.get("created", "")) for finding in findings)[:10],
+        version=bertscope.__version__,
+        sections=sections(findings),
+        total=len(findings),
+        max_rows=ROWS,
+        # Only these two scripts may run, by their hash: a text that slipped through escaping still couldn't.
+        allowed=Markup(" ".join(_hash(text) for text in (script, vega))),
+        css=Markup(_text("page.css")),
+        script=Markup(script),
+        vega=Markup(vega),
+        themes=Markup(script_json({"light": theme.page_config(dark=False), "dark": theme.page_config(dark=True)})),
+        raw=Markup,
+    )
+
+
+def _subjects(findings: Sequence[Finding], key: str) -> list[str]:
+    return sorted({str(finding.result.subject[key]) for finding in findings if finding.result.subject.get(key)})
+
+
+def _listed(models: Sequence[str]) -> str:
+    if not 1 <= len(models) <= 2:
+        return f"{len(models)} encoders" if models else "BERT-family encoders"
+    return " and ".join(models)
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,202 @@
+"""Figures drawn: a figure description and its table become an Altair chart, one small function per kind.
+
+Colours come from the theme, never from here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.figure import Figure
+from bertscope.core.files import explained
+from bertscope.report import theme
+from bertscope.report.drawing import Drawing
+from bertscope.report.values import texts
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+CELL, ROW, WIDE, TALL = 34, 30, 640, 280  # pixels
+
+
+def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin:
+    """The figure as it stands alone, with its title, in the light theme: for notebooks and files."""
+    return draw(figure, table).properties(title=figure.title).configure(**theme.config())
+
+
+def save_figure(figure: Figure, table: pd.DataFrame, path: str | Path) -> Path:
+    """Write the figure to `path`, as its ending says: .svg, .png or .pdf."""
+    import vl_convert
+
+    path = Path(path)
+    write: dict[str, Callable[[dict[str, Any]], bytes]] = {
+        ".svg": lambda spec: vl_convert.vegalite_to_svg(spec).encode(),
+        ".png": lambda spec: vl_convert.vegalite_to_png(spec, scale=2),
+        ".pdf": vl_convert.vegalite_to_pdf,
+    }
+    ending = path.suffix.lower()
+    if ending not in write:
+        raise UserError(f"cannot write {path}: a figure is saved as .svg, .png or .pdf")
+    picture = write[ending](chart(figure, table).to_dict())
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(picture)
+    return path
+
+
+def draw(figure: Figure, table: pd.DataFrame) -> Any:
+    """The figure without title and colours, for a page that brings its own."""
+    if figure.kind not in _KINDS:
+        known = did_you_mean(figure.kind, _KINDS)
+        raise UserError(f"figure {figure.title!r}: no way to draw the kind {figure.kind!r}; {known}")
+    # Altair takes the description as the picture's accessible name.
+    return _KINDS[figure.kind](Drawing(figure, table)).properties(description=figure.title)
+
+
+def _heatmap(drawing: Drawing) -> Any:
+    """A grid, layer 1 at the top as papers print it; a dot where the interval excludes the middle."""
+    import altair as alt
+
+    figure, fields = drawing.figure, drawing.fields
+    if figure.value is None:
+        raise UserError(f"figure {figure.title!r}: a heat map needs a value column for its colour")
+    x, y = alt.X(**drawing.axis(figure.x)), alt.Y(**drawing.axis(figure.y))
+    color = alt.Color(
+        field=fields[figure.value], type="quantitative", title=drawing.label(figure.value),
+        **_colours(drawing.extent(figure.value), figure.middle),
+    )  # fmt: skip
+    cells = alt.Chart().mark_rect().encode(x=x, y=y, color=color, tooltip=drawing.tooltip())
+    # A cross, not a colour: no shade of grey is far from every shade of the scale.
+    missing = alt.Chart().mark_text(style="missing", text="×").encode(x=x, y=y, tooltip=drawing.tooltip())
+    known = drawing.has(figure.value)
+    layers = [cells.transform_filter(known), missing.transform_filter(f"!({known})")]
+    if figure.middle is not None and (ends := drawing.interval()):
+        low, high = (f"datum.{fields[end]}" for end in ends)
+        outside = f"{drawing.has(*ends)} && ({low} > {figure.middle} || {high} < {figure.middle})"
+        said = alt.Shape(
+            field="said", type="nominal", scale=alt.Scale(range=["circle"]), legend=alt.Legend(title=None)
+        )
+        dots = alt.Chart().mark_point(style="excludes", filled=True, size=22, opacity=1).encode(x=x, y=y, shape=said)
+        dots = dots.transform_calculate(said=f"'interval excludes {figure.middle:g}'")
+        layers.append(dots.encode(tooltip=drawing.tooltip()).transform_filter(outside))
+    return alt.layer(*layers, data=drawing.data).properties(
+        width=CELL * max(1, len(drawing.values(figure.x))), height=CELL * 0.8 * max(1, len(drawing.values(figure.y)))
+    )
+
+
+def _colours(values: list[float], middle: float | None) -> dict[str, Any]:
+    """The theme's sequential colours; or its diverging ones, equally strong on both sides of the middle."""
+    import altair as alt
+
+    if middle is None:
+        ends, scale = [min(values, default=0), max(values, default=0)], alt.Scale(zero=False, interpolate="rgb")
+    else:
+        reach = max((abs(value - middle) for value in values), default=0) or 1
+        ends = [middle - reach, middle, middle + reach]
+        scale = alt.Scale(domain=[ends[0], ends[-1]], domainMid=middle, interpolate="rgb")
+    return {"scale": scale, "legend": alt.Legend(gradientLength=180, values=ends, format=".3~r")}
+
+
+def _lines(drawing: Drawing) -> Any:
+    import altair as alt
+
+    figure = drawing.figure
+    about = drawing.measure(figure.x, log=figure.log_x) if drawing.numeric(figure.x) else drawing.axis(figure.x)
+    x, y = alt.X(**about), alt.Y(**drawing.measure(figure.y))
+    colour = drawing.colour()
+    heights = [*drawing.extent(figure.y), *figure.rules.values()]
+    layers = _level_rules(figure, max(heights, default=0) - min(heights, default=0))  # under the data, never over it
+    if ends := drawing.interval():
+        low, high = (drawing.fields[end] for end in ends)
+        band = alt.Chart().mark_area(opacity=0.16, style="series").transform_filter(drawing.has(*ends))
+        layers.append(band.encode(x=x, y=alt.Y(field=low, type="quantitative"), y2=alt.Y2(field=high), **colour))
+    layers.append(alt.Chart().mark_line(style="series").encode(x=x, y=y, **colour))
+    points = alt.Chart().mark_point(filled=True, size=50, opacity=1, style="series")
+    layers.append(points.encode(x=x, y=y, tooltip=drawing.tooltip(), **drawing.series()))
+    return alt.layer(*layers, data=drawing.data).properties(width=WIDE, height=TALL)
+
+
+def _intervals(drawing: Drawing) -> Any:
+    """A dot per row and a bar for its interval; rows that share a label and differ in colour lie side by side."""
+    import altair as alt
+
+    figure = drawing.figure
+    x = drawing.measure(figure.x, log=figure.log_x)
+    # The labels themselves mostly say what they are: an axis title only where the figure asks for one.
+    y = alt.Y(**drawing.axis(figure.y, title=figure.labels.get(figure.y), grid=True))
+    rows = max(1.0, len(drawing.values(figure.y)))
+    place: dict[str, Any] = {"x": alt.X(**x), "y": y}
+    if figure.color and drawing.table[figure.y].duplicated().any():
+        place["yOffset"] = alt.YOffset(field=drawing.fields[figure.color], sort=drawing.values(figure.color))
+        rows *= 1 + 0.35 * (len(drawing.values(figure.color)) - 1)
+    layers = _upright_rules(figure, _centre(drawing.extent(figure.x, figure.low, figure.high)))
+    if ends := drawing.interval():
+        low, high = (drawing.fields[end] for end in ends)
+        across = {"x": alt.X(**x | {"field": low}), "x2": alt.X2(field=high)}
+        bars = alt.Chart().mark_rule(strokeWidth=2, style="series").transform_filter(drawing.has(*ends))
+        layers.append(bars.encode(**place | across, **drawing.colour()))
+    dots = alt.Chart().mark_point(filled=True, size=75, opacity=1, style="series")
+    layers.append(dots.encode(**place, tooltip=drawing.tooltip(), **drawing.series()))
+    return alt.layer(*layers, data=drawing.data).properties(width=WIDE, height=ROW * rows)
+
+
+def _centre(values: list[float]) -> float:
+    return (min(values) + max(values)) / 2 if values else 0
+
+
+def _middle(figure: Figure, at: Any) -> list[Any]:
+    """The line where nothing happened."""
+    return [] if figure.middle is None else [_one().mark_rule(style="middle").encode(at(figure.middle))]
+
+
+def _upright_rules(figure: Figure, centre: float) -> list[Any]:
+    """The figure's named values as dashed lines, each rising to a label of its own height above the plot.
+
+    Words run towards the centre, and what stands farther out stands higher: labels don't lie on each other.
+    """
+    import altair as alt
+
+    lines, labels = _middle(figure, alt.XDatum), []
+    for place, (name, value) in enumerate(sorted(figure.rules.items(), key=lambda rule: abs(rule[1] - centre))):
+        x, top = alt.XDatum(value), -12 - 15 * place
+        words = {"align": "left", "dx": 5} if value <= centre else {"align": "right", "dx": -5}
+        lines.append(_one().mark_rule(style="reference").encode(x=x, y=alt.value(top - 6), y2=alt.value("height")))
+        labels += _label(name, value, {"x": x, "y": alt.value(top)}, baseline="middle", **words)
+    return lines + labels
+
+
+def _level_rules(figure: Figure, span: float) -> list[Any]:
+    """The figure's named values as dashed lines, labelled at the right; at the left if the next one is too near."""
+    import altair as alt
+
+    lines, labels, left, before = _middle(figure, alt.YDatum), [], False, -math.inf
+    for name, value in sorted(figure.rules.items(), key=lambda rule: rule[1]):
+        left, before, y = not left and value - before < span / 10, value, alt.YDatum(value)
+        side = {"align": "left" if left else "right", "baseline": "bottom", "dy": -3}
+        lines.append(_one().mark_rule(style="reference").encode(y=y))
+        labels += _label(name, value, {"y": y, "x": alt.value(0 if left else "width")}, **side)
+    return lines + labels
+
+
+def _label(name: str, value: float, where: dict[str, Any], **mark: Any) -> list[Any]:
+    """A rule's words, on a halo that keeps them legible where another line passes."""
+    words = f"{name} {texts([value])[0]}"
+    return [
+        _one().mark_text(style=style, text=words, **mark).encode(**where)
+        for style in ("reference-halo", "reference-label")
+    ]
+
+
+def _one() -> alt.Chart:
+    """A chart of a single row: a rule is drawn once, not once per row of the table."""
+    import altair as alt
+
+    return alt.Chart(alt.Data(values=[{}]))
+
+
+_KINDS: dict[str, Callable[[Drawing], Any]] = {"heatmap": _heatmap, "lines": _lines, "intervals": _intervals}

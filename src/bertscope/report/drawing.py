@@ -1,0 +1,128 @@
+"""A figure's rows and columns in the words of Altair.
+
+Columns reach Vega under names of our own (`c0`, `c1`, ...): in its field names and expressions a dot, a bracket or a
+quote has a meaning, and a column may be called anything.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bertscope.core.figure import Figure
+from bertscope.report.values import Plain, plain
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+_DIGITS = ".4~r"  # d3's four significant digits, without an exponent
+_PHONE = 42  # letters of a legend that fit side by side on a narrow screen
+
+
+class Drawing:
+    def __init__(self, figure: Figure, table: pd.DataFrame) -> None:
+        for column, wanted in figure.where.items():
+            table = table[table[column].isna() if wanted is None else table[column] == wanted]
+        self.figure, self.table = figure, table
+        self.fields = {column: f"c{i}" for i, column in enumerate(table.columns)}
+
+    @cached_property
+    def data(self) -> alt.Data:
+        import altair as alt
+
+        columns = [[_finite(value) for value in self.table[column]] for column in self.fields]
+        names = list(self.fields.values())
+        return alt.Data(values=[dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
+
+    def values(self, column: str) -> list[Any]:
+        """The column's distinct values: numbers in order, words as the table has them."""
+        found = list(dict.fromkeys(_finite(value) for value in self.table[column]))
+        known = [value for value in found if value is not None]
+        return sorted(known) if self.numeric(column) else known
+
+    def extent(self, *columns: str | None) -> list[float]:
+        """Every finite number in those columns."""
+        numbers = (_finite(value) for column in columns if column for value in self.table[column])
+        return [value for value in numbers if isinstance(value, (int, float))]
+
+    def numeric(self, column: str) -> bool:
+        from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+        return is_numeric_dtype(self.table[column]) and not is_bool_dtype(self.table[column])
+
+    def whole(self, column: str) -> bool:
+        return self.numeric(column) and all(value == int(value) for value in self.extent(column))
+
+    def label(self, column: str) -> str:
+        return self.figure.labels.get(column, column)
+
+    def axis(self, column: str, **more: Any) -> dict[str, Any]:
+        """The keywords of a position channel that puts the column's values side by side, in their order."""
+        import altair as alt
+
+        ticks: dict[str, Any] = {"labelAngle": 0, "labelOverlap": True, "labelLimit": 150}
+        if self.numeric(column) and not self.whole(column):
+            ticks["labelExpr"] = f"format(datum.value, '{_DIGITS}')"
+        title = more.pop("title", self.label(column))
+        return {"field": self.fields[column], "type": "ordinal", "sort": self.values(column), "title": title,
+                "axis": alt.Axis(**ticks, **more)}  # fmt: skip
+
+    def measure(self, column: str, *, log: bool = False) -> dict[str, Any]:
+        """The keywords of a position channel with a scale of numbers."""
+        import altair as alt
+
+        # A logarithm has no place for 0, where many a curve begins; symlog has.
+        above_zero = all(value > 0 for value in self.extent(column))
+        logarithmic = alt.Scale(type="log" if above_zero else "symlog", nice=False)
+        scale = logarithmic if log else alt.Scale(zero=False, nice=True)
+        ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": False}
+        if self.whole(column):
+            ticks |= {"tickMinStep": 1, "format": "~s" if log else ",d"}
+        return {"field": self.fields[column], "type": "quantitative", "title": self.label(column),
+                "scale": scale, "axis": alt.Axis(**ticks)}  # fmt: skip
+
+    def tooltip(self) -> list[alt.Tooltip]:
+        import altair as alt
+
+        return [
+            alt.Tooltip(field=field, type="quantitative", title=self.label(column), format=_DIGITS)
+            if self.numeric(column) and not self.whole(column)
+            else alt.Tooltip(field=field, type="nominal", title=self.label(column))
+            for column, field in self.fields.items()
+        ]
+
+    def series(self) -> dict[str, Any]:
+        """Colour and shape for the column that separates the series: both, for those who see or print no colour."""
+        import altair as alt
+
+        column = self.figure.color
+        if column is None:
+            return {}
+        names = self.values(column)
+        longest = max((len(str(name)) for name in names), default=1)
+        legend = alt.Legend(columns=max(1, min(len(names), _PHONE // (longest + 4))))
+        # The domain is spelt out in both: Vega-Lite then sees one legend, not two.
+        about: dict[str, Any] = {
+            "field": self.fields[column], "type": "nominal", "title": self.label(column), "legend": legend,
+            "scale": alt.Scale(domain=names),
+        }  # fmt: skip
+        return {"color": alt.Color(**about), "shape": alt.Shape(**about)}
+
+    def colour(self) -> dict[str, Any]:
+        """The series' colour alone, for lines and bars, which have no shape."""
+        return {channel: of for channel, of in self.series().items() if channel == "color"}
+
+    def has(self, *columns: str) -> str:
+        """The expression for rows in which all those columns have a value."""
+        return " && ".join(f"isValid(datum.{self.fields[column]})" for column in columns)
+
+    def interval(self) -> tuple[str, str] | None:
+        low, high = self.figure.low, self.figure.high
+        return None if low is None or high is None else (low, high)
+
+
+def _finite(value: Any) -> Plain:
+    value = plain(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value

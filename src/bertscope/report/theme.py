@@ -1,0 +1,61 @@
+"""How charts look, in light and in dark. Charts name styles and ranges; the colours are here and in page.css only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif'
+
+# Okabe and Ito's colours, told apart by colour-blind readers; lighter ones on dark.
+_LIGHT = {
+    "surface": "#ffffff", "ink": "#1c2430", "muted": "#566173", "grid": "#e8ebef",
+    "category": ["#0072b2", "#d55e00", "#009e73", "#b6609a", "#b8860b", "#3b9fd6", "#6b7280"],
+    # Orange for less, blue for more: what is lost by switching a part off is what the eye should find first.
+    "diverging": ["#8c3b00", "#d9741a", "#f4b77a", "#f6f4f0", "#a3c6e8", "#3d82c4", "#0f4686"],
+    "sequential": ["#f1f5fa", "#bcd4ec", "#74a9d8", "#2f75b5", "#0b3c70"],
+}  # fmt: skip
+_DARK = {
+    "surface": "#171c24", "ink": "#e4e8ee", "muted": "#a0abba", "grid": "#2b323d",
+    "category": ["#56b4e9", "#f08a4b", "#2fc79d", "#e39bc8", "#f0c04e", "#a9d3f5", "#a3adba"],
+    "diverging": ["#ffc48a", "#e8862f", "#84491c", "#232932", "#24517f", "#4a97dc", "#b3dbff"],
+    "sequential": ["#1f2630", "#24517f", "#3b82c4", "#7fbcf0", "#d6ecff"],
+}  # fmt: skip
+
+
+def config(*, dark: bool = False) -> dict[str, Any]:
+    """The Vega-Lite config of one theme."""
+    c: dict[str, Any] = _DARK if dark else _LIGHT
+    words = {"labelColor": c["muted"], "titleColor": c["ink"], "labelFontSize": 12, "titleFontSize": 12}
+    return {
+        "font": FONT,
+        "background": c["surface"],
+        "padding": 4,
+        "title": {"color": c["ink"], "fontSize": 15, "anchor": "start", "offset": 12},
+        "view": {"stroke": None},
+        "axis": words
+        | {"titleFontWeight": 500, "gridColor": c["grid"], "domain": False, "ticks": False, "labelPadding": 6}
+        | {"titlePadding": 8},
+        "legend": words
+        | {"titleFontWeight": 500, "orient": "top", "direction": "horizontal", "symbolSize": 60, "offset": 14}
+        | {"gradientThickness": 10, "titleLimit": 300, "labelLimit": 260, "symbolStrokeWidth": 1.5},
+        "range": {"category": c["category"], "diverging": c["diverging"], "heatmap": c["sequential"]},
+        "rect": {"stroke": c["surface"], "strokeWidth": 1},
+        "line": {"strokeWidth": 2},
+        "style": {
+            "missing": {"color": c["muted"], "fontSize": 13},
+            "series": {"color": c["category"][0]},
+            "excludes": {"color": c["ink"], "stroke": c["surface"], "strokeWidth": 1},
+            "reference": {"color": c["muted"], "strokeDash": [4, 3], "strokeWidth": 1.2},
+            "reference-label": {"color": c["muted"], "fontSize": 11.5},
+            "reference-halo": {"color": c["surface"], "stroke": c["surface"], "strokeWidth": 5, "fontSize": 11.5},
+            "middle": {"color": c["muted"], "strokeWidth": 1},
+        },
+    }
+
+
+def page_config(*, dark: bool) -> dict[str, Any]:
+    """The same for the page, where legends stand one under the other: side by side they would run out of a phone."""
+    whole = config(dark=dark)
+    # Vega reads this, but Vega-Lite's schema doesn't know it: Altair would refuse it in a chart of its own.
+    whole["legend"]["layout"] = {"top": {"direction": "vertical", "anchor": "start", "margin": 12}}
+    return whole

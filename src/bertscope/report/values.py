@@ -1,0 +1,58 @@
+"""Values as a reader sees them: three or four significant digits, one number of decimals per column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+MINUS, NOTHING = "−", "–"
+
+Plain = str | int | float | bool | None
+
+
+def plain(value: Any) -> Plain:
+    """What JSON can hold of a table's cell; None where there is no value (None, NaN, NaT, pandas' NA)."""
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a NumPy scalar
+        value = value.item()
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if value is None or isinstance(value, (str, int)):
+        return value
+    return None if str(value) in ("<NA>", "NaT") else str(value)
+
+
+def texts(values: Iterable[Any]) -> list[str]:
+    """A column's cells, with the same number of decimals throughout so that they can be compared by eye.
+
+    >>> texts([0.91234, -0.5, None, 0.00001])
+    ['0.912', '−0.500', '–', '1e−05']
+    """
+    cells = [plain(value) for value in values]
+    floats = [abs(cell) for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
+    decimals = _decimals(max(floats, default=0.0))
+    if all(size == int(size) for size in floats):  # whole numbers that a missing value made floats
+        decimals = 0
+    return [_text(cell, decimals) for cell in cells]
+
+
+def _decimals(largest: float) -> int:
+    if largest == 0:
+        return 0
+    magnitude = math.floor(math.log10(largest))
+    return max(0, 3 - magnitude) if magnitude >= 0 else 2 - magnitude
+
+
+def _text(cell: Plain, decimals: int) -> str:
+    if cell is None:
+        return NOTHING
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if not isinstance(cell, float):
+        return str(cell).replace("-", MINUS) if isinstance(cell, int) else cell
+    if math.isinf(cell):
+        return "∞" if cell > 0 else f"{MINUS}∞"
+    fixed = f"{cell:.{decimals}f}"
+    # An exponent for a value that the column's decimals would round away, or that needs too many of them.
+    lost = cell != 0 and float(fixed) == 0
+    return (f"{cell:.2g}" if lost or decimals > 6 else fixed).replace("-", MINUS)
