@@ -106,7 +106,7 @@ def test_different_tokenizers_are_refused(tiny, texts):
 
 
 def test_predicting_needs_a_classifier(pocket, texts):
-    with pytest.raises(UserError, match="pocket has no classifier on top .* bertscope finetune pocket"):
+    with pytest.raises(UserError, match=r"pocket has no classifier on top .* bertscope finetune pocket"):
         pocket.predict(texts)
 
 

@@ -1,0 +1,108 @@
+"""Results come back equal, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bertscope.core.errors import UserError
+from bertscope.core.figure import Figure
+from bertscope.core.result import Number, Result
+
+
+@pytest.fixture
+def result() -> Result:
+    table = pd.DataFrame(
+        {
+            "unit": ["head:1.1", "head:1.2", "mlp:1"],
+            "layer": [1, 1, 1],
+            "head": pd.array([1, 2, None], dtype="Int64"),
+            "effect": [0.125, -1e-17, np.nan],
+            "text": ["<b>", "naïve “quotes” 你好", ""],
+        }
+    )
+    return Result(
+        "ablate",
+        3,
+        tables={"effects": table, "empty": table.iloc[:0]},
+        arrays={"maps": np.random.default_rng(0).random((2, 3)).astype(np.float32), "ids": np.arange(4)},
+        headline=[Number("score", 0.75, 0.7, 0.8, 400), Number("chance", 0.5)],
+        figures=[
+            Figure("heatmap", "effects", x="head", y="layer", value="effect", title="t", caption="c", middle=0.0)
+        ],
+        subject={"model": "pocket", "task": "demo/sentiment"},
+        notes=["12 texts were cut"],
+        provenance={"seconds": 1.5},
+    )
+
+
+def test_saved_and_loaded_equal(result, tmp_path):
+    again = Result.load(result.save(tmp_path / "r"))
+    assert again.equals(result) and result.equals(again)
+    assert again.provenance == result.provenance
+    assert again.tables["effects"]["head"].dtype == "Int64"
+    assert again.number("score") == Number("score", 0.75, 0.7, 0.8, 400)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: r.tables["effects"].__setitem__("effect", [0.125, 0.0, np.nan]),
+        lambda r: r.arrays["maps"].__setitem__((0, 0), 9),
+        lambda r: r.headline.append(Number("more", 1.0)),
+        lambda r: r.notes.clear(),
+        lambda r: r.figures.__setitem__(0, replace(r.figures[0], caption="other")),
+        lambda r: r.tables.pop("empty"),
+    ],
+)
+def test_any_difference_but_provenance_counts(result, tmp_path, change):
+    again = Result.load(result.save(tmp_path / "r"))
+    again.provenance = {}
+    assert again.equals(result)
+    change(again)
+    assert not again.equals(result)
+
+
+def test_an_older_result_is_replaced_and_a_stranger_is_not(result, tmp_path):
+    folder = result.save(tmp_path / "r")
+    result.notes.append("again")
+    assert Result.load(result.save(folder)).notes == result.notes
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_text("meow")
+    with pytest.raises(UserError, match="has other things in it"):
+        result.save(tmp_path / "photos")
+    assert (tmp_path / "photos" / "cat.jpg").read_text() == "meow"
+
+
+def test_a_failed_save_leaves_the_older_result(result, tmp_path, monkeypatch):
+    folder = result.save(tmp_path / "r")
+    result.tables["effects"] = result.tables["effects"].assign(bad=[object(), object(), object()])
+    with pytest.raises(Exception, match="bad"):
+        result.save(folder)
+    assert "bad" not in Result.load(folder).table.columns
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_damage_is_named(tmp_path, result):
+    with pytest.raises(UserError, match="holds no result"):
+        Result.load(tmp_path)
+    folder = result.save(tmp_path / "r")
+    (folder / "result.json").write_text("{")
+    with pytest.raises(UserError, match=r"result.json is damaged"):
+        Result.load(folder)
+
+
+def test_a_figure_must_fit_its_table(result):
+    with pytest.raises(ValueError, match=r"needs the columns \['colour'\]"):
+        replace(result, figures=[replace(result.figures[0], value="colour")])
+    with pytest.raises(ValueError, match="did you mean 'effects'"):
+        replace(result, figures=[replace(result.figures[0], table="effect")])
+
+
+def test_plot_gives_a_chart(result):
+    assert json.loads(result.plot().to_json())["$schema"].startswith("https://vega.github.io")

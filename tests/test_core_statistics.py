@@ -1,0 +1,116 @@
+"""Intervals and tests against scipy, exact enumeration, and data with known answers."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+
+from bertscope.core.statistics import bootstrap_interval, holm, paired_effects
+
+
+def mean(means: np.ndarray) -> np.ndarray:
+    return means[..., 0]
+
+
+def hits(generator, n, rate):
+    return (generator.random(n) < rate).astype(float)[:, None]
+
+
+def test_interval_equals_scipys_percentile_bootstrap():
+    sample = hits(np.random.default_rng(1), 300, 0.7)
+    ours = bootstrap_interval(mean, sample, repeats=20_000)
+    theirs = stats.bootstrap((sample[:, 0],), np.mean, n_resamples=20_000, method="percentile", rng=2)
+    assert ours == pytest.approx(tuple(theirs.confidence_interval), abs=0.006)
+    assert bootstrap_interval(mean, sample, seed=3) == bootstrap_interval(mean, sample, seed=3)
+
+
+def test_paired_interval_equals_scipys():
+    generator = np.random.default_rng(4)
+    reference = hits(generator, 250, 0.8)
+    arm = np.where(generator.random((250, 1)) < 0.15, 1 - reference, reference)
+    ours = paired_effects(mean, reference, arm[None], repeats=20_000, permutations=99)
+    theirs = stats.bootstrap(
+        (arm[:, 0], reference[:, 0]), lambda a, b, axis: a.mean(axis) - b.mean(axis),
+        n_resamples=20_000, method="percentile", paired=True, vectorized=True, rng=5,
+    )  # fmt: skip
+    assert ours.effect[0] == pytest.approx((arm - reference).mean())
+    assert (ours.low[0], ours.high[0]) == pytest.approx(tuple(theirs.confidence_interval), abs=0.006)
+
+
+def test_permutation_equals_mcnemars_exact_test():
+    reference = np.repeat([1.0, 1.0, 0.0, 0.0], [60, 14, 4, 22])[:, None]
+    arm = np.repeat([1.0, 0.0, 1.0, 0.0], [60, 14, 4, 22])[:, None]
+    ours = paired_effects(mean, reference, arm[None], repeats=100, permutations=40_000)
+    assert ours.p[0] == pytest.approx(mcnemar([[60, 14], [4, 22]], exact=True).pvalue, abs=0.004)
+
+
+def test_permutation_of_a_correlation_equals_all_swaps():
+    """For a metric that isn't a mean: against every one of the 2^9 swaps of the two models' predictions."""
+    generator = np.random.default_rng(6)
+    gold = generator.normal(size=9)
+    one, other = gold + generator.normal(size=9), generator.normal(size=9)
+
+    def moments(p):
+        return np.stack([p, gold, p * p, gold * gold, p * gold], -1)
+
+    def pearson(m):
+        return (m[..., 4] - m[..., 0] * m[..., 1]) / np.sqrt(
+            (m[..., 2] - m[..., 0] ** 2) * (m[..., 3] - m[..., 1] ** 2)
+        )
+
+    ours = paired_effects(pearson, moments(one), moments(other)[None], repeats=100, permutations=40_000)
+    observed = stats.pearsonr(other, gold)[0] - stats.pearsonr(one, gold)[0]
+    assert ours.effect[0] == pytest.approx(observed)
+    extreme = 0
+    for swap in itertools.product([False, True], repeat=9):
+        a, b = np.where(swap, other, one), np.where(swap, one, other)
+        extreme += abs(stats.pearsonr(b, gold)[0] - stats.pearsonr(a, gold)[0]) >= abs(observed) - 1e-9
+    assert ours.p[0] == pytest.approx(extreme / 2**9, abs=0.01)
+
+
+def test_many_arms_at_once_equal_one_at_a_time():
+    generator = np.random.default_rng(7)
+    reference, arms = hits(generator, 120, 0.7), np.stack([hits(generator, 120, rate) for rate in (0.7, 0.5, 0.9)])
+    together = paired_effects(mean, reference, arms, repeats=500, permutations=499)
+    for place in range(3):
+        alone = paired_effects(mean, reference, arms[place : place + 1], repeats=500, permutations=499)
+        for name in ("effect", "low", "high", "p"):
+            assert getattr(together, name)[place] == pytest.approx(getattr(alone, name)[0])
+
+
+def test_no_effect_is_no_effect():
+    reference = hits(np.random.default_rng(8), 200, 0.6)
+    same = paired_effects(mean, reference, reference[None], repeats=200, permutations=199)
+    assert same.effect[0] == same.low[0] == same.high[0] == 0 and same.p[0] == 1
+
+
+def test_p_values_of_the_null_are_uniform():
+    generator = np.random.default_rng(9)
+    reference = generator.normal(size=(100, 1))
+    arms = np.stack([generator.normal(size=(100, 1)) for _ in range(300)])
+    found = paired_effects(mean, reference * 0, arms, repeats=100, permutations=999)
+    assert stats.kstest(found.p, "uniform").pvalue > 0.01
+
+
+def test_intervals_cover_the_truth():
+    generator = np.random.default_rng(10)
+    covered = 0
+    for seed in range(200):
+        low, high = bootstrap_interval(mean, hits(generator, 200, 0.7), repeats=400, seed=seed)
+        covered += low <= 0.7 <= high
+    assert 180 <= covered <= 199
+
+
+def test_holm_by_hand():
+    assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+
+
+def test_chunks_do_not_show(monkeypatch):
+    sample = hits(np.random.default_rng(11), 50, 0.5)
+    whole = bootstrap_interval(mean, sample, repeats=300)
+    monkeypatch.setattr("bertscope.core.statistics._CELLS", 50 * 7)
+    assert bootstrap_interval(mean, sample, repeats=300) == pytest.approx(whole, abs=1e-12)

@@ -1,0 +1,149 @@
+"""Steps and their store: identity, completeness, nothing computed twice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+from dataclasses import dataclass
+
+import pandas as pd
+import pytest
+
+from bertscope.core import catalogue
+from bertscope.core.config import from_json
+from bertscope.core.errors import UserError
+from bertscope.core.result import Number, Result
+from bertscope.core.step import Root, Step
+from bertscope.core.store import Store
+
+CALLS: list[str] = []
+
+
+@dataclass(frozen=True)
+class SumConfig:
+    add: int = 0
+    """What to add."""
+    fail: bool = False
+    """Whether to fail."""
+
+
+def read_number(source: str, **options) -> int:
+    CALLS.append("open")
+    return int(source)
+
+
+@pytest.fixture(autouse=True)
+def sums(monkeypatch):
+    """A catalogue with one question: the sum of a number, of earlier sums, and of a setting."""
+    CALLS.clear()
+    monkeypatch.setitem(catalogue.CATALOGUE, "sum", catalogue.Entry(f"{__name__}:total", "How much?"))
+    monkeypatch.setitem(catalogue.INPUT_KINDS, "number", "number")
+    monkeypatch.setitem(catalogue.INPUT_KINDS, "sums", "result")
+    monkeypatch.setitem(catalogue.OPENERS, "number", f"{__name__}:read_number")
+
+    @catalogue.question("sum", inputs=("number", "sums"), version=1, main="total", cite="-")
+    def total(number: int = 0, sums: tuple = (), config: SumConfig = SumConfig()) -> Result:  # noqa: B008
+        CALLS.append("sum")
+        if config.fail:
+            raise UserError("it failed")
+        value = number + config.add + sum(result.number("total").value for result in sums)
+        return Result("sum", 1, tables={"t": pd.DataFrame({"total": [value]})}, headline=[Number("total", value)])
+
+    monkeypatch.setattr(sys.modules[__name__], "total", total, raising=False)
+
+
+def step(inputs=None, **config) -> Step:
+    return Step("sum", 1, {"add": 0, "fail": False} | config, inputs or {"number": Root("number", "5", "d5")})
+
+
+def test_identity_is_recipe_and_content():
+    base = step()
+    assert base.id == step().id and base.id.startswith("sum-")
+    moved = Step("sum", 1, dict(base.config), {"number": Root("number", "elsewhere/5", "d5")})
+    assert moved.id == base.id, "where a root lies is not what it is"
+    others = [
+        step(add=1),
+        Step("sum", 2, base.config, base.inputs),
+        step({"number": Root("number", "5", "d6")}),
+        step({"number": Root("number", "5", "d5", {"limit": 3})}),
+        step({"sums.0": base}),
+    ]
+    assert len({base.id, *(other.id for other in others)}) == 6
+    for one in (base, *others):
+        again = Step.from_json(json.loads(json.dumps(one.to_json())))
+        assert again.id == one.id and again == one
+    assert step({"sums.0": step(add=1)}).id != step({"sums.0": step(add=2)}).id
+
+
+def test_runs_what_is_needed_once_and_nothing_twice(tmp_path):
+    store, told = Store(tmp_path), []
+    shared = step(add=1)  # 6
+    last = step({"sums.0": step({"sums.0": shared}), "sums.1": step({"sums.0": shared}, add=10), "sums.2": shared})
+    folder = store.run(last, announce=lambda step, stored: told.append((step.id, stored)))
+    assert store.result(last).number("total").value == 6 + 16 + 6
+    assert CALLS.count("sum") == 4 and CALLS.count("open") == 1
+    assert [stored for _, stored in told].count(False) == 4
+    CALLS.clear()
+    assert store.run(last) == folder and not CALLS
+    assert {stored.step.id for stored in store.finished()} == {path.name for path in (tmp_path / "steps").iterdir()}
+    assert not list((tmp_path / "work").iterdir())
+
+
+def test_a_failed_step_is_not_there(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(UserError, match="it failed"):
+        store.run(step(fail=True))
+    assert not store.has(step(fail=True)) and not list(store.finished())
+
+
+def test_a_half_made_folder_is_started_over(tmp_path):
+    store = Store(tmp_path)
+    half = tmp_path / "work" / step().id
+    half.mkdir(parents=True)
+    (half / "junk").write_text("from a run that was killed")
+    folder = store.run(step())
+    assert not (folder / "junk").exists() and store.has(step())
+
+
+def test_two_at_once_make_it_once(tmp_path):
+    threads = [threading.Thread(target=lambda: Store(tmp_path).run(step())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert CALLS.count("sum") == 1 and Store(tmp_path).has(step())
+
+
+def test_killed_while_writing_leaves_nothing_and_goes_on(tmp_path):
+    """kill -9 in the middle of a save: the step isn't there, and the next run makes it."""
+    script = textwrap.dedent("""
+        import os, signal, sys
+        from pathlib import Path
+        from bertscope.core.files import whole_folder
+        with whole_folder(Path(sys.argv[1]) / "r", marker="m") as scratch:
+            (scratch / "m").write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    """)
+    assert subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False).returncode == -9
+    assert not (tmp_path / "r").exists()
+
+
+def test_config_refuses_unknown_keys():
+    assert from_json(SumConfig, {"add": 3}) == SumConfig(add=3)
+    with pytest.raises(UserError, match="unknown setting 'ad'; did you mean 'add'"):
+        from_json(SumConfig, {"ad": 3})
+
+
+def test_wrong_inputs_are_a_programming_error():
+    with pytest.raises(ValueError, match="takes the inputs"):
+        catalogue.spec("sum").step({"number": Root("number", "5", "d5")})
+
+
+def test_damaged_steps_are_named(tmp_path):
+    folder = Store(tmp_path).run(step())
+    (folder / "step.json").write_text("{}")
+    with pytest.raises(UserError, match=r"step\.json is damaged"):
+        list(Store(tmp_path).finished())
