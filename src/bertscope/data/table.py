@@ -43,7 +43,7 @@ class Table:
             cure = f"did you mean {close[0]!r}?" if close else f"name one with {flag}"
             raise UserError(f"{self.path} has no column {name!r}, only {self.columns}; {cure}")
         if self.header.count(name) > 1:
-            raise UserError(f"{self.path}, line {self.lines[0] - 1}: two columns are named {name!r}; rename one")
+            raise UserError(f"{self.path}: two columns are named {name!r}; rename one")
         at = self.header.index(name)
         return [row[at] for row in self.rows]
 
