@@ -81,6 +81,9 @@ def test_constant_scores_are_chance_without_warnings(constant):
         assert metric("pearson", 0)(np.full(37, constant), gold) == 0
         assert metric("pearson", 0)(gold, np.full(37, constant)) == 0
         assert spearman(np.full(37, constant), gold) == 0
+        weights = np.random.default_rng(0).multinomial(37, np.full(37, 1 / 37), size=500) / 37
+        pearson = metric("pearson", 0)
+        assert (pearson.value(weights @ pearson.moments(np.full(37, constant), gold)) == 0).all()
 
 
 def test_constant_classes_are_chance_without_warnings():

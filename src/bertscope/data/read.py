@@ -1,8 +1,8 @@
 """Reading a task: from the demo language, a .csv or .tsv file, or a folder of them.
 
-    demo/sentiment          made on the spot
-    reviews.csv             one file: 20% becomes report, 10% of the rest select, the rest fit
-    SST-2/                  train.tsv gives fit and select (10%); dev, validation, test-labeled or test gives report
+demo/sentiment          made on the spot
+reviews.csv             one file: 20% becomes report, 10% of the rest select, the rest fit
+SST-2/                  train.tsv gives fit and select (10%); dev, validation, test-labeled or test gives report
 """
 
 from __future__ import annotations
