@@ -4,7 +4,8 @@ A clause says that something was good or bad; negation turns that round; two cla
 contrast makes the main one decides. Each construction has as many positive as negative sentences, negation meets
 praise as often as blame, and in a contrast the clauses disagree: word order decides, and a bag of words stays near
 chance. It isn't quite at chance: in plain sentences, and where a plain clause stands beside a negated one, words
-lean towards their label. Without that start the pocket model learns nothing from 2,000 sentences (measured).
+lean towards their label. An earlier form without that lean left the pocket model at chance (one run: 2,000
+sentences, 4 epochs at 4e-4); with it, the same run learns the task.
 """
 
 from __future__ import annotations
