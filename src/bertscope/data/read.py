@@ -145,7 +145,8 @@ def _read_files(path: Path, options: _Options) -> Task:
     if labels:
         _refuse_unseen(path, fit, report, labels)
     notes = () if columns.note is None else (columns.note,)
-    return Task(path.absolute().stem, kind, labels, fit, select, report, PRIMARY[kind], notes)
+    name = path.absolute().name if path.is_dir() else path.stem
+    return Task(name, kind, labels, fit, select, report, PRIMARY[kind], notes)
 
 
 def _examples(table: Table, columns: Columns, label: np.ndarray) -> Examples:

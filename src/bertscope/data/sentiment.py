@@ -1,9 +1,11 @@
 """The demo language: short reviews whose label follows from how the words are put together.
 
-A clause says that something was good or bad; negation turns that round; of two clauses that disagree, the one that
-the contrast makes the main one decides. Words and labels are balanced against each other: each construction has as
-many positive as negative sentences, adjectives keep their frequency under negation, and the two clauses of a
-contrast differ, so that a bag of words knows little and word order decides.
+A clause says that something was good or bad; negation turns that round; two clauses agree, or the one that the
+contrast makes the main one decides. Each construction has as many positive as negative sentences, negation meets
+praise as often as blame, and in a contrast the clauses disagree: word order decides, and a bag of words stays near
+chance. It isn't quite at chance: in plain sentences, and where a plain clause stands beside a negated one, words
+lean towards their label. An earlier form without that lean left the pocket model at chance (one run: 2,000
+sentences, 4 epochs at 4e-4); with it, the same run learns the task.
 """
 
 from __future__ import annotations
@@ -42,25 +44,26 @@ def _aspects(nouns: str, good: str, bad: str, verb: str = "was") -> tuple[_Aspec
     return tuple(_Aspect(noun, tuple(good.split()), tuple(bad.split()), verb) for noun in nouns.split())
 
 
-_MEALS = _aspects("food breakfast meal", "good great fresh delicious lovely nice",
+_MEALS = _aspects("food breakfast", "good great fresh delicious lovely nice",
                   "bad awful terrible poor dreadful cold")  # fmt: skip
-_DRINKS = _aspects("coffee tea wine", "good great excellent nice", "bad awful terrible dreadful")
+_DRINKS = _aspects("coffee tea wine", "good great lovely nice", "bad awful terrible dreadful")
 _SERVICE = _aspects("service", "friendly polite warm good great", "rude slow careless bad terrible")
 _OWNER = _aspects("owner", "friendly polite kind charming", "rude careless unpleasant dreadful")
 _STAFF = _aspects("staff", "friendly polite kind warm great", "rude slow careless cold terrible", "were")
 _ROOMS = _aspects("room kitchen pool", "clean pleasant lovely nice warm", "dirty unpleasant awful horrible cold")
 _OUTSIDE = _aspects("garden view", "beautiful lovely pleasant charming", "ugly dull dreadful unpleasant")
-_STORY = _aspects("story plot ending script dialogue", "clever brilliant charming good interesting great",
+_STORY = _aspects("story ending script dialogue", "clever brilliant charming good interesting great",
                   "silly weak dull bad poor terrible")  # fmt: skip
-_STAGE = _aspects("music acting performance", "good great brilliant lovely excellent", "bad awful terrible dull poor")
-_SONGS = _aspects("songs actors", "good great brilliant charming", "bad awful dull terrible", "were")
+_STAGE = _aspects("music acting performance", "good great brilliant lovely moving", "bad awful terrible dull poor")
+_SONGS = _aspects("songs", "good great brilliant charming", "bad awful dull terrible", "were")
+_CHARACTERS = _aspects("characters", "good interesting charming clever", "bad dull silly weak", "were")
 
 _VISIT = ("this time, ", "last night, ", "in my opinion, ", "on our first visit, ", "on the whole, ")
 _FILM = ("this time, ", "to me, ", "in my opinion, ", "in the end, ", "on the whole, ")
 _SCENES = (
     _Scene(_VISIT, _MEALS + _DRINKS + _SERVICE + _OWNER + _STAFF),
-    _Scene(_VISIT, _MEALS[:2] + _SERVICE + _OWNER + _STAFF + _ROOMS + _OUTSIDE),
-    _Scene(_FILM, _STORY + _STAGE + _SONGS),
+    _Scene(_VISIT, _MEALS + _SERVICE + _OWNER + _STAFF + _ROOMS + _OUTSIDE),
+    _Scene(_FILM, _STORY + _STAGE + _SONGS + _CHARACTERS),
 )
 
 
@@ -83,9 +86,19 @@ def _sentence(construction: str, positive: bool, random: Random) -> str:
     if construction == "contrast":
         body, openers = _contrast(scene, positive, random), scene.openers
     else:
-        body = _clause(random.choice(scene.aspects), positive, construction == "negation", random)
+        body = _agreeing(scene, positive, construction == "negation", random)
         openers = scene.openers + _FRAMES
     return f"{random.choice(openers) if random.random() < 0.6 else ''}{body}."
+
+
+def _agreeing(scene: _Scene, positive: bool, negated: bool, random: Random) -> str:
+    """One clause, or two that agree, of which at most one is negated."""
+    one, other = random.sample(scene.aspects, 2)
+    clauses = [_clause(one, positive, negated, random)]
+    if random.random() < 0.5:
+        clauses.append(_clause(other, positive, False, random))
+        random.shuffle(clauses)
+    return " and ".join(clauses)
 
 
 def _contrast(scene: _Scene, positive: bool, random: Random) -> str:

@@ -43,7 +43,7 @@ class Table:
             cure = f"did you mean {close[0]!r}?" if close else f"name one with {flag}"
             raise UserError(f"{self.path} has no column {name!r}, only {self.columns}; {cure}")
         if self.header.count(name) > 1:
-            raise UserError(f"{self.path}, line {self.lines[0] - 1}: two columns are named {name!r}; rename one")
+            raise UserError(f"{self.path}: two columns are named {name!r}; rename one")
         at = self.header.index(name)
         return [row[at] for row in self.rows]
 
@@ -62,7 +62,7 @@ class Table:
     @property
     def columns(self) -> str:
         """The header for a message."""
-        return ", ".join(self.header)
+        return _listed(self.header)
 
 
 def read_table(path: Path) -> Table:
@@ -87,13 +87,19 @@ def read_table(path: Path) -> Table:
         lines.append(line)
         kept.append([field.strip() for field in fields])
     if not kept:
-        raise UserError(f"{path} has a header ({', '.join(header)}) but no rows; add some")
+        raise UserError(f"{path} has a header ({_listed(header)}) but no rows; add some")
     return Table(path, header, np.array(lines), kept)
 
 
 def shown(value: str) -> str:
     """A value as a message quotes it: on one line, and not too long."""
     return repr(value if len(value) <= 40 else value[:37] + "...")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Column names for a message: a file that isn't a table may have anything there, and a lot of it."""
+    said = ", ".join(name if name.isprintable() else repr(name) for name in names)
+    return said if len(said) <= 200 else said[:197] + "..."
 
 
 def _decode(path: Path) -> str:
