@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
 from bertscope.data.baselines import bag_of_words, majority
-from bertscope.data.examples import Examples
 from bertscope.data.task import Task
 
 

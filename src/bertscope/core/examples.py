@@ -4,38 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Examples:
-    """`text[i]` (with `pair[i]`, if the task has pairs) is example `ids[i]` with label `label[i]`."""
+    """Some texts, or pairs of texts, with or without labels. All columns have the same length."""
 
     ids: tuple[str, ...]
     text: tuple[str, ...]
     pair: tuple[str, ...] | None = None
+    """The second text of each example, where the task is about two."""
     label: np.ndarray | None = None
-    """int64 class indices, or float64 scores; None where nothing is labelled."""
+    """int64 class indices for classification, float64 scores for regression."""
     words: tuple[tuple[str, ...], ...] | None = None
-    """The words of each text, where an annotation gives them."""
+    """Each text's words, where the source marks them itself (a treebank)."""
+
+    def __post_init__(self) -> None:
+        for name in ("text", "pair", "label", "words"):
+            column = getattr(self, name)
+            if column is not None and len(column) != len(self.ids):
+                raise ValueError(f"{len(self.ids)} ids, but {len(column)} entries in {name}")
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, rows: Sequence[int] | np.ndarray) -> Examples:
+    def take(self, indices: Sequence[int] | np.ndarray) -> Examples:
         """The examples at these positions, in this order."""
-        rows = [int(row) for row in rows]
-
-        def pick(values: tuple | None) -> tuple | None:
-            return None if values is None else tuple(values[row] for row in rows)
-
+        at = [int(i) for i in indices]
         return Examples(
-            ids=pick(self.ids) or (),
-            text=pick(self.text) or (),
-            pair=pick(self.pair),
-            label=None if self.label is None else self.label[rows],
-            words=pick(self.words),
+            ids=tuple(self.ids[i] for i in at),
+            text=tuple(self.text[i] for i in at),
+            pair=None if self.pair is None else tuple(self.pair[i] for i in at),
+            label=None if self.label is None else self.label[at],
+            words=None if self.words is None else tuple(self.words[i] for i in at),
         )
