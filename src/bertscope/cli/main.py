@@ -16,6 +16,7 @@ from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, UserErr
 app = App(
     name="bertscope",
     version=__version__,
+    suppress_keyboard_interrupt=False,
     help="Open up BERT-family encoders before and after fine-tuning.\n\n"
     "MODEL is 'pocket' (built in), a folder, or a hub id. DATA is demo/sentiment, a CSV or TSV file, "
     "or a folder with train and dev files. Results are stored and never computed twice.",

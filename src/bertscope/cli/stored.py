@@ -31,18 +31,16 @@ def ls(*, store: Path = STORE) -> None:
     if not finished:
         raise UserError(f"nothing is stored in {store}; run 'bertscope demo', or name another folder with --store")
     table = Table(box=None, pad_edge=False)
-    for column in ("step", "about", "main number", "seconds", "made"):
-        table.add_column(column, overflow="fold")
+    for column in ("step", "about", "main number", "made"):
+        table.add_column(column, no_wrap=column != "about")
     for stored in finished:
         main = spec(stored.step.name).main if stored.step.name in CATALOGUE else ""
         numbers = {number["name"]: number["value"] for number in stored.result["headline"]}
-        provenance = stored.result["provenance"]
         table.add_row(
-            stored.step.id,
+            stored.step.id[: len(stored.step.name) + 9],
             ", ".join(stored.result["subject"].values()),
             f"{main} {numbers[main]:.3f}" if main in numbers else "",
-            f"{provenance['seconds']:.0f}",
-            provenance["created"].replace("T", " ").removesuffix("+00:00"),
+            f"{stored.result['provenance']['created'][:16].replace('T', ' ')}",
         )
     Console(highlight=False).print(table)
 

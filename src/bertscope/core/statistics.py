@@ -32,7 +32,8 @@ def bootstrap_interval(
     value: Value, moments: np.ndarray, *, repeats: int = 2000, level: float = 0.95, seed: int = 0
 ) -> tuple[float, float]:
     """Percentile interval of a metric over examples. `moments` is [n, k]."""
-    draws = np.concatenate([value(w @ moments) for w in _resamples(len(moments), repeats, seed)])
+    n = len(moments)
+    draws = np.concatenate([value(counts @ moments / n) for counts in _resamples(n, repeats, seed)])
     low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
@@ -56,12 +57,12 @@ def paired_effects(
     columns = np.concatenate([reference[None], arms]).transpose(1, 0, 2)  # [n, 1 + arms, k]
     flat = columns.reshape(n, -1)
 
-    def metrics(weights: np.ndarray) -> np.ndarray:  # [r, n] -> [r, 1 + arms]
-        return value((weights @ flat).reshape(len(weights), *columns.shape[1:]))
+    def differences(counts: np.ndarray) -> np.ndarray:  # [r, n] -> [r, arms]
+        metrics = value((counts @ flat / n).reshape(len(counts), *columns.shape[1:]))
+        return metrics[:, 1:] - metrics[:, :1]
 
-    observed = metrics(np.full((1, n), 1 / n))[0]
-    effect = observed[1:] - observed[0]
-    draws = np.concatenate([(m := metrics(w))[:, 1:] - m[:, :1] for w in _resamples(n, repeats, seed)])
+    effect = differences(np.ones((1, n)))[0]
+    draws = np.concatenate([differences(counts) for counts in _resamples(n, repeats, seed)])
     low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
 
     total = flat.mean(0).reshape(columns.shape[1:])  # [1 + arms, k]
@@ -83,10 +84,10 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def _resamples(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:
-    """Bootstrap weights [some, n]: how often each example is drawn, over n. Always the same for one seed."""
+    """How often each example is drawn, [some, n]: whole numbers, so that sums of hits stay exact."""
     generator = np.random.default_rng(seed)
     for size in _chunks(n, repeats):
-        yield generator.multinomial(n, np.full(n, 1 / n), size=size) / n
+        yield generator.multinomial(n, np.full(n, 1 / n), size=size).astype(float)
 
 
 def _swaps(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:

@@ -4,14 +4,14 @@ A clause says that something was good or bad; negation turns that round; two cla
 contrast makes the main one decides. Each construction has as many positive as negative sentences, negation meets
 praise as often as blame, and in a contrast the clauses disagree: word order decides, and a bag of words stays near
 chance. It isn't quite at chance: in plain sentences, and where a plain clause stands beside a negated one, words
-lean towards their label. An earlier form without that lean left the pocket model at chance (one run: 2,000
-sentences, 4 epochs at 4e-4); with it, the same run learns the task.
+lean towards their label, which is what lets the pocket model find the task at all: without that lean it stayed at
+chance. Some adjectives occur in the report split alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 CONSTRUCTIONS = ("plain", "negation", "contrast")
@@ -53,9 +53,9 @@ _STAFF = _aspects("staff", "friendly polite kind warm great", "rude slow careles
 _ROOMS = _aspects("room kitchen pool", "clean pleasant lovely nice warm", "dirty unpleasant awful horrible cold")
 _OUTSIDE = _aspects("garden view", "beautiful lovely pleasant charming", "ugly dull dreadful unpleasant")
 _STORY = _aspects("story ending script dialogue", "clever brilliant charming good interesting great",
-                  "silly weak dull bad poor terrible")  # fmt: skip
-_STAGE = _aspects("music acting performance", "good great brilliant lovely moving", "bad awful terrible dull poor")
-_SONGS = _aspects("songs", "good great brilliant charming", "bad awful dull terrible", "were")
+                  "silly weak dull bad dreadful terrible")  # fmt: skip
+_STAGE = _aspects("music acting performance", "good great brilliant lovely moving", "bad weak terrible dull dreadful")
+_SONGS = _aspects("songs", "good great brilliant charming", "bad weak dull dreadful", "were")
 _CHARACTERS = _aspects("characters", "good interesting charming clever", "bad dull silly weak", "were")
 
 _VISIT = ("this time, ", "last night, ", "in my opinion, ", "on our first visit, ", "on the whole, ")
@@ -66,23 +66,37 @@ _SCENES = (
     _Scene(_FILM, _STORY + _STAGE + _SONGS + _CHARACTERS),
 )
 
+# Adjectives that only the report split may use: whoever reads them right knew them before the training.
+NEW_WORDS = frozenset(
+    ["lovely", "polite", "charming", "brilliant", "dreadful", "careless", "horrible", "ugly", "weak"]
+)
 
-def sentences(rows: int, random: Random) -> Iterator[tuple[str, int]]:
-    """`rows` different sentences with their labels (0 negative, 1 positive): as many of each label in every
-    construction, the constructions in turn. `rows` is even."""
-    seen: set[str] = set()
+
+def _without_new_words(aspect: _Aspect) -> _Aspect:
+    good, bad = (tuple(word for word in words if word not in NEW_WORDS) for words in (aspect.good, aspect.bad))
+    return replace(aspect, good=good, bad=bad)
+
+
+_SCENES_FOR_TRAINING = tuple(
+    replace(scene, aspects=tuple(map(_without_new_words, scene.aspects))) for scene in _SCENES
+)
+
+
+def sentences(rows: int, random: Random, seen: set[str], *, new_words: bool) -> Iterator[tuple[str, int]]:
+    """`rows` sentences that aren't in `seen`, with their labels (0 negative, 1 positive), added to it: as many of
+    each label in every construction, the constructions in turn. `rows` is even."""
+    scenes = _SCENES if new_words else _SCENES_FOR_TRAINING
     for pair in range(rows // 2):
         construction = CONSTRUCTIONS[pair % len(CONSTRUCTIONS)]
         for label in (0, 1):
-            sentence = _sentence(construction, bool(label), random)
+            sentence = _sentence(random.choice(scenes), construction, bool(label), random)
             while sentence in seen:
-                sentence = _sentence(construction, bool(label), random)
+                sentence = _sentence(random.choice(scenes), construction, bool(label), random)
             seen.add(sentence)
             yield sentence, label
 
 
-def _sentence(construction: str, positive: bool, random: Random) -> str:
-    scene = random.choice(_SCENES)
+def _sentence(scene: _Scene, construction: str, positive: bool, random: Random) -> str:
     if construction == "contrast":
         body, openers = _contrast(scene, positive, random), scene.openers
     else:

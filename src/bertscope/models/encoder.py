@@ -19,6 +19,7 @@ from bertscope.core.files import whole_folder
 from bertscope.core.units import Unit
 from bertscope.models.families import Family
 from bertscope.models.gates import Gates, Means, Mode, open_gates
+from bertscope.models.quiet import quiet_library
 
 if TYPE_CHECKING:
     from bertscope.models.observe import Predictions
@@ -115,7 +116,7 @@ class Encoder:
     def save(self, folder: str | Path) -> Path:
         """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""
         folder = Path(folder)
-        with whole_folder(folder, marker="config.json") as scratch:
+        with whole_folder(folder, marker="config.json") as scratch, quiet_library():
             self.model.save_pretrained(scratch)
             self.tokenizer.save_pretrained(scratch)
         return folder

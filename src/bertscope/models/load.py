@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 import transformers
 from safetensors import SafetensorError
-from transformers.utils import logging as hf_logging
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.models.encoder import Encoder, HeadKind
 from bertscope.models.families import family_of
+from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, weight_files
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
@@ -69,7 +66,7 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
         raise UserError(
             f"{name} has no {head} on top (it is: {has}); fine-tune it first, or load it with head='auto'"
         )
-    with _quiet():
+    with quiet_library():
         try:
             model, report = opener.from_pretrained(
                 folder, dtype=torch.float32, use_safetensors=not allow_pickle, local_files_only=True,
@@ -93,9 +90,7 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
         )
     if tokenizer.model_max_length > model.config.max_position_embeddings:
         tokenizer.model_max_length = model.config.max_position_embeddings
-    return Encoder(
-        model, tokenizer, name if name == "pocket" else folder.name if Path(name).exists() else name, family, has
-    )
+    return Encoder(model, tokenizer, _display_name(name, folder, config), family, has)
 
 
 def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
@@ -156,17 +151,3 @@ def _device(wanted: str) -> torch.device:
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0][:160]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the library's loading bar and key report off the terminal: what matters of them is checked here."""
-    level, bars = hf_logging.get_verbosity(), hf_logging.is_progress_bar_enabled()
-    hf_logging.set_verbosity(logging.ERROR)
-    hf_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        hf_logging.set_verbosity(level)
-        if bars:
-            hf_logging.enable_progress_bar()

@@ -1,0 +1,138 @@
+"""Ablation: by replay as by force, and the planted head is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from bertscope.analyses.ablate import AblateConfig, ablate
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.units import Unit, every
+from bertscope.data.task import Task
+from bertscope.models.replay import predict_without
+
+WORDS = ("the", "good", "bad", "old", "house", "was", "never", "by", "a", "long", "road", "and", "she", "said")
+FEW = AblateConfig(repeats=200, permutations=199)
+
+
+@pytest.fixture
+def examples() -> Examples:
+    generator = np.random.default_rng(3)
+    words = np.array(
+        [
+            "the",
+            "good",
+            "bad",
+            "old",
+            "house",
+            "was",
+            "never",
+            "by",
+            "a",
+            "long",
+            "road",
+            "and",
+            "she",
+            "said",
+            "it",
+            "to",
+            "him",
+        ]
+    )
+    text = tuple(" ".join(generator.choice(words, generator.integers(2, 14))) for _ in range(60))
+    return Examples(tuple(map(str, range(60))), text, label=np.arange(60) % 2)
+
+
+def task_of(examples: Examples, encoder) -> Task:
+    """A task whose right answers are what the whole model says: full accuracy is 1."""
+    gold = replace(examples, label=encoder.predict(examples).logits.argmax(-1))
+    return Task("own", "classification", ("a", "b"), gold, gold, gold, "accuracy")
+
+
+@pytest.mark.parametrize("mode", ["zero", "uniform", "mean"])
+def test_replay_equals_running_the_whole_model(tiny, examples, mode):
+    units = [unit for kind in ("head", "heads", "mlp", "layer") for unit in every(kind, 3, 4)]
+    sets = [
+        [],
+        *([unit] for unit in units),
+        [Unit("head", 3, 1), Unit("mlp", 2)],
+        [Unit("layer", 1), Unit("head", 2, 2)],
+    ]
+    reference = tiny.means(examples) if mode == "mean" else None
+    fast = predict_without(tiny, examples, sets, mode=mode, reference=reference, tokens=200)
+    slow = predict_without(tiny, examples, sets, mode=mode, reference=reference, tokens=64, replay=False)
+    assert np.allclose(fast, slow, atol=1e-5)
+    for place, units_off in enumerate(sets):
+        with tiny.gates(off=units_off, mode=mode, reference=reference):
+            assert np.allclose(fast[place], tiny.predict(examples).logits, atol=1e-5)
+    assert np.abs(fast[1:] - fast[0]).max((1, 2)).min() > 1e-4, "every unit of this model does something"
+
+
+def test_the_model_is_left_as_it_was(tiny, examples):
+    plain = tiny.predict(examples).logits
+    predict_without(tiny, examples, [[Unit("head", 3, 1)]])
+    assert np.array_equal(tiny.predict(examples).logits, plain)
+    assert all("forward" not in vars(module) for module in tiny.model.modules())
+
+
+def test_a_planted_head_is_the_only_one_that_counts(tiny, examples):
+    """Only head 2.3 may speak: the columns of every projection that read other heads are zero."""
+    with torch.no_grad():
+        for layer, block in enumerate(tiny.model.bert.encoder.layer):
+            keep = torch.zeros(24)
+            if layer == 1:
+                keep[12:18] = 3.0
+            block.attention.output.dense.weight.mul_(keep)
+            block.output.dense.weight.zero_()
+        margin = tiny.predict(examples).logits @ [-1.0, 1.0]
+        tiny.model.classifier.bias[0] += float(np.median(margin))  # half of the answers are a, half b
+    result = ablate(tiny, task_of(examples, tiny), replace(FEW, mode="zero"))
+    heads = result.table[result.table["kind"] == "head"].set_index("unit")["effect"]
+    assert heads.drop("head:2.3").abs().max() == 0
+    assert heads["head:2.3"] < -0.2
+    row = result.table.set_index("unit").loc["head:2.3"]
+    assert row["high"] < 0 and row["p_holm"] <= 0.1
+    by_layer = result.table[result.table["kind"] == "heads"]["effect"].tolist()
+    assert by_layer == [0.0, pytest.approx(heads["head:2.3"]), 0.0]
+
+
+def test_effects_are_differences_of_plain_scores(tiny, examples):
+    task = replace(task_of(examples, tiny), report=examples)
+    result = ablate(tiny, task, FEW)
+    full = (tiny.predict(examples).logits.argmax(-1) == examples.label).mean()
+    assert result.number("score").value == pytest.approx(full)
+    for unit in ("head:1.2", "heads:3", "mlp:2", "layer:1"):
+        with tiny.gates(off=[unit], mode="uniform"):
+            score = (tiny.predict(examples).logits.argmax(-1) == examples.label).mean()
+        row = result.table.set_index("unit").loc[unit]
+        assert (row["score"], row["effect"]) == (pytest.approx(score), pytest.approx(score - full))
+        assert row["low"] <= row["effect"] <= row["high"]
+    assert len(result.table) == 12 + 3 + 3 + 3
+    assert [figure.kind for figure in result.figures] == ["heatmap", "intervals", "intervals", "intervals"]
+
+
+def test_results_repeat_and_come_back(tiny, examples, tmp_path):
+    task = task_of(examples, tiny)
+    one, two = ablate(tiny, task, FEW), ablate(tiny, task, FEW)
+    assert one.equals(two)
+    assert type(one).load(one.save(tmp_path / "r")).equals(one)
+
+
+def test_what_can_not_work_is_refused_before_computing(tiny, pocket, examples):
+    task = task_of(examples, tiny)
+    with pytest.raises(UserError, match="pocket has no classifier"):
+        ablate(pocket, task)
+    with pytest.raises(UserError, match="gives 2 outputs, the task needs 3"):
+        ablate(tiny, replace(task, labels=("a", "b", "c")))
+    for settings, message in (
+        ({"units": ("heds",)}, "unknown kind of part 'heds'; did you mean 'heads'"),
+        ({"units": ()}, "no parts to switch off"),
+        ({"mode": "off"}, "unknown mode 'off'"),
+        ({"repeats": 3}, "at least 100 repeats"),
+    ):
+        with pytest.raises(UserError, match=message):
+            AblateConfig(**settings)

@@ -1,0 +1,226 @@
+"""The command line: what it prints, what it stores, and one clear line with exit code 2 for every mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertscope.cli import main as cli
+from bertscope.core.result import Result
+
+WORDS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command in an empty folder: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["bertscope", *map(str, words)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as leaving:
+            code = int(leaving.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def csv(tmp_path) -> Path:
+    generator = np.random.default_rng(0)
+    path = tmp_path / "reviews.csv"
+    rows = [f"{' '.join(generator.choice(WORDS, 5))} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(60)]
+    path.write_text("\n".join(["text,label", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def model(tmp_path, tiny) -> Path:
+    return tiny.save(tmp_path / "tiny")
+
+
+def test_finetune_then_ablate_then_page(run, csv, model, tmp_path):
+    code, out, err = run("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
+    assert code == 0, err
+    assert "after" in out and "bag of words" in out and "columns guessed" in out
+    assert (tmp_path / "tuned" / "model.safetensors").exists()
+    code, out, err = run("ablate", "tuned", "--on", csv, "--permutations", "199", "--json")
+    assert code == 0 and not err
+    assert {number["name"] for number in json.loads(out)["headline"]} > {"score", "chance"}
+    code, out, _ = run("ls")
+    assert code == 0 and "finetune-" in out and "ablate-" in out and "tiny on reviews" in out
+    code, _, err = run("report", "build")
+    assert code == 0 and "report.html" in err
+    page = (tmp_path / "report.html").read_text()
+    assert "What if a head, an MLP or a layer is switched off?" in page
+
+
+def test_nothing_is_computed_twice_and_one_changed_setting_is(run, csv, model, tmp_path):
+    words = ("finetune", model, "--on", csv, "--epochs", "1")
+    assert "running" in run(*words)[2]
+    steps = tmp_path / "bertscope-store" / "steps"
+    before = {path: path.stat().st_mtime_ns for path in steps.rglob("*")}
+    code, _, err = run(*words)
+    assert code == 0 and "stored" in err and "running" not in err
+    assert {path: path.stat().st_mtime_ns for path in steps.rglob("*")} == before
+    run(*words, "--seed", "1")
+    assert len(list(steps.iterdir())) == 2
+    (tmp_path / "elsewhere").mkdir()
+    moved = shutil.move(csv, tmp_path / "elsewhere")
+    assert "running" not in run("finetune", model, "--on", moved, "--epochs", "1")[2]
+
+
+def test_scratch_shares_the_fine_tuning(run, csv, model, tmp_path):
+    run("finetune", model, "--on", csv, "--epochs", "1")
+    code, _, err = run("scratch", model, "--on", csv, "--epochs", "1", "--out", "compared")
+    assert code == 0 and err.count("stored") == 1 and err.count("running") == 2
+    result = Result.load(tmp_path / "compared")
+    assert [number.name for number in result.headline] == [
+        "fine-tuned", "random init, tuned", "pretrained, not tuned", "bag of words", "majority"
+    ]  # fmt: skip
+    assert result.number("majority").value == 0.5
+    many = run("scratch", model, "--on", csv, "--epochs", "1", "--seeds", "0", "--seeds", "1", "--out", "many")
+    assert many[0] == 0 and many[2].count("stored") == 2
+    scores = Result.load(tmp_path / "many").tables["scores"]
+    assert scores.groupby("arm")["seed"].nunique()["fine-tuned"] == 2
+
+
+def no_weights(tmp_path, model):
+    (model / "model.safetensors").unlink()
+
+
+def csv_with(text: str | bytes):
+    def write(tmp_path, model):
+        data = text if isinstance(text, bytes) else text.encode()
+        (tmp_path / "reviews.csv").write_bytes(data)
+
+    return write
+
+
+def file_in_the_way(tmp_path, model):
+    (tmp_path / "taken").write_text("mine")
+
+
+def strangers_folder(tmp_path, model):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "cat.jpg").write_text("meow")
+
+
+ROWS = "\n".join(f"it was {'good' if row % 2 else 'bad'} {row},{row % 2}" for row in range(40))
+TUNE = ["finetune", "{model}", "--on", "{csv}"]
+MISTAKES = {
+    "no such command": (None, ["ablat", "{model}"], "ablate"),
+    "unknown option": (None, [*TUNE, "--epoch", "1"], "--epochs"),
+    "no data named": (None, ["finetune", "{model}"], "--on"),
+    "not a number": (None, [*TUNE, "--epochs", "many"], "--epochs"),
+    "not a choice": (None, ["ablate", "{model}", "--on", "{csv}", "--mode", "off"], "--mode"),
+    "epochs of 0": (None, [*TUNE, "--epochs", "0"], "epochs is 0"),
+    "missing file": (None, ["finetune", "{model}", "--on", "nowhere.csv"], "nowhere.csv"),
+    "missing model": (None, ["finetune", "./nowhere", "--on", "{csv}"], "no model folder './nowhere'"),
+    "model without weights": (no_weights, TUNE, "no weights"),
+    "wrong column": (None, [*TUNE, "--text", "txt"], "did you mean 'text'"),
+    "unknown demo": (None, ["finetune", "{model}", "--on", "demo/sentimnt"], "did you mean 'demo/sentiment'"),
+    "empty file": (csv_with(""), TUNE, "empty"),
+    "one label": (csv_with("text,label\n" + ROWS.replace(",0", ",1")), TUNE, "label"),
+    "empty text": (csv_with("text,label\n,1\n" + ROWS), TUNE, "line 2"),
+    "not UTF-8": (csv_with(b"text,label\n\xff,1\n" + ROWS.encode()), TUNE, "UTF-8"),
+    "a broken row": (csv_with("text,label\na,b,1\n" + ROWS), TUNE, "line 2"),
+    "no classifier": (None, ["ablate", "pocket", "--on", "{csv}"], "bertscope finetune pocket"),
+    "out is a file": (file_in_the_way, [*TUNE, "--out", "taken"], "is a file"),
+    "out is a stranger's": (strangers_folder, [*TUNE, "--out", "taken"], "other things"),
+    "store is a file": (file_in_the_way, [*TUNE, "--store", "taken"], "taken"),
+    "nothing stored": (None, ["ls"], "nothing is stored"),
+    "no results for a page": (None, ["report", "build"], "bertscope demo"),
+    "limit of 0": (None, [*TUNE, "--limit", "0"], "limit"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_gets_one_clear_line_and_exit_code_2(run, csv, model, tmp_path, name):
+    damage, words, expected = MISTAKES[name]
+    if damage:
+        damage(tmp_path, model)
+    code, out, err = run(*(word.format(model=model, csv=csv) for word in words))
+    lines = [line for line in err.splitlines() if not line.startswith("running")]
+    assert code == 2, err
+    assert len(lines) == 1 and lines[0].startswith("bertscope: ") and not out
+    assert expected in lines[0]
+    assert not (tmp_path / "bertscope-store" / "steps").exists() or not any(
+        (tmp_path / "bertscope-store" / "steps").iterdir()
+    )
+    for mine, text in (("taken", "mine"), ("taken/cat.jpg", "meow")):
+        if (tmp_path / mine).is_file():
+            assert (tmp_path / mine).read_text() == text
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write anywhere")
+def test_an_unwritable_place_is_refused_before_training(csv, model, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    locked.chmod(0o555)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    drop = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    words = [sys.executable, "-m", "bertscope", "finetune", str(model), "--on", str(csv), "--out", str(locked / "m")]
+    done = subprocess.run(
+        [*drop, *words, "--store", "/tmp/none"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"HOME": "/tmp", **os.environ},
+    )
+    assert done.returncode == 2 and "permission denied" in done.stderr, done.stderr
+
+
+def test_a_bug_is_called_one_and_kept_in_a_log(run, monkeypatch):
+    def broken(*args, **kwargs):
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(cli, "app", broken)
+    code, _, err = run("ls")
+    assert code == 1 and "bug in bertscope" in err and len(err.splitlines()) == 1
+    log = Path(err.strip().rpartition("details: ")[2])
+    assert "ZeroDivisionError" in log.read_text()
+    log.unlink()
+
+
+def test_ctrl_c_leaves_130_and_nothing_half_made(run, csv, model, tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bertscope.training.loop._Run._step", interrupted)
+    code, _, err = run("finetune", model, "--on", csv, "--epochs", "1")
+    assert code == 130 and "interrupted" in err
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert not list((tmp_path / "bertscope-store" / "steps").iterdir())
+    assert run("finetune", model, "--on", csv, "--epochs", "1")[0] == 0
+
+
+def test_help_says_what_each_flag_is_for(run):
+    code, out, _ = run("finetune", "--help")
+    assert code == 0
+    for said in ("--learning-rate", "--init", "--text-pair", "The highest learning rate", "--store"):
+        assert said in out
+
+
+def test_help_is_quick():
+    """Measured against a bare interpreter with the same argument parser: nothing heavy sneaks in."""
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "bertscope", "--help"], capture_output=True, check=True)
+        times.append(time.perf_counter() - started)
+    assert min(times) < 0.5
