@@ -60,7 +60,7 @@ def test_finetune_then_ablate_then_page(run, csv, model, tmp_path):
     assert code == 0 and not err
     assert {number["name"] for number in json.loads(out)["headline"]} > {"score", "chance"}
     code, out, _ = run("ls")
-    assert code == 0 and "finetune-" in out and "ablate-" in out and "tiny on reviews" in out
+    assert code == 0 and "finetune-" in out and "ablate-" in out and "tuned on reviews" in out
     code, _, err = run("report", "build")
     assert code == 0 and "report.html" in err
     page = (tmp_path / "report.html").read_text()

@@ -130,19 +130,14 @@ def _effects(task: Task, outputs: np.ndarray, parts: list[Unit], config: AblateC
 
 def _headline(full: Scores, effects: pd.DataFrame) -> list[Number]:
     numbers = [Number("score", full.value, full.low, full.high, full.n), Number("chance", full.chance, n=full.n)]
-    for kind, rows in effects.groupby("kind", sort=False):
+    kind = effects["kind"].iloc[0]
+    ordered = effects[effects["kind"] == kind].sort_values("score", kind="stable")
+    for word, row in (("lowest", ordered.iloc[0]), ("highest", ordered.iloc[-1])):
         # The extremes of many get no interval: the one that belongs to each row ignores that it was picked.
-        ordered = rows.sort_values("score", kind="stable")
-        for word, row in (("lowest", ordered.iloc[0]), ("highest", ordered.iloc[-1])):
-            name = f"{word} score without {_WORDS[str(kind)]} ({row['unit']})"
-            numbers.append(Number(name, float(row["score"]), n=full.n))
+        numbers.append(Number(f"{word} without {_WORDS[kind]} ({row['unit']})", float(row["score"]), n=full.n))
     certain = effects[effects["p_holm"] < 0.05]
-    numbers.append(
-        Number("parts the model needs (p < .05, Holm)", float((certain["effect"] < 0).sum()), n=len(effects))
-    )
-    numbers.append(
-        Number("parts it does better without (p < .05, Holm)", float((certain["effect"] > 0).sum()), n=len(effects))
-    )
+    numbers.append(Number("parts it needs (p < .05, Holm)", float((certain["effect"] < 0).sum()), n=len(effects)))
+    numbers.append(Number("parts that harm (p < .05, Holm)", float((certain["effect"] > 0).sum()), n=len(effects)))
     return numbers
 
 

@@ -32,7 +32,10 @@ def demo(*, store: Path = STORE, page: Path = Path("demo-report.html"), seed: in
     check_file_place(page)
     started = time.perf_counter()
     shelf = Store(store)
-    for step in plan(seed):
+    steps = plan(seed)
+    made = [step for step in steps if not shelf.has(step)]
+    for step in steps:
         shelf.run(step, announce=announce())
-    build_report(shelf, page, title="bertscope demo")
+    if made or not page.exists():
+        build_report(shelf, page, title="bertscope demo")
     print(f"done in {time.perf_counter() - started:.0f} s; open {page.resolve()}", file=sys.stderr)

@@ -29,10 +29,11 @@ class Entry:
     """The question it answers, as help and the report's heading print it."""
 
 
+# In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
-    "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
-    "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
+    "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
+    "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
 
 # What an input's name says about its kind, and what opens a root of that kind.

@@ -108,11 +108,13 @@ def scratch(tuned: list[Result], random: list[Result], config: ScratchConfig = S
                 "curves",
                 x="epoch",
                 y="score",
+                low="low",
+                high="high",
                 color="start",
                 where={"seed": config.seeds[0]},
                 title="Learning curves",
-                caption=f"The select split's {metric} after each epoch; epoch 0 is before any training"
-                + ("." if one else f" (seed {config.seeds[0]})."),
+                caption=f"The select split's {metric} after each epoch, with its interval over examples; "
+                "epoch 0 is before any training" + ("." if one else f" (seed {config.seeds[0]})."),
                 labels=labels,
             ),
         ],

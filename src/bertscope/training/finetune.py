@@ -112,7 +112,9 @@ def finetune(
     base = base if not isinstance(base, str) else load(base)
     settings = config.settled(base.hidden_size)
     origin = base.name if config.init == "pretrained" else f"{base.name} (random init)"
-    encoder = with_classifier(base, task.labels, init=config.init, seed=config.seed, name=f"{origin} on {task.name}")
+    encoder = with_classifier(
+        base, task.labels, init=config.init, seed=config.seed, name=f"{origin} tuned on {task.name}"
+    )
     before = task.score(encoder.predict(task.report).logits)
     history = train(encoder, task, settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.report)
@@ -169,9 +171,9 @@ def _result(
         headline=numbers[::-1],
         figures=[
             Figure(
-                "lines", "epochs", x="epoch", y="score", title="Learning curve",
-                caption=f"The select split's {task.metric} after each epoch; epoch 0 is before any training. "
-                "The dashed rule is a constant answer.",
+                "lines", "epochs", x="epoch", y="score", low="low", high="high", title="Learning curve",
+                caption=f"The select split's {task.metric} after each epoch, with its 95% bootstrap interval over "
+                "examples; epoch 0 is before any training. The dashed rule is a constant answer.",
                 labels=words, rules={"majority": history.chance},
             ),
             Figure(
