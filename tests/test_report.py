@@ -178,7 +178,7 @@ def test_sections_follow_the_catalogue_and_group_their_results(tmp_path):
     put(tmp_path, ablation(), seed=2)
     put(tmp_path, Result("finetune", 1, subject={"model": "pocket"}))
     page = page_of(tmp_path)
-    assert re.findall('<section id="question-(.*)">', page) == ["finetune", "ablate", "scratch"]
+    assert re.findall('<section id="question-(.*)">', page) == ["scratch", "ablate", "finetune"]
     assert re.findall("<h3><bdi>(.*)</bdi>", page)[1:3] == [f"pocket on demo/sentiment, seed {n}" for n in (2, 10)]
 
 

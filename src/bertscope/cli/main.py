@@ -31,7 +31,7 @@ app.command("bertscope.cli.stored:report", name="report", help="Turn stored resu
 def main() -> None:
     """Run a command and leave with the right exit code: every error is one line, a bug's traceback goes to a log."""
     try:
-        app(exit_on_error=False, print_error=False)
+        app(sys.argv[1:], exit_on_error=False, print_error=False)
     except UserError as error:
         _leave(str(error), EXIT_USER)
     except CycloptsError as error:
