@@ -89,17 +89,23 @@ def test_mean_replaces_by_the_average_over_real_tokens(tiny, texts, padded):
     means = tiny.means(texts)
     contexts, outputs = [], []
     layer = tiny.model.bert.encoder.layer[1]
-    layer.attention.output.dense.register_forward_pre_hook(lambda module, args: contexts.append(args[0]))
-    layer.output.dense.register_forward_hook(lambda module, args, output: outputs.append(output))
+
+    def listen():
+        layer.attention.output.dense.register_forward_pre_hook(lambda module, args: contexts.append(args[0]))
+        layer.output.dense.register_forward_hook(lambda module, args, output: outputs.append(output))
+
     batch = padded(tiny)
+    listen()
     logits(tiny, batch)
     real = batch["attention_mask"].bool()
     assert torch.allclose(means.heads[1].flatten().float(), contexts[0][real].mean(0), atol=1e-5)
     assert torch.allclose(means.mlps[1].float(), outputs[0][real].mean(0), atol=1e-5)
-    contexts.clear(), outputs.clear()
     with tiny.gates(off=["head:2.1", "mlp:2"], mode="mean", reference=means):
+        contexts.clear(), outputs.clear()
+        listen()  # after the gates, so that this hears what they leave
         mixed = logits(tiny, batch)
-    assert torch.allclose(contexts[0][..., :6], means.heads[1][0].float().expand(*real.shape, 6), atol=1e-5)
+    assert torch.allclose(contexts[-1][..., :6], means.heads[1][0].float().expand(*real.shape, 6), atol=1e-5)
+    assert torch.allclose(outputs[-1], means.mlps[1].float().expand_as(outputs[-1]), atol=1e-5)
     assert not torch.allclose(mixed, logits(tiny, batch), atol=1e-3)
 
 
@@ -170,7 +176,7 @@ def test_blocks_nest_and_the_model_comes_back_after_an_exception(tiny, padded):
         (["head:1.5"], "zero", "head:1.5: layer 1 has heads 1 to 4"),
         (["layer:0"], "zero", "layer:0: the model has layers 1 to 3"),
         (["hed:1.1"], "zero", "'hed:1.1': unknown kind of part 'hed'; did you mean 'head'?"),
-        (["head:1"], "zero", "'head:1': write head:LAYER.HEAD, such as head:3.7"),
+        (["head:1"], "zero", "'head:1': write it like head:3.7"),
         (["1.1"], "zero", "'1.1' names no part of a model"),
         ([], "median", "no such way to switch a part off: 'median'"),
         ([], "mean", "mode 'mean' needs a reference"),

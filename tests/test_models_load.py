@@ -52,6 +52,15 @@ def test_every_head_is_kept_and_none_is_invented(tmp_path, pocket, tiny, texts):
     assert isinstance(load(tmp_path / "masked").model, BertForMaskedLM)
 
 
+def test_what_a_config_leaves_unsaid_is_read_off_the_weights(folder, tiny, tmp_path):
+    edit(folder, architectures=None)
+    assert isinstance(load(str(folder)).model, BertForMaskedLM)
+    bare = load(tiny.model, tokenizer=tiny.tokenizer).model.bert
+    bare.save_pretrained(tmp_path / "bare"), tiny.tokenizer.save_pretrained(tmp_path / "bare")
+    edit(tmp_path / "bare", architectures=None)
+    assert type(load(tmp_path / "bare").model) is BertModel
+
+
 def test_half_precision_files_load_as_single(tmp_path, tiny):
     tiny.model.half()
     folder = tiny.save(tmp_path / "half")
@@ -125,7 +134,11 @@ def break_tokenizer(folder):
 
 
 def break_architecture(folder):
+    from safetensors.torch import load_file, save_file
+
     edit(folder, architectures=None)
+    weights = load_file(folder / "model.safetensors")
+    save_file(weights | {"classifier.weight": torch.zeros(2, 192)}, folder / "model.safetensors")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +149,7 @@ def break_architecture(folder):
         (break_truncated, "the weights in .* can't be read"),
         (break_no_config, "is not a model folder: there is no config.json in it"),
         (break_config, "config.json can't be read"),
-        (break_family, "models of type 'gpt2' are not supported; known: bert"),
+        (break_family, "models of type 'gpt2' are not supported; known: albert, bert, camembert"),
         (break_shape, "the weights in .* can't be read"),
         (break_layers, r"lacks 16 of the model's weights, 'bert.encoder.layer.12"),
         (break_tokenizer, "has no tokenizer"),

@@ -82,7 +82,7 @@ def ablate(
     model = load(model) if isinstance(model, str) else model
     task = read_task(task) if isinstance(task, str) else task
     model.need_classifier(task.n_outputs)
-    parts = [unit for kind in dict.fromkeys(config.units) for unit in every(kind, model.n_layers, model.n_heads)]
+    parts = [unit for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
     reference = model.means(task.select) if config.mode == "mean" else None
     outputs = predict_without(
         model, task.report, [[], *([unit] for unit in parts)], mode=config.mode, reference=reference
@@ -115,7 +115,7 @@ def _effects(task: Task, outputs: np.ndarray, parts: list[Unit], config: AblateC
             "unit": [str(unit) for unit in parts],
             "kind": [unit.kind for unit in parts],
             "layer": [unit.layer for unit in parts],
-            "head": pd.array([unit.head for unit in parts], dtype="Int64"),
+            "head": pd.array([unit.number for unit in parts], dtype="Int64"),
             "score": task.value(moments[1:].mean(1)),
             "effect": found.effect,
             "low": found.low,

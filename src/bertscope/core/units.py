@@ -7,33 +7,37 @@ has no parts). Indices into tensors are 0-based. Nothing else in the package add
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from bertscope.core.errors import UserError, did_you_mean
 
-UnitKind = Literal["head", "heads", "mlp", "layer"]
-_FORM = re.compile(r"(?P<kind>[a-z]+):(?P<layer>\d+)(?:\.(?P<head>\d+))?")
+UnitKind = Literal["head", "heads", "mlp", "layer", "neuron"]
+_FORM = re.compile(r"(?P<kind>[a-z]+):(?P<layer>\d+)(?:\.(?P<number>\d+))?")
 
 
 @dataclass(frozen=True, order=True)
 class Unit:
-    """One part of an encoder: `head:3.7`, `heads:3` (all heads of layer 3), `mlp:5`, `layer:12`."""
+    """One part of an encoder: `head:3.7`, `heads:3` (all of layer 3), `mlp:5`, `neuron:5.301`, `layer:12`."""
 
     kind: UnitKind
     layer: int
-    head: int | None = None
+    number: int | None = None
+    """Of a head or a neuron within its layer."""
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.layer}" + (f".{self.head}" if self.head is not None else "")
+        return f"{self.kind}:{self.layer}" + (f".{self.number}" if self.number is not None else "")
 
     @property
     def layer_index(self) -> int:
         return self.layer - 1
 
     @property
-    def head_index(self) -> int | None:
-        return None if self.head is None else self.head - 1
+    def index(self) -> int:
+        """Of a head or a neuron within its layer, 0-based."""
+        assert self.number is not None, f"{self} has no number"
+        return self.number - 1
 
     @classmethod
     def parse(cls, text: str | Unit) -> Unit:
@@ -42,26 +46,27 @@ class Unit:
         match = _FORM.fullmatch(text.strip())
         if match is None:
             raise UserError(f"{text!r} names no part of a model; write head:3.7, heads:3, mlp:5 or layer:12")
-        kind, layer, head = match["kind"], int(match["layer"]), match["head"]
+        kind, layer, number = match["kind"], int(match["layer"]), match["number"]
         if kind not in get_args(UnitKind):
             raise UserError(f"{text!r}: unknown kind of part {kind!r}; {did_you_mean(kind, get_args(UnitKind))}")
-        if (kind == "head") != (head is not None):
-            wanted = "head:LAYER.HEAD" if kind == "head" else f"{kind}:LAYER"
-            raise UserError(f"{text!r}: write {wanted}, such as {wanted.replace('LAYER', '3').replace('HEAD', '7')}")
-        return cls(kind, layer, int(head) if head else None)  # type: ignore[arg-type]
+        if (kind in ("head", "neuron")) != (number is not None):
+            wanted = f"{kind}:3.7" if kind in ("head", "neuron") else f"{kind}:3"
+            raise UserError(f"{text!r}: write it like {wanted}")
+        return cls(kind, layer, int(number) if number else None)  # type: ignore[arg-type]
 
-    def check(self, n_layers: int, n_heads: int) -> Unit:
-        """This unit, if a model of that size has it."""
-        if not 1 <= self.layer <= n_layers:
-            raise UserError(f"{self}: the model has layers 1 to {n_layers}")
-        if self.head is not None and not 1 <= self.head <= n_heads:
-            raise UserError(f"{self}: layer {self.layer} has heads 1 to {n_heads}")
+    def check(self, head_counts: Sequence[int], neuron_counts: Sequence[int] | None = None) -> Unit:
+        """This unit, if a model with that many heads (and neurons) in each layer has it."""
+        if not 1 <= self.layer <= len(head_counts):
+            raise UserError(f"{self}: the model has layers 1 to {len(head_counts)}")
+        counts = {"head": head_counts, "neuron": neuron_counts}.get(self.kind)
+        if counts is not None and self.number is not None and not 1 <= self.number <= counts[self.layer_index]:
+            has = f"{self.kind}s 1 to {counts[self.layer_index]}" if counts[self.layer_index] else f"no {self.kind}s"
+            raise UserError(f"{self}: layer {self.layer} has {has}")
         return self
 
 
-def every(kind: UnitKind, n_layers: int, n_heads: int) -> list[Unit]:
-    """All units of one kind, in reading order."""
-    layers = range(1, n_layers + 1)
+def every(kind: UnitKind, head_counts: Sequence[int]) -> list[Unit]:
+    """All units of one kind, in reading order, of a model with that many heads in each layer."""
     if kind == "head":
-        return [Unit(kind, layer, head) for layer in layers for head in range(1, n_heads + 1)]
-    return [Unit(kind, layer) for layer in layers]
+        return [Unit(kind, layer, head) for layer, n in enumerate(head_counts, 1) for head in range(1, n + 1)]
+    return [Unit(kind, layer) for layer in range(1, len(head_counts) + 1)]

@@ -17,14 +17,14 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import whole_folder
 from bertscope.core.units import Unit
-from bertscope.models.families import Family
+from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, Means, Mode, open_gates
 from bertscope.models.quiet import quiet_library
 
 if TYPE_CHECKING:
     from bertscope.models.observe import Predictions
 
-HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa"]
+HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "discriminator"]
 
 
 @dataclass(eq=False)
@@ -46,7 +46,23 @@ class Encoder:
 
     @property
     def n_heads(self) -> int:
-        return self.model.config.num_attention_heads
+        """Heads per layer; in a model that was cut, of the layer that has most."""
+        return max(self.head_counts)
+
+    @cached_property
+    def head_counts(self) -> list[int]:
+        """The number of heads of each layer: all equal, unless the model was cut."""
+        return [self.parts(block)[1].in_features // self.head_size for block in self.layers]
+
+    @cached_property
+    def neuron_counts(self) -> list[int]:
+        """The number of hidden units of each layer's MLP."""
+        return [self.parts(block)[3].in_features for block in self.layers]
+
+    @property
+    def head_size(self) -> int:
+        config = self.model.config
+        return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
     @property
     def hidden_size(self) -> int:
@@ -55,7 +71,9 @@ class Encoder:
     @property
     def max_length(self) -> int:
         """The longest input the model reads, in tokens."""
-        return min(self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
+        config = self.model.config
+        shift = config.pad_token_id + 1 if self.family.shifted_positions else 0
+        return min(config.max_position_embeddings - shift, self.tokenizer.model_max_length)
 
     @property
     def device(self) -> torch.device:
@@ -63,15 +81,16 @@ class Encoder:
 
     @cached_property
     def layers(self) -> list[nn.Module]:
-        return list(_descend(self.model.base_model, self.family.layers))
+        """The block of each layer; a block that serves several layers is there several times."""
+        return self.family.blocks(self.model.base_model, self.model.config.num_hidden_layers)
 
-    @cached_property
-    def attentions(self) -> list[nn.Module]:
-        return [_descend(layer, self.family.attention) for layer in self.layers]
-
-    @cached_property
-    def mlp_outputs(self) -> list[nn.Module]:
-        return [_descend(layer, self.family.mlp_out) for layer in self.layers]
+    def parts(self, block: nn.Module) -> tuple[Any, Any, Any, Any]:
+        """A block's attention, its output projection, the MLP's entry and the MLP's last map."""
+        family = self.family
+        attention, projection, mlp, mlp_out = (
+            descend(block, path) for path in (family.attention, family.projection, family.mlp, family.mlp_out)
+        )
+        return attention, projection, mlp, mlp_out
 
     @property
     def fingerprint(self) -> str:
@@ -120,9 +139,3 @@ class Encoder:
             self.model.save_pretrained(scratch)
             self.tokenizer.save_pretrained(scratch)
         return folder
-
-
-def _descend(module: Any, path: str) -> Any:
-    for name in path.split("."):
-        module = getattr(module, name)
-    return module

@@ -5,7 +5,10 @@ A new family is a row here. Paths are attribute paths: `layers` from the base mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from torch import nn
 
 from bertscope.core.errors import UserError, did_you_mean
 
@@ -15,25 +18,113 @@ class Family:
     layers: str
     """The list of blocks."""
     attention: str
-    """The module that calls transformers' attention interface."""
+    """The module that turns hidden states into heads' outputs."""
     projection: str
     """The linear map that takes the heads' concatenated outputs back to the hidden size."""
+    mlp: str
+    """The module that takes the MLP's input."""
     mlp_out: str
     """The linear map whose output, bias included, is the MLP's output before residual and LayerNorm."""
+    head_maps: tuple[str, ...] = ()
+    """Query, key and value maps, where each head has rows of its own; empty where they can't be cut apart."""
+    mlp_maps: tuple[str, ...] = ()
+    """The linear maps whose rows are the MLP's neurons; empty where they can't be cut apart."""
+    value: str | None = None
+    """Families that don't ask transformers' attention interface: the value map, read by a hook instead."""
+    mask: Literal["added", "allowed"] = "added"
+    """Those families: whether the mask is added to the scores, or says with 1 where a token may look."""
+    groups: str | None = None
+    """Families that use one block for many layers: the blocks inside each of `layers`."""
+    shifted_positions: bool = False
+    """Whether positions start after the padding index, as in RoBERTa, which makes the longest input shorter."""
+    pretraining: Literal["masked-lm", "discriminator"] = "masked-lm"
+    """What an architecture called ...ForPreTraining predicts."""
 
+    @property
+    def hooked(self) -> bool:
+        """Whether attention is read by hooks, because the family doesn't ask the attention interface."""
+        return self.value is not None
+
+    @property
+    def can_be_cut(self) -> bool:
+        return bool(self.head_maps and self.mlp_maps)
+
+    def blocks(self, base_model: nn.Module, n_layers: int) -> list[nn.Module]:
+        """The block of each layer, in the order of the forward pass; a shared one occurs more than once."""
+        found = list(descend(base_model, self.layers))
+        if self.groups is None:
+            return found
+        per_group = n_layers / len(found)
+        return [block for layer in range(n_layers) for block in descend(found[int(layer / per_group)], self.groups)]
+
+
+_BERT = Family(
+    layers="encoder.layer",
+    attention="attention.self",
+    projection="attention.output.dense",
+    mlp="intermediate",
+    mlp_out="output.dense",
+    head_maps=("attention.self.query", "attention.self.key", "attention.self.value"),
+    mlp_maps=("intermediate.dense",),
+)
+_ROBERTA = replace(_BERT, shifted_positions=True)
+_LLAMA_LIKE = Family(
+    layers="layers", attention="self_attn", projection="self_attn.o_proj", mlp="mlp", mlp_out="mlp.down_proj"
+)
 
 FAMILIES = {
-    "bert": Family(
-        layers="encoder.layer",
-        attention="attention.self",
-        projection="attention.output.dense",
-        mlp_out="output.dense",
+    "bert": _BERT,
+    "ernie": replace(_BERT, head_maps=(), mlp_maps=()),
+    "electra": replace(_BERT, pretraining="discriminator"),
+    "roberta": _ROBERTA,
+    "xlm-roberta": _ROBERTA,
+    "camembert": _ROBERTA,
+    "distilbert": Family(
+        layers="transformer.layer",
+        attention="attention",
+        projection="attention.out_lin",
+        mlp="ffn",
+        mlp_out="ffn.lin2",
+        head_maps=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
+        mlp_maps=("ffn.lin1",),
     ),
-}
+    "albert": Family(
+        layers="encoder.albert_layer_groups",
+        groups="albert_layers",
+        attention="attention",
+        projection="attention.dense",
+        mlp="ffn",
+        mlp_out="ffn_output",
+    ),
+    "modernbert": Family(layers="layers", attention="attn", projection="attn.Wo", mlp="mlp", mlp_out="mlp.Wo"),
+    "nomic_bert": _LLAMA_LIKE,
+    "eurobert": _LLAMA_LIKE,
+    "deberta-v2": replace(
+        _BERT, head_maps=(), mlp_maps=(), value="attention.self.value_proj", mask="allowed"
+    ),
+    "mpnet": replace(
+        _ROBERTA,
+        attention="attention.attn",
+        projection="attention.attn.o",
+        value="attention.attn.v",
+        head_maps=(),
+        mlp_maps=(),
+    ),
+    "roformer": replace(_BERT, head_maps=(), mlp_maps=(), value="attention.self.value"),
+}  # fmt: skip
 
 
 def family_of(model_type: str) -> Family:
     """The row of that `model_type` (as config.json names it); unknown ones are refused."""
     if model_type not in FAMILIES:
-        raise UserError(f"models of type {model_type!r} are not supported; {did_you_mean(model_type, FAMILIES)}")
+        close = did_you_mean(model_type, FAMILIES)
+        known = "" if close.startswith("known") else f" known: {', '.join(sorted(FAMILIES))}"
+        raise UserError(f"models of type {model_type!r} are not supported; {close}{known}")
     return FAMILIES[model_type]
+
+
+def descend(module: Any, path: str) -> Any:
+    """The part of a module that an attribute path leads to."""
+    for name in path.split("."):
+        module = getattr(module, name)
+    return module

@@ -5,18 +5,19 @@ cutting a part out must give the logits of its gate at 0.
 
 head   multiplies the head's output before the output projection (whose bias stays)
 mlp    multiplies the MLP's output, bias included, before residual and LayerNorm (which stay)
+neuron multiplies one hidden unit of the MLP, after its activation
 layer  x + g (f(x) - x): at 0 the layer is the identity, which zeroing the parts of a post-LN layer is not
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
@@ -46,33 +47,48 @@ class Gates(Tap):
            the mask allows (an MLP has no such form and leaves nothing). `mean`: the part's average output.
     """
 
-    def __init__(self, n_layers: int, n_heads: int, mode: Mode, means: Means | None, like: Tensor) -> None:
-        self.heads = torch.ones(n_layers, n_heads, dtype=like.dtype, device=like.device)
-        self.mlps = torch.ones(n_layers, dtype=like.dtype, device=like.device)
-        self.layers = torch.ones(n_layers, dtype=like.dtype, device=like.device)
+    def __init__(self, encoder: Encoder, mode: Mode, means: Means | None) -> None:
+        like = next(encoder.model.parameters())
+        layers, heads = encoder.n_layers, max(encoder.head_counts)
+        self.heads = torch.ones(layers, heads, dtype=like.dtype, device=like.device)
+        self.mlps = torch.ones(layers, dtype=like.dtype, device=like.device)
+        self.layers = torch.ones(layers, dtype=like.dtype, device=like.device)
+        self.neurons: dict[int, Tensor] = {}
+        """Layer (0-based) to a factor for each of its MLP's neurons; a layer that isn't here has all of them on."""
         self.mode, self.means = mode, means
+        self._neuron_counts = encoder.neuron_counts
+        self._busy: dict[str, list[bool]] = {}
 
     def all_on(self) -> None:
         """Set every gate back to 1."""
         for gate in (self.heads, self.mlps, self.layers):
             gate.fill_(1)
+        self.neurons.clear()
 
     def switch_off(self, unit: Unit) -> None:
         layer = unit.layer_index
         if unit.kind == "head":
-            self.heads[..., layer, unit.head_index] = 0
+            self.heads[..., layer, unit.index] = 0
         elif unit.kind == "heads":
             self.heads[..., layer, :] = 0
         elif unit.kind == "mlp":
             self.mlps[..., layer] = 0
+        elif unit.kind == "neuron":
+            self.neurons.setdefault(layer, torch.ones_like(self.mlps[..., :1]).repeat(self._neuron_counts[layer]))
+            self.neurons[layer][unit.index] = 0
         else:
             self.layers[..., layer] = 0
 
+    def on_start(self) -> None:
+        # One look at the gates per forward pass, not one per layer: on a GPU each look waits for the device.
+        axes = {"heads": (self.heads, -1), "mlps": (self.mlps, None), "layers": (self.layers, None)}
+        self._busy = {name: _busy(gate, axis) for name, (gate, axis) in axes.items()}
+
     def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        gate = self.heads[..., layer, :]
-        if _idle(gate):
+        if not self._busy["heads"][layer]:
             return context
-        gate = gate.reshape(-1, 1, gate.shape[-1], 1)  # [1 or batch, 1, head, 1]
+        n_heads = context.shape[2]  # a cut layer has fewer than others
+        gate = self.heads[..., layer, :n_heads].reshape(-1, 1, n_heads, 1)  # [1 or batch, 1, head, 1]
         left = context * gate
         if self.mode == "uniform":
             return left + (1 - gate) * _uniform(value, mask)
@@ -82,18 +98,28 @@ class Gates(Tap):
         return left
 
     def on_mlp(self, layer: int, output: Tensor) -> Tensor:
-        gate = self.mlps[..., layer]
-        if _idle(gate):
+        if not self._busy["mlps"][layer]:
             return output
-        left = output * gate.reshape(-1, 1, 1)
+        gate = self.mlps[..., layer].reshape(-1, 1, 1)
         if self.mode == "mean":
             assert self.means is not None
-            return left + (1 - gate.reshape(-1, 1, 1)) * self.means.mlps[layer].to(output)
-        return left
+            return output * gate + (1 - gate) * self.means.mlps[layer].to(output)
+        return output * gate
+
+    def on_neurons(self, layer: int, neurons: Tensor) -> Tensor:
+        return neurons * self.neurons[layer] if layer in self.neurons else neurons
 
     def on_layer(self, layer: int, before: Tensor, after: Tensor) -> Tensor:
-        gate = self.layers[..., layer]
-        return after if _idle(gate) else before + gate.reshape(-1, 1, 1) * (after - before)
+        if not self._busy["layers"][layer]:
+            return after
+        return before + self.layers[..., layer].reshape(-1, 1, 1) * (after - before)
+
+
+def _busy(gate: Tensor, inner: int | None) -> list[bool]:
+    """For each layer, whether its gates do anything: one is not 1, or somebody asks for its gradient."""
+    differs = (gate != 1) if inner is None else (gate != 1).any(inner)
+    layers = differs.reshape(-1, differs.shape[-1]).any(0).tolist()
+    return [gate.requires_grad or layer for layer in layers]
 
 
 @contextmanager
@@ -105,40 +131,13 @@ def open_gates(
         raise UserError(f"no such way to switch a part off: {mode!r}; choose zero, uniform or mean")
     if mode == "mean" and reference is None:
         raise UserError("mode 'mean' needs a reference: encoder.means(examples), on the select split")
-    gates = Gates(encoder.n_layers, encoder.n_heads, mode, reference, next(encoder.model.parameters()))
+    if mode == "uniform" and getattr(encoder.model.config, "rotary_value", False):
+        raise UserError(f"{encoder.name} rotates its values by position, so that their mean means nothing; use zero")
+    gates = Gates(encoder, mode, reference)
     for unit in off:
-        gates.switch_off(Unit.parse(unit).check(encoder.n_layers, encoder.n_heads))
-    with ExitStack() as undo:
-        undo.enter_context(tapped(encoder, gates))
-        for index, (layer, mlp) in enumerate(zip(encoder.layers, encoder.mlp_outputs, strict=True)):
-            for hook in (
-                mlp.register_forward_hook(_mlp_hook(gates, index)),
-                layer.register_forward_hook(_layer_hook(gates, index), with_kwargs=True),
-            ):
-                undo.callback(hook.remove)
+        gates.switch_off(Unit.parse(unit).check(encoder.head_counts))
+    with tapped(encoder, gates):
         yield gates
-
-
-def _mlp_hook(gates: Gates, layer: int) -> Callable[..., Tensor]:
-    def hook(module: nn.Module, args: Any, output: Tensor) -> Tensor:
-        return gates.on_mlp(layer, output)
-
-    return hook
-
-
-def _layer_hook(gates: Gates, layer: int) -> Callable[..., Any]:
-    def hook(module: nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> Any:
-        before = args[0] if args else kwargs["hidden_states"]
-        if isinstance(output, tuple):
-            return (gates.on_layer(layer, before, output[0]), *output[1:])
-        return gates.on_layer(layer, before, output)
-
-    return hook
-
-
-def _idle(gate: Tensor) -> bool:
-    """Whether the gate can be left out: all ones, and nobody asks for its gradient."""
-    return not gate.requires_grad and bool((gate == 1).all())
 
 
 def _uniform(value: Tensor, mask: Tensor | None) -> Tensor:
@@ -146,4 +145,5 @@ def _uniform(value: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return value.mean(2, keepdim=True).transpose(1, 2)
     allowed = (mask > torch.finfo(mask.dtype).min / 2).to(value.dtype)
-    return (allowed / allowed.sum(-1, keepdim=True) @ value).transpose(1, 2)
+    # A padded query may be allowed nothing at all: it gets zeros, which nobody reads.
+    return (allowed / allowed.sum(-1, keepdim=True).clamp(min=1) @ value).transpose(1, 2)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 import transformers
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.models.encoder import Encoder, HeadKind
-from bertscope.models.families import family_of
+from bertscope.models.families import Family, family_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, weight_files
 
@@ -25,7 +27,8 @@ _OPENED_BY: dict[str, tuple[type, HeadKind]] = {
     "Model": (transformers.AutoModel, "none"),
 }
 _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
-_HEADS = ("auto", "none", "classifier", "masked-lm", "token-classifier", "span-qa")
+_MASKED_LM = ("cls.predictions", "lm_head", "lm_predictions", "vocab_", "predictions", "generator_")
+_HEADS = ("auto", "none", "classifier", "masked-lm", "token-classifier", "span-qa", "discriminator")
 
 
 def load(
@@ -58,8 +61,8 @@ def load(
 def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
     config = config_of(folder)
     family = family_of(config["model_type"])
-    weight_files(folder, allow_pickle=allow_pickle)
-    opener, has = _opener(folder, config.get("architectures") or [])
+    weights = weight_files(folder, allow_pickle=allow_pickle)
+    opener, has = _opener(folder, config.get("architectures") or _guess(weights), family)
     if head == "none":
         opener, has = transformers.AutoModel, "none"
     elif head not in ("auto", has):
@@ -88,14 +91,14 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
             f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
             "they don't belong together; copy the tokenizer that the model was trained with"
         )
-    if tokenizer.model_max_length > model.config.max_position_embeddings:
-        tokenizer.model_max_length = model.config.max_position_embeddings
-    return Encoder(model, tokenizer, _display_name(name, folder, config), family, has)
+    encoder = Encoder(model, _fitted(tokenizer, model), _display_name(name, folder, config), family, has)
+    encoder.tokenizer.model_max_length = encoder.max_length
+    return encoder
 
 
 def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
     family = family_of(model.config.model_type)
-    _, has = _opener(Path(type(model).__name__), [type(model).__name__])
+    _, has = _opener(Path(type(model).__name__), [type(model).__name__], family)
     if head not in ("auto", has):
         raise UserError(f"this {type(model).__name__} has no {head} on top (it is: {has}); load it with head='auto'")
     if tokenizer is None:
@@ -105,7 +108,7 @@ def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
         tokenizer = _tokenizer(locate(where))
     if device != "auto":
         model.to(_device(device))
-    return Encoder(model, tokenizer, type(model).__name__, family, has)
+    return Encoder(model, _fitted(tokenizer, model), type(model).__name__, family, has)
 
 
 def _display_name(name: str, folder: Path, config: dict[str, Any]) -> str:
@@ -113,13 +116,31 @@ def _display_name(name: str, folder: Path, config: dict[str, Any]) -> str:
     return config.get("bertscope", {}).get("name") or (folder.resolve().name if Path(name).is_dir() else name)
 
 
-def _opener(folder: Path, architectures: list[str]) -> tuple[Any, HeadKind]:
+def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any, HeadKind]:
     if not architectures:
-        raise UserError(f"{folder / 'config.json'} doesn't say the model's architecture; add \"architectures\" to it")
-    for ending, found in _OPENED_BY.items():
+        raise UserError(
+            f"{folder / 'config.json'} doesn't say the model's architecture, and its weights don't either; "
+            'add "architectures": ["BertForSequenceClassification"] or what it is'
+        )
+    for ending, (opener, has) in _OPENED_BY.items():
         if architectures[0].endswith(ending):
-            return found
+            return opener, family.pretraining if ending == "ForPreTraining" else has
     raise UserError(f"{folder} is a {architectures[0]}; supported: names that end in {', '.join(_OPENED_BY)}")
+
+
+def _guess(weights: list[Path]) -> list[str]:
+    """What a checkpoint without architectures is, by its weights' names; nothing where they leave a doubt."""
+    names: list[str] = []
+    for path in weights:
+        if path.suffix == ".safetensors":
+            try:
+                with safe_open(path, "pt") as file:
+                    names += file.keys()
+            except (OSError, SafetensorError):
+                return []
+    if not names or any(name.startswith(("classifier", "qa_outputs", "score")) for name in names):
+        return []
+    return ["ForMaskedLM"] if any(name.startswith(_MASKED_LM) for name in names) else ["Model"]
 
 
 def _tokenizer(folder: Path) -> Any:
@@ -134,6 +155,16 @@ def _tokenizer(folder: Path) -> Any:
         ) from error
     if not tokenizer.is_fast:
         raise UserError(f"the tokenizer in {folder} is not a fast one; save it with tokenizer.json and try again")
+    return tokenizer
+
+
+def _fitted(tokenizer: Any, model: Any) -> Any:
+    """The tokenizer, giving only what this model takes: a DistilBERT has no segments, whatever its tokenizer says."""
+    taken = inspect.signature(model.forward).parameters
+    names = [name for name in tokenizer.model_input_names if name in taken]
+    if names != tokenizer.model_input_names:
+        tokenizer = copy.deepcopy(tokenizer)
+        tokenizer.model_input_names = names
     return tokenizer
 
 

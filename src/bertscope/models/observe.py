@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -148,49 +148,35 @@ class _Sums:
 
 
 class _Recorder(Tap):
-    """Keeps one forward pass's maps and heads' outputs, if they are needed."""
+    """Keeps what one forward pass shows of itself, if it is needed."""
 
     def __init__(self, needs: frozenset[str], seen: Seen) -> None:
-        self.wants_maps, self._contexts, self._seen = "maps" in needs, "contexts" in needs, seen
+        self.wants_maps, self._needs, self._seen = "maps" in needs, needs, seen
 
     def on_maps(self, layer: int, maps: Tensor) -> None:
         self._seen.maps.append(maps)
 
     def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        if self._contexts:
+        if "contexts" in self._needs:
             self._seen.contexts.append(context)
         return context
+
+    def on_mlp(self, layer: int, output: Tensor) -> Tensor:
+        if "mlps" in self._needs:
+            self._seen.mlps.append(output)
+        return output
 
 
 def _look(encoder: Encoder, batch: Batch, needs: frozenset[str]) -> Seen:
     seen = Seen()
-    with _recording(encoder, needs, seen):
+    inside = needs & {"maps", "contexts", "mlps"}
+    with tapped(encoder, _Recorder(needs, seen)) if inside else nullcontext():
         output = encoder.model(**batch.inputs, output_hidden_states="hidden" in needs)
     if "hidden" in needs:
         seen.hidden = output.hidden_states
     if "logits" in needs:
         seen.logits = output.prediction_logits if "prediction_logits" in output else output.logits
     return seen
-
-
-@contextmanager
-def _recording(encoder: Encoder, needs: frozenset[str], seen: Seen) -> Iterator[None]:
-    hooks = []
-    if "mlps" in needs:
-
-        def keep(module: nn.Module, args: object, output: Tensor) -> None:
-            seen.mlps.append(output)
-
-        hooks = [mlp.register_forward_hook(keep) for mlp in encoder.mlp_outputs]
-    try:
-        if needs & {"maps", "contexts"}:
-            with tapped(encoder, _Recorder(needs, seen)):
-                yield
-        else:
-            yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 @contextmanager

@@ -6,12 +6,13 @@ kept for the batch, and for a set of parts whose lowest layer is k the layers be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
@@ -20,6 +21,7 @@ from bertscope.models.batches import batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.gates import Gates, Means, Mode
 from bertscope.models.observe import default_budget, evaluating
+from bertscope.models.taps import Tap, layer_reached, tapped
 
 
 def predict_without(
@@ -38,7 +40,7 @@ def predict_without(
     `replay=False` runs the whole model every time: the plain way, to compare with.
     """
     encoder.need_classifier()
-    sets = [[unit.check(encoder.n_layers, encoder.n_heads) for unit in units] for units in off]
+    sets = [[unit.check(encoder.head_counts, encoder.neuron_counts) for unit in units] for units in off]
     outputs = np.zeros((len(sets), len(examples), encoder.model.config.num_labels), dtype=np.float32)
     budget = tokens or default_budget(encoder)
     with (
@@ -51,10 +53,13 @@ def predict_without(
             encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, window=window,
             device=encoder.device,
         ):  # fmt: skip
-            kept = _layer_outputs(encoder, batch.inputs) if replay else []
+            kept = _Keep()
+            if replay:
+                with tapped(encoder, kept):
+                    encoder.model(**batch.inputs)
             for place, units in enumerate(sets):
                 below = min((unit.layer_index for unit in units), default=encoder.n_layers) if replay else 0
-                with _off(gates, units), _replayed(encoder, kept[:below]):
+                with _off(gates, units), _replayed(encoder, kept.outputs[:below]):
                     outputs[place, batch.rows] = encoder.model(**batch.inputs).logits.float().cpu().numpy()
                 bar.advance(len(batch))
     return outputs
@@ -70,30 +75,37 @@ def _off(gates: Gates, units: Sequence[Unit]) -> Iterator[None]:
         gates.all_on()
 
 
-def _layer_outputs(encoder: Encoder, inputs: dict[str, Tensor]) -> list[Tensor]:
-    """What each layer puts out in the whole model, as the layer itself returns it."""
-    kept: list[Tensor] = []
+class _Keep(Tap):
+    """Keeps what each layer puts out in the whole model."""
 
-    def keep(module: nn.Module, args: object, output: Tensor) -> None:
-        kept.append(output)
+    def __init__(self) -> None:
+        self.outputs: list[Tensor] = []
 
-    hooks = [layer.register_forward_hook(keep) for layer in encoder.layers]
-    try:
-        encoder.model(**inputs)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return kept
+    def on_layer(self, layer: int, before: Tensor, after: Tensor) -> Tensor:
+        self.outputs.append(after)
+        return after
 
 
 @contextmanager
 def _replayed(encoder: Encoder, kept: Sequence[Tensor]) -> Iterator[None]:
     """Let the lowest layers return `kept` instead of computing."""
-    layers = encoder.layers[: len(kept)]
-    for layer, output in zip(layers, kept, strict=True):
-        layer.forward = lambda *args, _output=output, **kwargs: _output
+    blocks = dict.fromkeys(encoder.layers) if kept else {}
+    for block in blocks:
+        block.forward = _either(encoder, kept, block.forward)
     try:
         yield
     finally:
-        for layer in layers:
-            del layer.forward  # the class's own is behind it
+        for block in blocks:
+            del block.forward  # the class's own is behind it
+
+
+def _either(encoder: Encoder, kept: Sequence[Tensor], compute: Callable[..., Any]) -> Callable[..., Any]:
+    returns_tuple = encoder.family.hooked  # those families' blocks return their attention beside their output
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        layer = layer_reached(encoder)
+        if layer >= len(kept):
+            return compute(*args, **kwargs)
+        return (kept[layer], None) if returns_tuple else kept[layer]
+
+    return forward

@@ -1,15 +1,17 @@
-"""How the package gets at attention: taps on every layer of a model, for the length of a `with` block.
+"""How the package gets inside a forward pass: taps on every layer of a model, for the length of a `with` block.
 
 transformers looks its attention function up by name, so while a tap is open the model's attention is the function
-below. It computes what the library computes, fused where nobody wants the maps, and lets each tap read the maps and
-read or replace the heads' outputs before they are projected. When the last tap closes, the model is as it was.
+below. It computes what the library computes, fused where nobody wants the maps, and remembers values and mask. Hooks
+on each layer's parts do the rest: a tap may read the maps, and read or replace the heads' outputs, the MLP's input,
+neurons and output, and the layer's output. Families that don't ask for the attention function by name are read by
+hooks alone. When the last tap closes, the model is as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,70 +20,130 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask
 
+from bertscope.models.families import descend
+
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 _NAME = "bertscope"
-_SITE = "_bertscope_site"
+_RUN = "_bertscope_run"
+_NO_MODULE = nn.Module()  # what the library's function reads off a module, it is told here instead
 
 
 class Tap:
-    """What may be done at each layer's attention. Layers are 0-based here, as modules are."""
+    """What may be done inside a forward pass. Layers are 0-based here, as modules are."""
 
     wants_maps = False
+
+    def on_start(self) -> None:
+        """Called before each forward pass."""
 
     def on_maps(self, layer: int, maps: Tensor) -> None:
         """Called with the attention maps [batch, head, query, key], if `wants_maps`."""
 
     def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        """Called with the heads' outputs [batch, query, head, d]; what it returns is used instead.
+        """Called with the heads' outputs [batch, query, head, d]; what it returns goes to the output projection.
 
         `value` is [batch, head, key, d]; `mask` is added to the scores ([batch, 1, query, key]) or None.
         """
         return context
 
+    def on_mlp_input(self, layer: int, inputs: Tensor) -> Tensor:
+        """Called with the MLP's input [batch, token, hidden]."""
+        return inputs
+
+    def on_neurons(self, layer: int, neurons: Tensor) -> Tensor:
+        """Called with the MLP's neurons after their activation [batch, token, neuron]."""
+        return neurons
+
+    def on_mlp(self, layer: int, output: Tensor) -> Tensor:
+        """Called with the MLP's output, before residual and LayerNorm."""
+        return output
+
+    def on_layer(self, layer: int, before: Tensor, after: Tensor) -> Tensor:
+        """Called with the layer's input and output."""
+        return after
+
 
 @dataclass
-class _Site:
-    """What the attention function needs to know about the module it is called for."""
+class _Run:
+    """What the hooks share: who listens, and which layer the forward pass has reached."""
 
-    layer: int
-    taps: list[Tap]
-    untapped: str
-    """The model's own attention implementation, to go back to."""
+    taps: list[Tap] = field(default_factory=list)
+    layer: int = -1
+    """Counted, not read off the module: one module may serve many layers, and some are told no number."""
+    value: Tensor | None = None
+    mask: Tensor | None = None
+
+    @property
+    def wants_maps(self) -> bool:
+        return any(tap.wants_maps for tap in self.taps)
+
+    def start(self, *_: Any) -> None:
+        self.layer = -1
+        for tap in self.taps:
+            tap.on_start()
+
+    def next_layer(self, *_: Any) -> None:
+        self.layer += 1
+
+    def show_maps(self, maps: Tensor) -> None:
+        for tap in self.taps:
+            if tap.wants_maps:
+                tap.on_maps(self.layer, maps)
+
+    def through(self, event: str, tensor: Tensor, *more: Any) -> Tensor:
+        for tap in self.taps:
+            tensor = getattr(tap, event)(self.layer, tensor, *more)
+        return tensor
 
 
 @contextmanager
 def tapped(encoder: Encoder, tap: Tap) -> Iterator[None]:
     """Open `tap` on every layer of the encoder. Taps nest: each sees what those opened before it left."""
-    first = encoder.attentions[0]
-    opens = not hasattr(first, _SITE)
-    if opens:
-        _open(encoder)
-    taps = getattr(first, _SITE).taps
-    taps.append(tap)
-    try:
+    base = encoder.model.base_model
+    with ExitStack() as undo:
+        if not hasattr(base, _RUN):
+            _open(encoder, undo)
+        run: _Run = getattr(base, _RUN)
+        run.taps.append(tap)
+        undo.callback(run.taps.remove, tap)
         yield
-    finally:
-        taps.remove(tap)
-        if opens:
-            _close(encoder)
 
 
-def _open(encoder: Encoder) -> None:
-    AttentionInterface.register(_NAME, _attention)
-    AttentionMaskInterface.register(_NAME, eager_mask)  # padding arrives as a mask that is added to the scores
-    taps: list[Tap] = []
-    untapped = encoder.model.config._attn_implementation
-    for layer, module in enumerate(encoder.attentions):
-        setattr(module, _SITE, _Site(layer, taps, untapped))
-    encoder.model.set_attn_implementation(_NAME)
+def layer_reached(encoder: Encoder) -> int:
+    """Which layer the forward pass is in, 0-based; only while a tap is open."""
+    return getattr(encoder.model.base_model, _RUN).layer
 
 
-def _close(encoder: Encoder) -> None:
-    encoder.model.set_attn_implementation(getattr(encoder.attentions[0], _SITE).untapped)
-    for module in encoder.attentions:
-        delattr(module, _SITE)
+def _open(encoder: Encoder, undo: ExitStack) -> None:
+    run, base, family = _Run(), encoder.model.base_model, encoder.family
+    setattr(base, _RUN, run)
+    undo.callback(delattr, base, _RUN)
+    hooks = [base.register_forward_pre_hook(run.start)]
+    for block in dict.fromkeys(encoder.layers):  # a shared block once
+        attention, projection, mlp, mlp_out = encoder.parts(block)
+        hooks += [
+            block.register_forward_pre_hook(run.next_layer),
+            projection.register_forward_pre_hook(_context_hook(run, encoder.head_size)),
+            mlp.register_forward_pre_hook(_input_hook(run, "on_mlp_input")),
+            mlp_out.register_forward_pre_hook(_input_hook(run, "on_neurons")),
+            mlp_out.register_forward_hook(lambda module, args, output: run.through("on_mlp", output)),
+            # Before the library's own hooks, so that the hidden states it collects are those that flow on.
+            block.register_forward_hook(_layer_hook(run), with_kwargs=True, prepend=True),
+        ]
+        if family.hooked:
+            hooks += _attention_hooks(run, encoder, block)
+        else:
+            setattr(attention, _RUN, run)
+            undo.callback(delattr, attention, _RUN)
+    for hook in hooks:
+        undo.callback(hook.remove)
+    if not family.hooked:
+        AttentionInterface.register(_NAME, _attention)
+        AttentionMaskInterface.register(_NAME, eager_mask)  # padding arrives as a mask that is added to the scores
+        undo.callback(encoder.model.set_attn_implementation, encoder.model.config._attn_implementation)
+        encoder.model.set_attn_implementation(_NAME)
 
 
 def _attention(
@@ -95,19 +157,75 @@ def _attention(
     dropout: float = 0.0,
     **kwargs: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    site: _Site = getattr(module, _SITE)
-    maps = None
-    if kwargs.get("output_attentions") or any(tap.wants_maps for tap in site.taps):
-        scores = query @ key.transpose(-1, -2) * (scaling or query.shape[-1] ** -0.5)
-        maps = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)
-        for tap in site.taps:
-            if tap.wants_maps:
-                tap.on_maps(site.layer, maps)
-        context = (nn.functional.dropout(maps, dropout, module.training) @ value).transpose(1, 2)
-    else:
+    run: _Run = getattr(module, _RUN)
+    if (groups := query.shape[1] // max(1, value.shape[1])) > 1:  # several query heads to one key and value
+        key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    run.value, run.mask = value, attention_mask
+    if not (kwargs.get("output_attentions") or run.wants_maps):
         context, _ = sdpa_attention_forward(
-            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, is_causal=False
+            _NO_MODULE, query, key, value, attention_mask, dropout=dropout, scaling=scaling, is_causal=False
         )
-    for tap in site.taps:
-        context = tap.on_context(site.layer, context, value, attention_mask)
-    return context.contiguous(), maps
+        return context, None
+    scores = query @ key.transpose(-1, -2) * (scaling or query.shape[-1] ** -0.5)
+    maps = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)
+    run.show_maps(maps)
+    context = nn.functional.dropout(maps, dropout, module.training) @ value
+    return context.transpose(1, 2).contiguous(), maps
+
+
+def _context_hook(run: _Run, head_size: int) -> Callable[..., Any]:
+    def hook(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        heads = args[0].unflatten(-1, (args[0].shape[-1] // head_size, head_size))
+        assert run.value is not None
+        return (run.through("on_context", heads, run.value, run.mask).flatten(-2), *args[1:])
+
+    return hook
+
+
+def _input_hook(run: _Run, event: str) -> Callable[..., Any]:
+    def hook(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (run.through(event, args[0]), *args[1:])
+
+    return hook
+
+
+def _layer_hook(run: _Run) -> Callable[..., Any]:
+    def hook(module: nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> Any:
+        before = args[0] if args else kwargs["hidden_states"]
+        after = output[0] if isinstance(output, tuple) else output
+        for tap in run.taps:
+            after = tap.on_layer(run.layer, before, after)
+        return (after, *output[1:]) if isinstance(output, tuple) else after
+
+    return hook
+
+
+def _attention_hooks(run: _Run, encoder: Encoder, block: nn.Module) -> list[Any]:
+    """For families that compute attention themselves: their values, mask and maps, in the form the taps know."""
+    attention, value = encoder.parts(block)[0], descend(block, encoder.family.value or "")
+
+    def keep_value(module: nn.Module, args: Any, output: Tensor) -> None:
+        run.value = output.unflatten(-1, (-1, encoder.head_size)).transpose(1, 2)
+
+    def before(module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        mask = args[1] if len(args) > 1 else kwargs.get("attention_mask")
+        if mask is not None and encoder.family.mask == "allowed":
+            lowest = torch.finfo(args[0].dtype).min
+            mask = torch.where(mask.bool(), torch.zeros((), device=mask.device, dtype=args[0].dtype), lowest)
+        run.mask = mask
+        if run.wants_maps:  # the third argument of DeBERTa's forward, a named one elsewhere
+            if len(args) > 2 and isinstance(args[2], bool):
+                args = (*args[:2], True, *args[3:])
+            else:
+                kwargs = kwargs | {"output_attentions": True}
+        return args, kwargs
+
+    def after(module: nn.Module, args: Any, output: tuple) -> None:
+        if run.wants_maps:
+            run.show_maps(output[1])
+
+    return [
+        value.register_forward_hook(keep_value),
+        attention.register_forward_pre_hook(before, with_kwargs=True),
+        attention.register_forward_hook(after),
+    ]

@@ -1,0 +1,50 @@
+"""A tiny random classifier of every family, and of every kind of trouble within one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+_COMMON = {
+    "vocab_size": 8192, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40,
+    "max_position_embeddings": 64, "pad_token_id": 0, "initializer_range": 0.3, "num_labels": 3,
+}  # fmt: skip
+_NAMED = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3, "mask_token_id": 4}
+_DISTIL = {"dim": 24, "n_layers": 3, "n_heads": 4, "hidden_dim": 40}
+
+CONFIGS: dict[str, dict[str, Any]] = {
+    "bert": {},
+    "roberta": {},
+    "xlm-roberta": {},
+    "camembert": {},
+    "distilbert": _DISTIL,
+    "electra": {"embedding_size": 16},
+    "albert": {"embedding_size": 16},
+    "ernie": {},
+    "modernbert": _NAMED | {"local_attention": 4, "global_attn_every_n_layers": 2},
+    "nomic_bert": {},
+    "eurobert": _NAMED | {"num_key_value_heads": 2, "classifier_pooling": "bos"},
+    "deberta-v2": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "conv_kernel_size": 3},
+    "mpnet": {},
+    "roformer": {"embedding_size": 16},
+}
+CUT = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert")
+
+
+def tiny_model(name: str, **changes: Any) -> Any:
+    """A model of that family with weights large enough that every part matters."""
+    common = {
+        k: v
+        for k, v in _COMMON.items()
+        if name != "distilbert" or not k.startswith(("hidden", "num_h", "num_a", "inter"))
+    }
+    config = AutoConfig.for_model(name, **common | CONFIGS[name] | changes)
+    generator = torch.Generator().manual_seed(11)
+    model = AutoModelForSequenceClassification.from_config(config).eval()
+    with torch.no_grad():  # families start their weights differently: give them all the same spread, biases too
+        for parameter in model.parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.copy_(noise * 0.3 if parameter.ndim > 1 else parameter + noise * 0.1)
+    return model
