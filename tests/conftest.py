@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable
+
+# Tensors here are tiny: a second thread costs more than it brings. Set before anything imports torch.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

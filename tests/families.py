@@ -30,7 +30,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "mpnet": {},
     "roformer": {"embedding_size": 16},
 }
-CUT = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert")
+CUT = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "ernie", "distilbert")
 
 
 def tiny_model(name: str, **changes: Any) -> Any:

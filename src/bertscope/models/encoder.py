@@ -119,6 +119,12 @@ class Encoder:
 
         return means(self, examples)
 
+    def cut(self, off: Iterable[str | Unit]) -> Encoder:
+        """A smaller copy without these parts: `encoder.cut(["head:3.7", "mlp:5", "neuron:2.1", "layer:12"])`."""
+        from bertscope.models.surgery import cut
+
+        return cut(self, off)
+
     def need_classifier(self, outputs: int | None = None) -> None:
         """Refuse, with what to do, if nothing on this model predicts labels, or not that many."""
         if self.head != "classifier":

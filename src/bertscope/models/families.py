@@ -26,9 +26,13 @@ class Family:
     mlp_out: str
     """The linear map whose output, bias included, is the MLP's output before residual and LayerNorm."""
     head_maps: tuple[str, ...] = ()
-    """Query, key and value maps, where each head has rows of its own; empty where they can't be cut apart."""
+    """Query, key and value maps, in which each head has rows of its own."""
     mlp_maps: tuple[str, ...] = ()
-    """The linear maps whose rows are the MLP's neurons; empty where they can't be cut apart."""
+    """The linear maps whose rows are the MLP's neurons."""
+    mlp_width: str = "intermediate_size"
+    """What the config calls the number of neurons."""
+    whole_because: str | None = None
+    """Why models of this family can't be cut; None if they can."""
     value: str | None = None
     """Families that don't ask transformers' attention interface: the value map, read by a hook instead."""
     mask: Literal["added", "allowed"] = "added"
@@ -44,10 +48,6 @@ class Family:
     def hooked(self) -> bool:
         """Whether attention is read by hooks, because the family doesn't ask the attention interface."""
         return self.value is not None
-
-    @property
-    def can_be_cut(self) -> bool:
-        return bool(self.head_maps and self.mlp_maps)
 
     def blocks(self, base_model: nn.Module, n_layers: int) -> list[nn.Module]:
         """The block of each layer, in the order of the forward pass; a shared one occurs more than once."""
@@ -69,12 +69,17 @@ _BERT = Family(
 )
 _ROBERTA = replace(_BERT, shifted_positions=True)
 _LLAMA_LIKE = Family(
-    layers="layers", attention="self_attn", projection="self_attn.o_proj", mlp="mlp", mlp_out="mlp.down_proj"
+    layers="layers",
+    attention="self_attn",
+    projection="self_attn.o_proj",
+    mlp="mlp",
+    mlp_out="mlp.down_proj",
+    whole_because="its MLPs are gated, with two maps to one neuron, which the cutter doesn't know",
 )
 
 FAMILIES = {
     "bert": _BERT,
-    "ernie": replace(_BERT, head_maps=(), mlp_maps=()),
+    "ernie": _BERT,
     "electra": replace(_BERT, pretraining="discriminator"),
     "roberta": _ROBERTA,
     "xlm-roberta": _ROBERTA,
@@ -87,6 +92,7 @@ FAMILIES = {
         mlp_out="ffn.lin2",
         head_maps=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
         mlp_maps=("ffn.lin1",),
+        mlp_width="hidden_dim",
     ),
     "albert": Family(
         layers="encoder.albert_layer_groups",
@@ -95,22 +101,29 @@ FAMILIES = {
         projection="attention.dense",
         mlp="ffn",
         mlp_out="ffn_output",
+        whole_because="one block serves all of its layers, so that a cut in one would be a cut in all",
     ),
-    "modernbert": Family(layers="layers", attention="attn", projection="attn.Wo", mlp="mlp", mlp_out="mlp.Wo"),
+    "modernbert": Family(
+        layers="layers", attention="attn", projection="attn.Wo", mlp="mlp", mlp_out="mlp.Wo",
+        whole_because="its queries, keys and values are one fused map, which the cutter doesn't know",
+    ),
     "nomic_bert": _LLAMA_LIKE,
     "eurobert": _LLAMA_LIKE,
     "deberta-v2": replace(
-        _BERT, head_maps=(), mlp_maps=(), value="attention.self.value_proj", mask="allowed"
+        _BERT, value="attention.self.value_proj", mask="allowed",
+        whole_because="its positions have maps of their own for each head, which the cutter doesn't know",
     ),
     "mpnet": replace(
         _ROBERTA,
         attention="attention.attn",
         projection="attention.attn.o",
         value="attention.attn.v",
-        head_maps=(),
-        mlp_maps=(),
+        whole_because="its position bias has a column for each head, which the cutter doesn't know",
     ),
-    "roformer": replace(_BERT, head_maps=(), mlp_maps=(), value="attention.self.value"),
+    "roformer": replace(
+        _BERT, value="attention.self.value",
+        whole_because="it counts its heads itself when it adds positions, which the cutter doesn't know",
+    ),
 }  # fmt: skip
 
 

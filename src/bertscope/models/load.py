@@ -10,12 +10,14 @@ from typing import Any, Literal
 import torch
 import transformers
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.models.encoder import Encoder, HeadKind
 from bertscope.models.families import Family, family_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, weight_files
+from bertscope.models.surgery import reshape
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
 _OPENED_BY: dict[str, tuple[type, HeadKind]] = {
@@ -71,16 +73,12 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
         )
     with quiet_library():
         try:
-            model, report = opener.from_pretrained(
-                folder, dtype=torch.float32, use_safetensors=not allow_pickle, local_files_only=True,
-                trust_remote_code=False, output_loading_info=True,
-            )  # fmt: skip
+            model, missing = _open(opener, folder, config, family, weights, allow_pickle)
         except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-            raise UserError(
-                f"the weights in {folder} can't be read ({_first_line(error)}); copy the model again"
-            ) from error
-    # A bare model is loaded without its pooler's weights where the checkpoint has none: nothing here reads them.
-    if missing := sorted(key for key in report["missing_keys"] if "pooler" not in key):
+            why = _first_line(error)
+            raise UserError(f"the weights in {folder} can't be read ({why}); copy the model again") from error
+    # A bare model's pooler may be missing where the checkpoint was made without one: nothing here reads it.
+    if missing := sorted(key for key in missing if "pooler" not in key):
         raise UserError(
             f"{folder} lacks {len(missing)} of the model's weights, {missing[0]!r} first; copy the model again"
         )
@@ -94,6 +92,25 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
     encoder = Encoder(model, _fitted(tokenizer, model), _display_name(name, folder, config), family, has)
     encoder.tokenizer.model_max_length = encoder.max_length
     return encoder
+
+
+def _open(
+    opener: Any, folder: Path, config: dict[str, Any], family: Family, weights: list[Path], allow_pickle: bool
+) -> tuple[Any, set[str]]:
+    """The model and the names of weights it needs but the folder lacks."""
+    shape = (config.get("bertscope") or {}).get("shape")
+    if shape is None:
+        model, report = opener.from_pretrained(
+            folder, dtype=torch.float32, use_safetensors=not allow_pickle, local_files_only=True,
+            trust_remote_code=False, output_loading_info=True,
+        )  # fmt: skip
+        return model, report["missing_keys"]
+    model = opener.from_config(transformers.AutoConfig.from_pretrained(folder), dtype=torch.float32)
+    reshape(model, family, model.config.hidden_size // model.config.num_attention_heads, shape)
+    state = {name: tensor for path in weights for name, tensor in load_file(path).items()}
+    missing = set(model.load_state_dict(state, strict=False).missing_keys)
+    model.tie_weights()
+    return model, missing - set(model.all_tied_weights_keys)
 
 
 def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:

@@ -1,0 +1,119 @@
+"""Cutting parts out for real: a smaller model that puts out what the gates at 0 did.
+
+What was cut is written inside the model's config, so that it survives every way of saving; `load` reads it and gives
+the modules their shapes before it reads the weights. The result is an ordinary transformers model.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from bertscope.core.errors import UserError
+from bertscope.core.units import Unit
+from bertscope.models.families import Family, descend
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+def cut(encoder: Encoder, off: Iterable[str | Unit]) -> Encoder:
+    """A copy of the encoder without these heads, MLPs, neurons and layers; the encoder itself is untouched.
+
+    Numbers are the encoder's own. A layer may lose all of its heads (its output bias stays, as under a gate) or its
+    MLP (whose bias goes with it).
+    """
+    from bertscope.models.encoder import Encoder
+
+    if encoder.family.whole_because:
+        raise UserError(
+            f"{encoder.name} can't be cut: {encoder.family.whole_because}; switch parts off with gates instead"
+        )
+    units = {Unit.parse(unit).check(encoder.head_counts, encoder.neuron_counts) for unit in off}
+    layers_off = {unit.layer_index for unit in units if unit.kind == "layer"}
+    if len(layers_off) == encoder.n_layers:
+        raise UserError(f"all {encoder.n_layers} layers would go; leave at least one")
+    model = copy.deepcopy(encoder.model)
+    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
+    for layer, block in enumerate(smaller.layers):
+        here = {unit for unit in units if unit.layer_index == layer}
+        kinds = {unit.kind for unit in here}
+        heads_off = {unit.index for unit in here if unit.kind == "head"}
+        neurons_off = {unit.index for unit in here if unit.kind == "neuron"}
+        n_heads, n_neurons = encoder.head_counts[layer], encoder.neuron_counts[layer]
+        heads = [head for head in range(n_heads) if "heads" not in kinds and head not in heads_off]
+        neurons = [neuron for neuron in range(n_neurons) if "mlp" not in kinds and neuron not in neurons_off]
+        _trim(block, encoder.family, encoder.head_size, heads, neurons, mlp="mlp" not in kinds)
+    _drop_layers(model, encoder.family, layers_off)
+    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
+    _write_down(smaller, encoder, units)
+    return smaller
+
+
+def reshape(model: Any, family: Family, head_size: int, shape: dict[str, list[int]]) -> None:
+    """Give a freshly made model the shape that was written down when it was cut; its weights are still to come."""
+    blocks = list(descend(model.base_model, family.layers))
+    for layer, (block, heads, neurons) in enumerate(zip(blocks, shape["heads"], shape["neurons"], strict=True), 1):
+        _trim(block, family, head_size, range(heads), range(neurons), mlp=layer not in shape["without_mlp"])
+
+
+def _trim(
+    block: nn.Module, family: Family, head_size: int, heads: Sequence[int], neurons: Sequence[int], *, mlp: bool
+) -> None:
+    """Leave only these heads and neurons in a block (by 0-based index)."""
+    places = [head * head_size + place for head in heads for place in range(head_size)]
+    for path in family.head_maps:
+        _keep(descend(block, path), rows=places)
+    _keep(descend(block, family.projection), columns=places)
+    for path in family.mlp_maps:
+        _keep(descend(block, path), rows=neurons)
+    mlp_out = descend(block, family.mlp_out)
+    _keep(mlp_out, columns=neurons)
+    if not mlp:
+        mlp_out.bias = None  # a gate at 0 silences the bias too
+    attention = descend(block, family.attention)
+    for name, value in (("num_attention_heads", len(heads)), ("n_heads", len(heads)), ("all_head_size", len(places))):
+        if hasattr(attention, name):
+            setattr(attention, name, value)
+
+
+def _keep(linear: nn.Linear, *, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None) -> None:
+    axis, wanted = (0, rows) if rows is not None else (1, columns)
+    assert wanted is not None
+    index = torch.tensor(list(wanted), dtype=torch.long, device=linear.weight.device)
+    linear.weight = nn.Parameter(linear.weight.detach().index_select(axis, index), linear.weight.requires_grad)
+    if axis == 0 and linear.bias is not None:
+        linear.bias = nn.Parameter(linear.bias.detach()[index], linear.bias.requires_grad)
+    linear.out_features, linear.in_features = linear.weight.shape
+
+
+def _drop_layers(model: Any, family: Family, layers_off: set[int]) -> None:
+    blocks = descend(model.base_model, family.layers)
+    for layer in sorted(layers_off, reverse=True):
+        del blocks[layer]
+    for number, block in enumerate(blocks):
+        attention = descend(block, family.attention)
+        if hasattr(attention, "layer_idx"):
+            attention.layer_idx = number
+    model.config.num_hidden_layers = len(blocks)
+
+
+def _write_down(smaller: Encoder, encoder: Encoder, units: set[Unit]) -> None:
+    """Record shape and cuts in the model's config. A shape that plain transformers would make is left out."""
+    config = smaller.model.config
+    said = copy.deepcopy(getattr(config, "bertscope", None) or {})
+    said["cut"] = [*said.get("cut", []), sorted(map(str, units))]
+    without_mlp = [
+        layer for layer, block in enumerate(smaller.layers, 1) if smaller.parts(block)[3].bias is None
+    ]  # fmt: skip
+    said["shape"] = {"heads": smaller.head_counts, "neurons": smaller.neuron_counts, "without_mlp": without_mlp}
+    even_neurons = len(set(smaller.neuron_counts)) == 1 and not without_mlp
+    if even_neurons:
+        setattr(config, encoder.family.mlp_width, smaller.neuron_counts[0])
+    if even_neurons and set(smaller.head_counts) == {config.num_attention_heads}:
+        said.pop("shape")
+    config.bertscope = said
