@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from cyclopts import CycloptsError
 from bertscope.cli.main import app
 from bertscope.cli.options import DataOptions, RunOptions
 from bertscope.core import catalogue
+from bertscope.models.families import FAMILIES
 
 HERE = Path(__file__).resolve().parents[1]
 COMMANDS = HERE / "docs" / "commands.md"
@@ -152,7 +154,7 @@ def run_blocks(blocks: list[tuple[str, bool]]) -> None:
             continue
         printed.clear()
         exec(compile(tree, "docs", "exec"), session)
-        expected = re.findall(r"^print\(.*\)(?:  # (.*))?$", code, re.M)
+        expected = re.findall(r"^ *print\(.*\)(?:  # (.*))?$", code, re.M)
         assert len(expected) == len(printed)
         for said, wanted in zip(printed, expected, strict=True):
             assert not wanted or said == wanted, f"prints {said!r}, the page says {wanted!r}"
@@ -171,6 +173,26 @@ def test_the_readmes_python_runs(tmp_path, monkeypatch):
     blocks = code_blocks(HERE / "README.md", "python")
     assert any(whole in code for code, _ in blocks), "the README's example reads the demo task"
     run_blocks([(code.replace(whole, few), runs) for code, runs in blocks])
+
+
+def test_the_worked_example_of_contributing_works(tmp_path, monkeypatch, tiny):
+    from bertscope.data.read import read_task
+
+    first, line = (code for code, _ in code_blocks(HERE / "CONTRIBUTING.md", "python"))
+    (tmp_path / "lengths_example.py").write_text(first, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    told = eval(f"{{{line}}}", {"Entry": catalogue.Entry})["lengths"]
+    monkeypatch.setitem(catalogue.CATALOGUE, "lengths", told)
+    module = importlib.import_module("lengths_example")
+    assert module.lengths.__doc__.splitlines()[0] == told.line
+    result = module.lengths(tiny, read_task("demo/sentiment", limit=24), module.LengthsConfig(groups=3))
+    assert result.table["n"].tolist() == [8, 8, 8] and result.table["words"].is_monotonic_increasing
+    assert result.number(module.lengths.spec.main) and result.provenance["command"]
+
+
+def test_the_readme_names_every_family():
+    families = re.search(r"Families so far: (.*?)\.", (HERE / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert families and set(re.findall(r"`([\w-]+)`", families[1])) == set(FAMILIES)
 
 
 def anchors(page: Path) -> set[str]:
