@@ -21,12 +21,14 @@ _WHERE = {
     "UserError": "bertscope.core.errors",
     "ablate": "bertscope.analyses.ablate",
     "AblateConfig": "bertscope.analyses.ablate",
+    "ScratchConfig": "bertscope.experiments.scratch",
     "build_report": "bertscope.report.build",
     "finetune": "bertscope.training.finetune",
     "load": "bertscope.models.load",
     "observe": "bertscope.models.observe",
     "question": "bertscope.core.catalogue",
     "read_task": "bertscope.data.read",
+    "scratch": "bertscope.experiments.scratch",
 }
 __all__ = sorted(_WHERE)
 

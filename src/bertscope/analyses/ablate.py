@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
 
+_LABELS = {"low": "from", "high": "to", "p_holm": "p (Holm)", "certain": "p < .05, corrected (Holm)"}
 KINDS: tuple[UnitKind, ...] = ("head", "heads", "mlp", "layer")
+_LEVEL = 0.05
 _WORDS = {
     "head": "one head",
     "heads": "all heads of a layer",
@@ -52,6 +54,8 @@ class AblateConfig:
             raise UserError(f"no parts to switch off; name some of {', '.join(KINDS)}")
         if self.mode not in ("uniform", "zero", "mean"):
             raise UserError(f"unknown mode {self.mode!r}; choose uniform, zero or mean")
+        if self.seed < 0:
+            raise UserError(f"seed is {self.seed}; it must be at least 0")
         if self.repeats < 100 or self.permutations < 99:
             raise UserError("at least 100 repeats and 99 permutations are needed for an interval and a p-value")
 
@@ -84,9 +88,11 @@ def ablate(
     model.need_classifier(task.n_outputs)
     parts = [unit for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
     reference = model.means(task.select) if config.mode == "mean" else None
-    outputs = predict_without(
+    order, notes = task.match_labels(model.labels)
+    switched = predict_without(
         model, task.report, [[], *([unit] for unit in parts)], mode=config.mode, reference=reference
     )
+    outputs = switched.logits[..., order]
     full = task.score(outputs[0])
     effects = _effects(task, outputs, parts, config)
     return Result(
@@ -96,8 +102,24 @@ def ablate(
         headline=_headline(full, effects),
         figures=_figures(task.metric, config),
         subject={"model": model.name, "task": task.name, "mode": config.mode},
-        notes=[*task.notes],
+        notes=[*task.notes, *notes, *_warnings(model, task, full, switched.truncated, len(parts), config)],
     )
+
+
+def _warnings(
+    model: Encoder, task: Task, full: Scores, truncated: int, n_parts: int, config: AblateConfig
+) -> list[str]:
+    """What a reader should know before believing the numbers."""
+    said = []
+    if full.low <= full.chance:
+        said.append(f"the whole model is not clearly above chance ({full.chance:.3f}): what its parts do means little")
+    if model.tuned_on not in (None, task.fingerprint):
+        said.append("the model was fine-tuned on another split or other data: some report rows may be ones it has seen")
+    if truncated:
+        said.append(f"{truncated} report texts are longer than {model.max_length} tokens and were cut")
+    if n_parts / (config.permutations + 1) > _LEVEL:
+        said.append(f"{config.permutations} permutations are too few for any of {n_parts} parts to pass the correction")
+    return said
 
 
 def _effects(task: Task, outputs: np.ndarray, parts: list[Unit], config: AblateConfig) -> pd.DataFrame:
@@ -125,17 +147,23 @@ def _effects(task: Task, outputs: np.ndarray, parts: list[Unit], config: AblateC
     )
     # Each kind is a family of tests of its own: 12 layers need not pay for 144 heads.
     table["p_holm"] = table.groupby("kind")["p"].transform(lambda p: holm(p.to_numpy()))
+    table["certain"] = table["p_holm"] < _LEVEL
     return table
 
 
 def _headline(full: Scores, effects: pd.DataFrame) -> list[Number]:
-    numbers = [Number("score", full.value, full.low, full.high, full.n), Number("chance", full.chance, n=full.n)]
+    metric = full.metric
+    numbers = [
+        Number("score", full.value, full.low, full.high, full.n, metric),
+        Number("chance", full.chance, n=full.n, unit=metric),
+    ]
     kind = effects["kind"].iloc[0]
     ordered = effects[effects["kind"] == kind].sort_values("score", kind="stable")
     for word, row in (("lowest", ordered.iloc[0]), ("highest", ordered.iloc[-1])):
         # The extremes of many get no interval: the one that belongs to each row ignores that it was picked.
-        numbers.append(Number(f"{word} without {_WORDS[kind]} ({row['unit']})", float(row["score"]), n=full.n))
-    certain = effects[effects["p_holm"] < 0.05]
+        name = f"{word} without {_WORDS[kind]} ({row['unit']})"
+        numbers.append(Number(name, float(row["score"]), n=full.n, unit=metric))
+    certain = effects[effects["certain"]]
     numbers.append(Number("parts it needs (p < .05, Holm)", float((certain["effect"] < 0).sum()), n=len(effects)))
     numbers.append(Number("parts that harm (p < .05, Holm)", float((certain["effect"] > 0).sum()), n=len(effects)))
     return numbers
@@ -153,9 +181,10 @@ def _figures(metric: str, config: AblateConfig) -> list[Figure]:
         where={"kind": "head"},
         title="One head switched off at a time",
         caption=f"The change of {metric} when a single head is switched off ({config.mode}). Below 0 the model "
-        "needs the head, above 0 it does better without it. Marked: the 95% interval (paired bootstrap over "
-        "examples, not corrected for the number of heads) leaves out 0; the table has the corrected p-value.",
-        labels={"effect": f"change of {metric}", "low": "from", "high": "to", "p_holm": "p (Holm)"},
+        "needs the head, above 0 it does better without it. A dot: a paired permutation test, corrected for the "
+        "number of heads (Holm), finds a difference. Intervals are in the table: paired bootstrap, not corrected.",
+        mark="certain",
+        labels=_LABELS | {"effect": f"change of {metric}"},
         middle=0.0,
     )
     by_layer = [
@@ -165,6 +194,7 @@ def _figures(metric: str, config: AblateConfig) -> list[Figure]:
             x="effect",
             y="layer",
             value=None,
+            mark=None,
             where={"kind": kind},
             title=f"Without {_WORDS[kind]}",
             caption=f"The change of {metric} when {_WORDS[kind]} is off, with its 95% paired bootstrap interval.",

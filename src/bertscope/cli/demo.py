@@ -8,7 +8,8 @@ from pathlib import Path
 
 from bertscope.cli.options import STORE
 from bertscope.cli.questions import announce
-from bertscope.core.files import check_file_place
+from bertscope.core.errors import UserError
+from bertscope.core.files import check_file, check_writable
 from bertscope.core.store import Store
 
 
@@ -26,10 +27,13 @@ def demo(*, store: Path = STORE, page: Path = Path("demo-report.html"), seed: in
     seed
         Decides the sentences, the new classifier's weights, the order of the examples and dropout.
     """
-    from bertscope.report.build import build_report
+    from bertscope.report.build import MARK, build_report
     from bertscope.study.demo import plan
 
-    check_file_place(page)
+    check_file(page, MARK)
+    check_writable(store / "steps")
+    if seed < 0:
+        raise UserError(f"seed is {seed}; it must be at least 0")
     started = time.perf_counter()
     shelf = Store(store)
     steps = plan(seed)

@@ -7,16 +7,17 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from bertscope import __version__
-from bertscope.core.catalogue import CATALOGUE
+from bertscope.core.catalogue import CATALOGUE, spec
 from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, UserError
 
 app = App(
     name="bertscope",
     version=__version__,
     suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(consume_multiple=True, negative_iterable=()),
     help="Open up BERT-family encoders before and after fine-tuning.\n\n"
     "MODEL is 'pocket' (built in), a folder, or a hub id. DATA is demo/sentiment, a CSV or TSV file, "
     "or a folder with train and dev files. Results are stored and never computed twice.",
@@ -31,11 +32,12 @@ app.command("bertscope.cli.stored:report", name="report", help="Turn stored resu
 def main() -> None:
     """Run a command and leave with the right exit code: every error is one line, a bug's traceback goes to a log."""
     try:
-        app(sys.argv[1:], exit_on_error=False, print_error=False)
+        app(_spread(sys.argv[1:]), exit_on_error=False, print_error=False)
     except UserError as error:
         _leave(str(error), EXIT_USER)
     except CycloptsError as error:
-        _leave(" ".join(str(error).split()) + " (bertscope --help lists the commands)", EXIT_USER)
+        command = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in app else ""
+        _leave(f"{' '.join(str(error).split())} (see bertscope {command}{' ' * bool(command)}--help)", EXIT_USER)
     except KeyboardInterrupt:
         _leave("interrupted; what was finished is stored, run the same command to go on", EXIT_INTERRUPTED)
     except BrokenPipeError:
@@ -44,6 +46,17 @@ def main() -> None:
         with tempfile.NamedTemporaryFile("w", prefix="bertscope-", suffix=".log", delete=False) as log:
             log.write(f"{' '.join(sys.argv)}\n{traceback.format_exc()}")
         _leave(f"this is a bug in bertscope, not your mistake: {error!r}; details: {Path(log.name)}", EXIT_BUG)
+
+
+def _spread(words: list[str]) -> list[str]:
+    """`--seeds 0,1,2` as `--seeds 0 1 2`, for the settings of a question that take several values."""
+    if not words or words[0] not in CATALOGUE:
+        return words
+    several = {f"--{name}" for name, hint in spec(words[0]).config_class.__annotations__.items() if "tuple[" in str(hint)}
+    return [
+        part for before, word in zip(["", *words], words, strict=False)
+        for part in (word.split(",") if before in several else [word])
+    ]  # fmt: skip
 
 
 def _leave(line: str, code: int) -> None:

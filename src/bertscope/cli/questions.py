@@ -17,10 +17,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from bertscope.cli.options import DataOptions, RunOptions
+from bertscope.cli.options import STORE, DataOptions, RunOptions
 from bertscope.core import catalogue
-from bertscope.core.files import check_place, whole_folder
-from bertscope.core.result import Result
+from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
+from bertscope.core.result import FOLDER, Result
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 
@@ -57,22 +57,28 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
 
 
 def _answer(spec: catalogue.Spec, model: str, on: str, config: Any, data: DataOptions, run: RunOptions) -> None:
-    marker = "config.json" if spec.makes_model else "result.json"
+    check_writable(run.store / "steps")
     if run.out is not None:
-        check_place(run.out, marker)
+        refuse_foreign(run.out, _kind_of(spec))
+        check_writable(run.out)
     step = plan(spec, model, on, config, data)
     store = Store(run.store)
     folder = store.run(step, announce=announce(json_only=run.json))
     result = Result.load(folder / "result")
     if run.out is not None and spec.makes_model:
-        with whole_folder(run.out, marker=marker) as scratch:
+        with whole_folder(run.out, _kind_of(spec)) as scratch:
             shutil.copytree(folder / "model", scratch, dirs_exist_ok=True)
     elif run.out is not None:
         result.save(run.out)
     if run.json:
-        print(json.dumps({"id": step.id, "headline": [asdict(number) for number in result.headline]}, indent=1))
+        print(json.dumps({"id": step.id, "subject": result.subject, "headline": [asdict(number) for number in result.headline]}, indent=1))
     else:
-        _print(result, folder, run.out)
+        _print(result, folder, run)
+
+
+def _kind_of(spec: catalogue.Spec) -> FolderKind:
+    """What the question writes to --out: a model or a result."""
+    return catalogue.resolve("bertscope.models.encoder:FOLDER") if spec.makes_model else FOLDER
 
 
 def plan(spec: catalogue.Spec, model: str, on: str, config: Any, data: DataOptions) -> Step:
@@ -108,20 +114,22 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _print(result: Result, folder: Path, out: Path | None) -> None:
+def _print(result: Result, folder: Path, run: RunOptions) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=", ".join(result.subject.values()), title_justify="left", box=None, pad_edge=False)
+    table = Table(title=result.about, title_justify="left", box=None, pad_edge=False)
     for column in ("", "value", "95% interval", "n"):
         table.add_column(column, justify="left" if not column else "right")
     for number in result.headline:
         interval = "" if number.low is None else f"{number.low:.3f} to {number.high:.3f}"
-        value = f"{number.value:g}" if float(number.value).is_integer() else f"{number.value:.3f}"
-        table.add_row(number.name, value, interval, f"{number.n:,}" if number.n else "")
+        value = f"{number.value:.3f}" if number.unit or number.value % 1 else f"{number.value:g}"
+        table.add_row(f"{number.name} [dim]{number.unit}", value, interval, f"{number.n:,}" if number.n else "")
     console = Console(highlight=False)
     console.print(table)
     for note in result.notes:
-        console.print(f"note: {note}", markup=False)
-    console.print(f"\nstored in {folder}" + (f", written to {out}" if out else ""), markup=False, soft_wrap=True)
-    console.print("see it: bertscope report build", markup=False)
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    written = f", written to {run.out}" if run.out else ""
+    console.print(f"\nstored in {folder}{written}", markup=False, soft_wrap=True)
+    elsewhere = "" if run.store == STORE else f" --store {run.store}"
+    console.print(f"see it: bertscope report build{elsewhere}", markup=False, soft_wrap=True)

@@ -9,6 +9,7 @@ from cyclopts import App
 
 from bertscope.cli.options import STORE
 from bertscope.core.errors import UserError
+from bertscope.core.result import in_words
 from bertscope.core.store import Store
 
 report = App(name="report", help="Turn stored results into one page.")
@@ -38,7 +39,7 @@ def ls(*, store: Path = STORE) -> None:
         numbers = {number["name"]: number["value"] for number in stored.result["headline"]}
         table.add_row(
             stored.step.id[: len(stored.step.name) + 9],
-            ", ".join(stored.result["subject"].values()),
+            in_words(stored.result["subject"]),
             f"{main} {numbers[main]:.3f}" if main in numbers else "",
             f"{stored.result['provenance']['created'][:16].replace('T', ' ')}",
         )

@@ -32,6 +32,8 @@ class Figure:
     low: str | None = None
     high: str | None = None
     """The columns that hold the ends of each row's interval."""
+    mark: str | None = None
+    """Heat maps: a column that is true where a cell gets a dot; what the dot means is the column's label."""
     where: dict[str, Any] = field(default_factory=dict)
     """Draw only the rows with these values."""
     labels: dict[str, str] = field(default_factory=dict)
@@ -44,5 +46,5 @@ class Figure:
 
     def columns(self) -> list[str]:
         """The columns the figure needs its table to have."""
-        named = (self.x, self.y, self.value, self.color, self.low, self.high, *self.where)
+        named = (self.x, self.y, self.value, self.color, self.low, self.high, self.mark, *self.where)
         return [name for name in named if name is not None]

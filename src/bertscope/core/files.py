@@ -13,12 +13,32 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError
 
+@dataclass(frozen=True)
+class FolderKind:
+    """What tells a folder that we wrote from everybody else's."""
+
+    marker: str
+    """A file that is always there."""
+    mark: str
+    """A text in it that only we write."""
+    names: tuple[str, ...]
+    """What else may lie beside it."""
+
+    def owns(self, folder: Path) -> bool:
+        marker = folder / self.marker
+        known = all(any(fnmatch(path.name, name) for name in self.names) for path in folder.iterdir())
+        return known and marker.is_file() and self.mark in marker.read_text(encoding="utf-8", errors="replace")
+
+
 _REASONS = {
+    errno.ENOENT: "the folder it should go to can't be made",
     errno.ENOSPC: "the disk is full; free some space and run again",
     errno.EDQUOT: "the disk quota is used up; free some space and run again",
     errno.EACCES: "permission denied; choose a place you may write to",
@@ -64,14 +84,13 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextmanager
-def whole_folder(target: Path, *, marker: str) -> Iterator[Path]:
+def whole_folder(target: Path, kind: FolderKind) -> Iterator[Path]:
     """Yield a scratch folder that becomes `target` when the block ends well and vanishes when it doesn't.
 
-    An existing `target` is replaced only if it is empty or holds `marker`, the file by which the writer knows
-    its own work; anything else is somebody's and is refused.
+    An existing `target` is replaced only if it is empty or ours; anything else is somebody's and is refused.
     """
     with explained(target):
-        refuse_foreign(target, marker)
+        refuse_foreign(target, kind)
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = target.with_name(f".{target.name}.{os.getpid()}.part")
         shutil.rmtree(scratch, ignore_errors=True)
@@ -83,28 +102,25 @@ def whole_folder(target: Path, *, marker: str) -> Iterator[Path]:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def refuse_foreign(target: Path, marker: str) -> None:
-    """Refuse to write over a file, or over a folder that isn't ours (it has things in it, but no `marker`)."""
+def refuse_foreign(target: Path, kind: FolderKind) -> None:
+    """Refuse to write over a file, or over a folder that we didn't write."""
     if target.is_file():
         raise UserError(f"cannot write {target}: it is a file, not a folder; choose another place")
-    if target.is_dir() and any(target.iterdir()) and not (target / marker).exists():
-        raise UserError(f"cannot write {target}: the folder has other things in it; choose an empty or a new one")
+    if target.is_dir() and any(target.iterdir()) and not kind.owns(target):
+        raise UserError(f"cannot write {target}: it holds things that bertscope didn't write; choose an empty or new one")
 
 
-def check_place(target: Path, marker: str) -> None:
-    """Refuse a folder that couldn't be written later, before hours are spent on what goes into it."""
-    refuse_foreign(target, marker)
-    _check_parent(target)
-
-
-def check_file_place(target: Path) -> None:
-    """The same for a file."""
+def check_file(target: Path, mark: str) -> None:
+    """Refuse a file that couldn't be written later, or that exists and isn't ours: it lacks `mark` near its top."""
     if target.is_dir():
         raise UserError(f"cannot write {target}: {_REASONS[errno.EISDIR]}")
-    _check_parent(target)
+    if target.exists() and mark.encode() not in target.read_bytes()[:4096]:
+        raise UserError(f"cannot write {target}: that file is not a page of bertscope; choose another name")
+    check_writable(target)
 
 
-def _check_parent(target: Path) -> None:
+def check_writable(target: Path) -> None:
+    """Refuse a place that couldn't be written later, before hours are spent on what goes there."""
     parent = next(folder for folder in target.absolute().parents if folder.exists())
     if not parent.is_dir():
         raise UserError(f"cannot write {target}: {_REASONS[errno.ENOTDIR]}")

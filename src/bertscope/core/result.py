@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
-from bertscope.core.files import whole_folder
+from bertscope.core.files import FolderKind, whole_folder
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
 MARKER = "result.json"
+FOLDER = FolderKind(MARKER, '"headline"', (MARKER, "*.parquet", "arrays.safetensors"))
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,9 @@ class Number:
     low: float | None = None
     high: float | None = None
     n: int | None = None
-    """How many examples (or seeds) it rests on."""
+    """How many examples (or seeds, or parts) it rests on."""
+    unit: str = ""
+    """What it is a value of, such as `accuracy`; empty for a count."""
 
     def __str__(self) -> str:
         interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
@@ -64,6 +68,11 @@ class Result:
                 raise ValueError(f"figure {figure.title!r} needs the columns {sorted(missing)} of {figure.table!r}")
 
     @property
+    def about(self) -> str:
+        """The subject in words."""
+        return in_words(self.subject)
+
+    @property
     def table(self) -> pd.DataFrame:
         """The first table: the one most callers want."""
         return next(iter(self.tables.values()))
@@ -95,7 +104,7 @@ class Result:
         from safetensors.numpy import save_file
 
         folder = Path(folder)
-        with whole_folder(folder, marker=MARKER) as scratch:
+        with whole_folder(folder, FOLDER) as scratch:
             for name, frame in self.tables.items():
                 frame.to_parquet(scratch / f"{name}.parquet", index=False)
             if self.arrays:
@@ -139,6 +148,20 @@ class Result:
             "arrays": list(self.arrays),
             "figures": [asdict(figure) for figure in self.figures],
         }
+
+
+def in_words(subject: Mapping[str, str]) -> str:
+    """What a result is about, as headings and lists print it.
+
+    >>> in_words({"model": "pocket", "task": "demo/sentiment", "seed": "0"})
+    'pocket on demo/sentiment, seed 0'
+    >>> in_words({"model": "pocket tuned on demo/sentiment", "task": "demo/sentiment"})
+    'pocket tuned on demo/sentiment'
+    """
+    model, task = subject.get("model", ""), subject.get("task", "")
+    whole = model if model.endswith(f" on {task}") else " on ".join(filter(None, [model, task]))
+    others = [f"{key} {value}" for key, value in subject.items() if key not in ("model", "task")]
+    return ", ".join(filter(None, [whole, *others]))
 
 
 def describe(folder: Path) -> dict[str, Any]:

@@ -5,7 +5,8 @@ Fit trains weights; select, held out of every training, decides whatever is chos
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,11 +14,13 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.files import digest_text
 from bertscope.core.result import Number
 from bertscope.core.statistics import Value, bootstrap_interval
 from bertscope.data.metrics import Metric, metric, refuse_not_finite, spearman
 
 Kind = Literal["classification", "regression"]
+_NUMBERED = re.compile(r"(label_)?\d+")
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,29 @@ class Task:
     def n_outputs(self) -> int:
         """How many numbers a model gives per example."""
         return len(self.labels) if self.kind == "classification" else 1
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of what a model fine-tuned on this task is trained on."""
+        return digest_text("\n".join([*self.fit.text, *(self.fit.pair or ())]))
+
+    def match_labels(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
+        """Which of a model's outputs, which it calls `names`, stands for each label; and what to say about it.
+
+        Labels are matched by name. Where one side has only numbers for names, the order decides, and that is said.
+        """
+        theirs, mine = ([name.strip().casefold() for name in side] for side in (names, self.labels))
+        if self.kind == "regression" or theirs == mine:
+            return list(range(len(names))), []
+        if sorted(theirs) == sorted(mine):
+            return [theirs.index(label) for label in mine], []
+        if not any(all(_NUMBERED.fullmatch(name) for name in side) for side in (theirs, mine)):
+            raise UserError(
+                f"the model answers {', '.join(names)}, but {self.name} is labelled {', '.join(self.labels)}; "
+                "rename the labels in the data, or fine-tune the model on this task"
+            )
+        pairs = ", ".join(f"{one} is {other}" for one, other in zip(names, self.labels, strict=True))
+        return list(range(len(names))), [f"labels matched by their order: {pairs}"]
 
     def outputs_to_predictions(self, logits: np.ndarray) -> np.ndarray:
         """From a model's outputs [..., n, c] to class indices, or scores, [..., n]."""

@@ -21,15 +21,17 @@ class ScratchConfig:
     seeds: tuple[int, ...] = (0,)
     """One training from pretrained and one from random weights for each."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """As in finetune."""
+    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
     epochs: int | None = None
-    """As in finetune."""
+    """How often the fit split is gone through; by default what the recipe says."""
     learning_rate: float | None = None
-    """As in finetune."""
+    """The highest learning rate; by default what the recipe says."""
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise UserError(f"seeds are {self.seeds}; give one or more different numbers")
+        if min(self.seeds) < 0:
+            raise UserError(f"seeds are {self.seeds}; they must be at least 0")
 
 
 def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig()) -> Step:  # noqa: B008 (frozen)
@@ -99,7 +101,8 @@ def scratch(tuned: list[Result], random: list[Result], config: ScratchConfig = S
                 low="low",
                 high="high",
                 title="With and without pretraining",
-                caption=f"The report split's {metric}, with a 95% bootstrap interval over examples"
+                caption="Not tuned: a new classifier with random weights on the pretrained encoder. "
+                f"The report split's {metric}, with a 95% bootstrap interval over examples"
                 + ("." if one else "; a point for each seed."),
                 labels=labels,
             ),
@@ -119,14 +122,7 @@ def scratch(tuned: list[Result], random: list[Result], config: ScratchConfig = S
             ),
         ],
         subject={"model": tuned[0].subject["model"], "task": tuned[0].subject["task"]},
-        notes=[
-            *tuned[0].notes,
-            *(
-                ["one seed: the intervals say how sure the scores are, not how much they vary from run to run"]
-                if one
-                else []
-            ),
-        ],
+        notes=[*tuned[0].notes, *([_ONE_SEED] if one else [])],
     )
 
 
@@ -134,5 +130,5 @@ def _mean(arm: str, numbers: list[Number]) -> Number:
     """One run keeps its interval over examples; several give their mean, without one: theirs isn't over runs."""
     if len(numbers) == 1:
         only = numbers[0]
-        return Number(arm, only.value, only.low, only.high, only.n)
-    return Number(arm, sum(number.value for number in numbers) / len(numbers), n=len(numbers))
+        return Number(arm, only.value, only.low, only.high, only.n, only.unit)
+    return Number(arm, sum(number.value for number in numbers) / len(numbers), n=len(numbers), unit=numbers[0].unit)

@@ -15,7 +15,7 @@ from torch import nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import whole_folder
+from bertscope.core.files import FolderKind, whole_folder
 from bertscope.core.units import Unit
 from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, Means, Mode, open_gates
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from bertscope.models.observe import Predictions
 
 HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "discriminator"]
+
+# A model folder is ours to replace only if we wrote it: every checkpoint of the library looks alike otherwise.
+FOLDER = FolderKind(
+    "config.json",
+    '"bertscope"',
+    ("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "vocab*", "merges.txt",
+     "special_tokens_map.json", "added_tokens.json", "spm.model", "sentencepiece*"),
+)  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -125,6 +133,16 @@ class Encoder:
 
         return cut(self, off)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the classifier's outputs are called, in order."""
+        return tuple(self.model.config.id2label[place] for place in range(self.model.config.num_labels))
+
+    @property
+    def tuned_on(self) -> str | None:
+        """The fingerprint of the task that this package fine-tuned it on, if it did."""
+        return (getattr(self.model.config, "bertscope", None) or {}).get("tuned_on")
+
     def need_classifier(self, outputs: int | None = None) -> None:
         """Refuse, with what to do, if nothing on this model predicts labels, or not that many."""
         if self.head != "classifier":
@@ -141,7 +159,9 @@ class Encoder:
     def save(self, folder: str | Path) -> Path:
         """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""
         folder = Path(folder)
-        with whole_folder(folder, marker="config.json") as scratch, quiet_library():
+        with whole_folder(folder, FOLDER) as scratch, quiet_library():
+            config = self.model.config
+            config.bertscope = {"name": self.name} | (getattr(config, "bertscope", None) or {})
             self.model.save_pretrained(scratch)
             self.tokenizer.save_pretrained(scratch)
         return folder

@@ -18,14 +18,16 @@ def with_classifier(
     init: Literal["pretrained", "random"] = "pretrained",
     seed: int = 0,
     name: str | None = None,
+    tuned_on: str | None = None,
 ) -> Encoder:
     """A copy of the encoder with a fresh classifier on top, or a regressor where `labels` is empty.
 
     `init="random"` draws all of its weights anew, as before any pre-training: the control for what pre-training gave.
-    The base is untouched. The same seed gives the same weights. `name` travels with the model, inside its config.
+    The base is untouched. The same seed gives the same weights. `name` and the task's
+    fingerprint `tuned_on` travel with the model, inside its config.
     """
     config = copy.deepcopy(base.model.config)
-    config.bertscope = {"name": name or base.name}
+    config.bertscope = {"name": name or base.name, "tuned_on": tuned_on}
     config.problem_type = "single_label_classification" if labels else "regression"
     config.id2label = dict(enumerate(labels or ("score",)))
     config.label2id = {label: index for index, label in config.id2label.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,14 @@ from bertscope.models.observe import default_budget, evaluating
 from bertscope.models.taps import Tap, layer_reached, tapped
 
 
+@dataclass(frozen=True)
+class Switched:
+    logits: np.ndarray
+    """[sets of parts, examples, classes], float32."""
+    truncated: int
+    """How many texts are longer than the model reads, and were cut."""
+
+
 def predict_without(
     encoder: Encoder,
     examples: Examples,
@@ -34,15 +43,15 @@ def predict_without(
     replay: bool = True,
     tokens: int | None = None,
     window: int = 2048,
-) -> np.ndarray:
-    """The classifier's outputs with each set of parts in `off` switched off: [sets, examples, classes], float32.
+) -> Switched:
+    """The classifier's outputs with each set of parts in `off` switched off.
 
     `replay=False` runs the whole model every time: the plain way, to compare with.
     """
     encoder.need_classifier()
     sets = [[unit.check(encoder.head_counts, encoder.neuron_counts) for unit in units] for units in off]
     outputs = np.zeros((len(sets), len(examples), encoder.model.config.num_labels), dtype=np.float32)
-    budget = tokens or default_budget(encoder)
+    budget, truncated = tokens or default_budget(encoder), 0
     with (
         evaluating([encoder]),
         torch.inference_mode(),
@@ -62,7 +71,8 @@ def predict_without(
                 with _off(gates, units), _replayed(encoder, kept.outputs[:below]):
                     outputs[place, batch.rows] = encoder.model(**batch.inputs).logits.float().cpu().numpy()
                 bar.advance(len(batch))
-    return outputs
+            truncated += batch.truncated
+    return Switched(outputs, truncated)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bertscope.core.errors import UserError
+from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.files import digest_files
 from bertscope.core.step import Root
 
@@ -35,7 +35,8 @@ def model_root(name: str) -> Root:
     """The model as the root of a plan, identified by what its folder holds."""
     folder = locate(name)
     config_of(folder)
-    files = [path for pattern in ("config.json", "*.safetensors", "*.bin") for path in folder.glob(pattern)]
+    # The tokenizer is part of what a model is: the same weights read other pieces of the text through another one.
+    files = {path for pattern in _WANTED + _PICKLES for path in folder.glob(pattern)}
     source = name if name == "pocket" or not folder.samefile(Path(name).expanduser()) else str(folder.resolve())
     return Root("model", source, digest_files(files))
 
@@ -77,7 +78,8 @@ def _download(name: str, patterns: list[str]) -> Path:
         return Path(snapshot_download(name, allow_patterns=patterns))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         reason = "the hub can't be reached" if isinstance(error, LocalEntryNotFoundError) else type(error).__name__
+        hint = did_you_mean(name, ["pocket"])
         raise UserError(
             f"no model {name!r}: no folder of that name here, and no download ({reason}); "
-            "give a folder, a hub id such as bert-base-uncased, or 'pocket'"
+            + (hint if hint.startswith("did") else "give a folder, a hub id such as bert-base-uncased, or 'pocket'")
         ) from error

@@ -9,18 +9,21 @@ from pathlib import Path
 
 import bertscope
 from bertscope.core.errors import UserError
-from bertscope.core.files import write_text
+from bertscope.core.files import check_file, write_text
 from bertscope.core.result import Result
 from bertscope.core.store import Store, Stored
 from bertscope.report import theme
 from bertscope.report.sections import ROWS, Finding, script_json, sections
 
 _HERE = Path(__file__).parent
+MARK = 'name="generator" content="bertscope'
+"""By this a page is known as ours, and may be replaced."""
 
 
 def build_report(store: Store | str | Path, out: str | Path, *, title: str | None = None) -> Path:
     """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes."""
     store, out = store if isinstance(store, Store) else Store(store), Path(out)
+    check_file(out, MARK)
     findings = [Finding(stored.step, _load(stored)) for stored in store.finished()]
     if not findings:
         raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")

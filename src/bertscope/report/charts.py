@@ -59,7 +59,7 @@ def draw(figure: Figure, table: pd.DataFrame) -> Any:
 
 
 def _heatmap(drawing: Drawing) -> Any:
-    """A grid, layer 1 at the top as papers print it; a dot where the interval excludes the middle."""
+    """A grid, layer 1 at the top as papers print it; a dot in the cells that the figure marks."""
     import altair as alt
 
     figure, fields = drawing.figure, drawing.fields
@@ -75,15 +75,13 @@ def _heatmap(drawing: Drawing) -> Any:
     missing = alt.Chart().mark_text(style="missing", text="×").encode(x=x, y=y, tooltip=drawing.tooltip())
     known = drawing.has(figure.value)
     layers = [cells.transform_filter(known), missing.transform_filter(f"!({known})")]
-    if figure.middle is not None and (ends := drawing.interval()):
-        low, high = (f"datum.{fields[end]}" for end in ends)
-        outside = f"{drawing.has(*ends)} && ({low} > {figure.middle} || {high} < {figure.middle})"
+    if figure.mark is not None:
         said = alt.Shape(
             field="said", type="nominal", scale=alt.Scale(range=["circle"]), legend=alt.Legend(title=None)
         )
         dots = alt.Chart().mark_point(style="excludes", filled=True, size=22, opacity=1).encode(x=x, y=y, shape=said)
-        dots = dots.transform_calculate(said=f"'interval excludes {figure.middle:g}'")
-        layers.append(dots.encode(tooltip=drawing.tooltip()).transform_filter(outside))
+        dots = dots.transform_calculate(said=json.dumps(drawing.label(figure.mark)))
+        layers.append(dots.encode(tooltip=drawing.tooltip()).transform_filter(f"datum.{fields[figure.mark]}"))
     return alt.layer(*layers, data=drawing.data).properties(
         width=CELL * max(1, len(drawing.values(figure.x))), height=CELL * 0.8 * max(1, len(drawing.values(figure.y)))
     )

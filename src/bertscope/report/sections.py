@@ -100,16 +100,6 @@ def sections(findings: Sequence[Finding]) -> list[Section]:
     return [_section(question, by_question[question]) for question in ordered]
 
 
-def about(subject: Mapping[str, str]) -> str:
-    """
-    >>> about({"model": "pocket", "task": "demo/sentiment", "checkpoint": "final"})
-    'pocket on demo/sentiment, checkpoint final'
-    """
-    whole = " on ".join(subject[key] for key in ("model", "task") if subject.get(key))
-    others = [f"{key} {value}" for key, value in subject.items() if key not in ("model", "task")]
-    return ", ".join(filter(None, [whole, *others]))
-
-
 def script_json(value: Any) -> str:
     """JSON that can stand inside a script element: no text in it can end the element."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
@@ -142,7 +132,7 @@ def _names(findings: list[Finding]) -> list[str]:
             for key, value in finding.step.config.items()
             if any(config.get(key) != value for config in alike)
         ]
-        names.append(", ".join(filter(None, [about(finding.result.subject), *differing])) or finding.step.id)
+        names.append(", ".join(filter(None, [finding.result.about, *differing])) or finding.step.id)
     return names
 
 

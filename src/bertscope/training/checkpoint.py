@@ -17,12 +17,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from bertscope.core.errors import UserError
-from bertscope.core.files import whole_folder
+from bertscope.core.files import FolderKind, whole_folder
 
 if TYPE_CHECKING:
     from bertscope.training.loop import History
 
 _MARKER = "history.json"
+_FOLDER = FolderKind(_MARKER, '"recipe"', (_MARKER, "*.safetensors"))
 
 
 class Checkpoint:
@@ -44,7 +45,7 @@ class Checkpoint:
         best: dict[str, torch.Tensor] | None = None,
     ) -> None:
         """Put this epoch in the place of the one before, in one step."""
-        with whole_folder(self.folder, marker=_MARKER) as scratch:
+        with whole_folder(self.folder, _FOLDER) as scratch:
             save_file(_unshared(model.state_dict()), scratch / "weights.safetensors")
             save_file(_moments(model, optimizer), scratch / "optimizer.safetensors")
             if best is not None:

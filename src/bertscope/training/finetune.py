@@ -22,14 +22,14 @@ class FinetuneConfig:
     """How to train. What is None comes from the recipe."""
 
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """Defaults for the rest. paper: 2e-5, 3 epochs, no warm-up, as for bert-base; pocket: 3e-4, 4 epochs, 10%
+    """Epochs, learning rate and warm-up where they aren't given. paper: 2e-5, 3 epochs, no warm-up, as for bert-base; pocket: 3e-4, 4 epochs, 10%
     warm-up, for small encoders; auto: pocket under 384 hidden units, else paper."""
     epochs: int | None = None
-    """How often the fit split is gone through."""
+    """How often the fit split is gone through; by default what the recipe says."""
     learning_rate: float | None = None
-    """The highest learning rate; it decays linearly to 0."""
+    """The highest learning rate, from which it decays linearly to 0; by default what the recipe says."""
     warmup: float | None = None
-    """The share of all steps over which the learning rate rises."""
+    """The share of all steps over which the learning rate rises; by default what the recipe says."""
     weight_decay: float = 0.0
     """AdamW's weight decay; biases and LayerNorm are spared."""
     batch_size: int = 32
@@ -51,7 +51,7 @@ class FinetuneConfig:
         ):
             if (value := getattr(self, name)) not in known:
                 raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
-        limits = {"epochs": (1, None), "learning_rate": (0, None), "warmup": (0, 1), "weight_decay": (0, None)}
+        limits = {"seed": (0, None), "epochs": (1, None), "learning_rate": (0, None), "warmup": (0, 1), "weight_decay": (0, None)}
         for name, (least, most) in (limits | {"batch_size": (1, None), "clip": (0, None)}).items():
             value = getattr(self, name)
             if value is not None and not (least <= value and (most is None or value <= most)):
@@ -141,7 +141,7 @@ def _result(
         "before": before,
         "after": after,
     }
-    numbers = [Number(name, score.value, score.low, score.high, score.n) for name, score in arms.items()]
+    numbers = [Number(name, score.value, score.low, score.high, score.n, score.metric) for name, score in arms.items()]
     scores = [
         {
             "arm": name,

@@ -19,7 +19,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, refuse_foreign
 from bertscope.core.progress import progress
 from bertscope.models.batches import pad, tokenise
-from bertscope.models.encoder import Encoder
+from bertscope.models.encoder import FOLDER, Encoder
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune import FinetuneConfig
 from bertscope.training.order import bucketed
@@ -46,7 +46,7 @@ def train(encoder: Encoder, task: Task, settings: FinetuneConfig, *, out: Path |
     """Train `encoder` in place on the task's fit split; with `out`, save it there and survive being killed."""
     run = _Run(encoder, task, settings, out)
     if out is not None:
-        refuse_foreign(out, "config.json")
+        refuse_foreign(out, FOLDER)
     if run.checkpoint and run.checkpoint.exists():
         if resume:
             run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
