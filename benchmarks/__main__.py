@@ -1,0 +1,86 @@
+"""`python -m benchmarks [names...]`: run, print, and with --json write down."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.options import Options
+
+NAMES = {
+    "inference": "one pass of predictions",
+    "ablation": "the scan of heads",
+    "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
+    "scale": "absolute times at bert-base's size (needs a GPU)",
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    if asked.list:
+        print("\n".join(f"{name:12}{what}" for name, what in NAMES.items()))
+        return
+    if unknown := [name for name in asked.names if name not in NAMES]:
+        parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(NAMES)}")
+    if asked.device == "cuda" and not _has_gpu():
+        parser.error("there is no GPU here; leave --device out")
+    options = Options(asked.quick, asked.repeats, asked.device, asked.data, asked.rows, asked.heads)
+    written = _run(asked.names or list(NAMES), options)
+    if asked.json:
+        asked.json.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+
+
+def _run(names: list[str], options: Options) -> dict[str, Any]:
+    from benchmarks.side_by_side import Skipped, machine
+
+    facts = machine(options.device)
+    print("  ".join(f"{name}: {value}" for name, value in facts.items()))
+    if options.quick:
+        print("quick: sizes so small that the figures mean nothing")
+    written: dict[str, Any] = {"machine": facts, "quick": options.quick, "benchmarks": {}, "skipped": {}}
+    for name in names:
+        try:
+            found = import_module(f"benchmarks.{name}").run(options)
+        except Skipped as why:
+            print(f"\n{name}: skipped. {why}")
+            written["skipped"][name] = str(why)
+            continue
+        reports = found if isinstance(found, list) else [found]
+        written["benchmarks"][name] = [report.to_json() for report in reports]
+        for report in reports:
+            print(f"\n{name}: {report}", flush=True)
+    return written
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="bertscope's speed claims, measured.")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(NAMES)}; by default all")
+    parser.add_argument("--list", action="store_true", help="say what there is")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: to see that everything runs")
+    parser.add_argument("--repeats", type=_positive, help="rounds; by default what suits each benchmark")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures and the machine's facts there")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--data", type=Path, metavar="FILE", help="a .tsv with columns sentence and label")
+    parser.add_argument("--rows", type=_positive, help="sentences; by default what each benchmark is about")
+    parser.add_argument("--heads", type=_positive, default=2, help="heads of each layer in `ablation` (default 2)")
+    return parser
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise ValueError
+    return number
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The benchmarks run, their variants agree, and their files have what a reader needs. No time is ever asserted."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+from benchmarks.__main__ import NAMES, main
+from benchmarks.ablation import spread
+from benchmarks.options import Options, Sentences
+from benchmarks.side_by_side import TOLERANCE, Report, Variant, compare
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """What one quick run of everything writes."""
+    file = tmp_path_factory.mktemp("benchmarks") / "figures.json"
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # tiny work on a busy machine: threads would wait for each other
+    main(["--quick", "--json", str(file)])
+    torch.set_num_threads(threads)
+    return json.loads(file.read_text())
+
+
+def test_machine_is_written_down(written):
+    assert {"cpu", "cores", "threads", "python", "torch", "transformers", "device"} <= set(written["machine"])
+    assert written["quick"] is True
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_benchmark_completes_and_its_variants_agree(written, name):
+    if name == "training" and find_spec("accelerate") is None:
+        assert "accelerate" in written["skipped"][name]
+        return
+    for report in written["benchmarks"][name]:
+        assert "sentences" in report["data"]
+        for row in report["variants"]:
+            assert row["variant"] and row["seconds"] == min(row["rounds"]) > 0 and row["examples_per_second"] > 0
+        assert report["variants"][0]["ratio"] == 1
+        assert all(claim["measured"] > 0 for claim in report["claims"])
+        if len(report["variants"]) > 1:
+            assert report["agreement"] <= TOLERANCE
+
+
+def test_variants_take_turns_after_a_warm_up_and_their_minimum_counts(texts):
+    calls = []
+
+    def variant(name: str) -> Variant:
+        return Variant(name, lambda examples: lambda: calls.append((name, len(examples))))
+
+    report = compare("turns", [variant("a"), variant("b")], Sentences(texts, "texts"), Options(), repeats=2)
+    assert [name for name, _ in calls] == ["a", "b"] * 3
+    assert [len(rounds) for rounds in report.rounds.values()] == [2, 2]
+    report = Report("turns", "texts", 6, {"a": [3.0, 2.0], "b": [1.0, 4.0]}, passes=10)
+    assert (report.seconds("a"), report.ratio("b"), report.ratio("a", over="b"), report.rate("a")) == (2, 2, 0.5, 30)
+
+
+def test_variants_that_disagree_are_refused(texts):
+    variants = [Variant(str(x), lambda examples, x=x: lambda: np.full(2, float(x))) for x in (0, 1)]
+    with pytest.raises(SystemExit, match="don't do the same work"):
+        compare("differ", variants, Sentences(texts, "texts"), Options(), repeats=1)
+
+
+@pytest.mark.parametrize("per_layer", [1, 2, 5, 12])
+def test_scanned_heads_are_distinct_and_spread_evenly(per_layer):
+    heads = spread(12, 12, per_layer)
+    assert len(set(heads)) == 12 * per_layer
+    assert all(sum(head.layer == layer for head in heads) == per_layer for layer in range(1, 13))
+    assert all(head.check(12, 12) for head in heads)
+
+
+def test_list_and_mistakes(capsys):
+    main(["--list"])
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in NAMES)
+    with pytest.raises(SystemExit):
+        main(["speed"])
+    assert "no benchmark 'speed'" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="doesn't exist"):
+        main(["inference", "--quick", "--data", "nowhere.tsv"])
