@@ -38,7 +38,7 @@ def run(options: Options) -> Report:
     variants = [
         Variant(PADDED, rerun("max_length")),
         Variant(DYNAMIC, rerun("longest")),
-        Variant(OURS, lambda examples: lambda: predict_without(encoder, examples, [[head] for head in heads])),
+        Variant(OURS, lambda examples: lambda: predict_without(encoder, examples, [[head] for head in heads]).logits),
     ]
     every = encoder.n_layers * encoder.n_heads
     report = compare(
@@ -68,7 +68,7 @@ def spread(n_layers: int, n_heads: int, per_layer: int) -> list[Unit]:
 def _masked(model: Any, head: Unit) -> Iterator[None]:
     """Zero a head's slice of what its layer's output projection reads."""
     width = model.config.hidden_size // model.config.num_attention_heads
-    at = slice(head.head_index * width, (head.head_index + 1) * width)
+    at = slice(head.index * width, (head.index + 1) * width)
     factor = torch.ones(model.config.hidden_size, device=model.device)
     factor[at] = 0
     dense = model.base_model.encoder.layer[head.layer_index].attention.output.dense

@@ -24,7 +24,7 @@ def run(options: Options) -> list[Report]:
     few = data.examples.take(range(min(options.size(1000, 16), len(data))))
     parts = [[head] for head in spread(layers, heads, heads)]
     scan = Variant(
-        f"bertscope, {len(parts)} heads", lambda examples: lambda: predict_without(encoder, examples, parts)
+        f"bertscope, {len(parts)} heads", lambda examples: lambda: predict_without(encoder, examples, parts).logits
     )
     tune = Variant("bertscope, fine-tuning", lambda examples: with_bertscope(encoder, examples))
     precision = "bfloat16 autocast" if options.device != "cpu" else "float32"

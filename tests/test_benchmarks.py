@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import torch
+
 from benchmarks.__main__ import NAMES, main
 from benchmarks.ablation import spread
 from benchmarks.options import Options, Sentences

@@ -139,7 +139,7 @@ MISTAKES = {
     "a broken row": (csv_with("text,label\na,b,1\n" + ROWS), TUNE, "line 2"),
     "no classifier": (None, ["ablate", "pocket", "--on", "{csv}"], "bertscope finetune pocket"),
     "out is a file": (file_in_the_way, [*TUNE, "--out", "taken"], "is a file"),
-    "out is a stranger's": (strangers_folder, [*TUNE, "--out", "taken"], "other things"),
+    "out is a stranger's": (strangers_folder, [*TUNE, "--out", "taken"], "didn't write"),
     "store is a file": (file_in_the_way, [*TUNE, "--store", "taken"], "taken"),
     "nothing stored": (None, ["ls"], "nothing is stored"),
     "no results for a page": (None, ["report", "build"], "bertscope demo"),

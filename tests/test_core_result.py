@@ -74,7 +74,7 @@ def test_an_older_result_is_replaced_and_a_stranger_is_not(result, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("meow")
-    with pytest.raises(UserError, match="has other things in it"):
+    with pytest.raises(UserError, match="bertscope didn't write"):
         result.save(tmp_path / "photos")
     assert (tmp_path / "photos" / "cat.jpg").read_text() == "meow"
 

@@ -122,8 +122,8 @@ def test_killed_while_writing_leaves_nothing_and_goes_on(tmp_path):
     script = textwrap.dedent("""
         import os, signal, sys
         from pathlib import Path
-        from bertscope.core.files import whole_folder
-        with whole_folder(Path(sys.argv[1]) / "r", marker="m") as scratch:
+        from bertscope.core.files import FolderKind, whole_folder
+        with whole_folder(Path(sys.argv[1]) / "r", FolderKind("m", "", ("m",))) as scratch:
             (scratch / "m").write_text("half")
             os.kill(os.getpid(), signal.SIGKILL)
     """)

@@ -268,7 +268,7 @@ def test_recipes_fill_what_is_left_open():
 
 def test_out_is_not_written_over_a_strangers_folder(tiny, task, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(UserError, match="has other things in it"):
+    with pytest.raises(UserError, match="bertscope didn't write"):
         finetune(tiny, task, QUICK, out=tmp_path)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 

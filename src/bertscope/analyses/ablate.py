@@ -112,13 +112,19 @@ def _warnings(
     """What a reader should know before believing the numbers."""
     said = []
     if full.low <= full.chance:
-        said.append(f"the whole model is not clearly above chance ({full.chance:.3f}): what its parts do means little")
+        said.append(
+            f"the whole model is not clearly above chance ({full.chance:.3f}): what its parts do means little"
+        )
     if model.tuned_on not in (None, task.fingerprint):
-        said.append("the model was fine-tuned on another split or other data: some report rows may be ones it has seen")
+        said.append(
+            "the model was fine-tuned on another split or other data: some report rows may be ones it has seen"
+        )
     if truncated:
         said.append(f"{truncated} report texts are longer than {model.max_length} tokens and were cut")
     if n_parts / (config.permutations + 1) > _LEVEL:
-        said.append(f"{config.permutations} permutations are too few for any of {n_parts} parts to pass the correction")
+        said.append(
+            f"{config.permutations} permutations are too few for any of {n_parts} parts to pass the correction"
+        )
     return said
 
 

@@ -52,7 +52,9 @@ def _spread(words: list[str]) -> list[str]:
     """`--seeds 0,1,2` as `--seeds 0 1 2`, for the settings of a question that take several values."""
     if not words or words[0] not in CATALOGUE:
         return words
-    several = {f"--{name}" for name, hint in spec(words[0]).config_class.__annotations__.items() if "tuple[" in str(hint)}
+    several = {
+        f"--{name}" for name, hint in spec(words[0]).config_class.__annotations__.items() if "tuple[" in str(hint)
+    }
     return [
         part for before, word in zip(["", *words], words, strict=False)
         for part in (word.split(",") if before in several else [word])

@@ -71,14 +71,25 @@ def _answer(spec: catalogue.Spec, model: str, on: str, config: Any, data: DataOp
     elif run.out is not None:
         result.save(run.out)
     if run.json:
-        print(json.dumps({"id": step.id, "subject": result.subject, "headline": [asdict(number) for number in result.headline]}, indent=1))
+        print(
+            json.dumps(
+                {
+                    "id": step.id,
+                    "subject": result.subject,
+                    "headline": [asdict(number) for number in result.headline],
+                },
+                indent=1,
+            )
+        )
     else:
         _print(result, folder, run)
 
 
 def _kind_of(spec: catalogue.Spec) -> FolderKind:
     """What the question writes to --out: a model or a result."""
-    return catalogue.resolve("bertscope.models.encoder:FOLDER") if spec.makes_model else FOLDER
+    from bertscope.models.source import FOLDER as MODEL_FOLDER
+
+    return MODEL_FOLDER if spec.makes_model else FOLDER
 
 
 def plan(spec: catalogue.Spec, model: str, on: str, config: Any, data: DataOptions) -> Step:

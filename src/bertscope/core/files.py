@@ -20,6 +20,7 @@ from typing import Any
 
 from bertscope.core.errors import UserError
 
+
 @dataclass(frozen=True)
 class FolderKind:
     """What tells a folder that we wrote from everybody else's."""
@@ -107,7 +108,9 @@ def refuse_foreign(target: Path, kind: FolderKind) -> None:
     if target.is_file():
         raise UserError(f"cannot write {target}: it is a file, not a folder; choose another place")
     if target.is_dir() and any(target.iterdir()) and not kind.owns(target):
-        raise UserError(f"cannot write {target}: it holds things that bertscope didn't write; choose an empty or new one")
+        raise UserError(
+            f"cannot write {target}: it holds things that bertscope didn't write; choose an empty or new one"
+        )
 
 
 def check_file(target: Path, mark: str) -> None:

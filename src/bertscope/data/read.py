@@ -144,9 +144,11 @@ def _read_files(path: Path, options: _Options) -> Task:
     fit, select, report = _split(tables, sheets, kind, options.seed)
     if labels:
         _refuse_unseen(path, fit, report, labels)
-    notes = () if columns.note is None else (columns.note,)
+    notes: tuple[str, ...] = () if columns.note is None else (columns.note,)
     if options.kind is None and labels and len(labels) > 2 and all(label.isdigit() for label in labels):
-        notes += (f"the numbers {labels[0]} to {labels[-1]} are read as {len(labels)} classes; for scores: --kind regression",)
+        notes += (
+            f"{labels[0]} to {labels[-1]} are read as {len(labels)} classes; if they are scores: --kind regression",
+        )
     name = path.absolute().name if path.is_dir() else path.stem
     return Task(name, kind, labels, fit, select, report, PRIMARY[kind], notes)
 

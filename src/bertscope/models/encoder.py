@@ -15,24 +15,17 @@ from torch import nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import FolderKind, whole_folder
+from bertscope.core.files import whole_folder
 from bertscope.core.units import Unit
 from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, Means, Mode, open_gates
 from bertscope.models.quiet import quiet_library
+from bertscope.models.source import FOLDER
 
 if TYPE_CHECKING:
     from bertscope.models.observe import Predictions
 
 HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "discriminator"]
-
-# A model folder is ours to replace only if we wrote it: every checkpoint of the library looks alike otherwise.
-FOLDER = FolderKind(
-    "config.json",
-    '"bertscope"',
-    ("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "vocab*", "merges.txt",
-     "special_tokens_map.json", "added_tokens.json", "spm.model", "sentencepiece*"),
-)  # fmt: skip
 
 
 @dataclass(eq=False)

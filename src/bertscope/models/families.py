@@ -41,6 +41,8 @@ class Family:
     """Families that use one block for many layers: the blocks inside each of `layers`."""
     shifted_positions: bool = False
     """Whether positions start after the padding index, as in RoBERTa, which makes the longest input shorter."""
+    reads: str | None = None
+    """The config's name for how the classifier pools; None where it always reads the first token."""
     pretraining: Literal["masked-lm", "discriminator"] = "masked-lm"
     """What an architecture called ...ForPreTraining predicts."""
 
@@ -48,6 +50,10 @@ class Family:
     def hooked(self) -> bool:
         """Whether attention is read by hooks, because the family doesn't ask the attention interface."""
         return self.value is not None
+
+    def reads_first_token(self, config: Any) -> bool:
+        """Whether a classifier of this family looks at nothing but the first token's last state."""
+        return self.reads is None or getattr(config, self.reads) in ("cls", "bos")
 
     def blocks(self, base_model: nn.Module, n_layers: int) -> list[nn.Module]:
         """The block of each layer, in the order of the forward pass; a shared one occurs more than once."""
@@ -105,10 +111,11 @@ FAMILIES = {
     ),
     "modernbert": Family(
         layers="layers", attention="attn", projection="attn.Wo", mlp="mlp", mlp_out="mlp.Wo",
+        reads="classifier_pooling",
         whole_because="its queries, keys and values are one fused map, which the cutter doesn't know",
     ),
     "nomic_bert": _LLAMA_LIKE,
-    "eurobert": _LLAMA_LIKE,
+    "eurobert": replace(_LLAMA_LIKE, reads="classifier_pooling"),
     "deberta-v2": replace(
         _BERT, value="attention.self.value_proj", mask="allowed",
         whole_because="its positions have maps of their own for each head, which the cutter doesn't know",

@@ -78,10 +78,8 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
             why = _first_line(error)
             raise UserError(f"the weights in {folder} can't be read ({why}); copy the model again") from error
     # A bare model's pooler may be missing where the checkpoint was made without one: nothing here reads it.
-    if missing := sorted(key for key in missing if "pooler" not in key):
-        raise UserError(
-            f"{folder} lacks {len(missing)} of the model's weights, {missing[0]!r} first; copy the model again"
-        )
+    if lacking := sorted(key for key in missing if "pooler" not in key):
+        raise UserError(f"{folder} lacks {len(lacking)} of the model's weights, {lacking[0]!r} first; copy it again")
     model.eval().to(_device(device))
     tokenizer = tokenizer or _tokenizer(folder)
     if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):

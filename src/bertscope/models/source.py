@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.core.files import digest_files
+from bertscope.core.files import FolderKind, digest_files
 from bertscope.core.step import Root
 
 POCKET = Path(__file__).with_name("pocket")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _WANTED = ["*.json", "*.safetensors", "*.txt", "*.model"]
 _PICKLES = ["*.bin", "*.pt", "*.pth"]
+
+# A model folder is ours to replace only if we wrote it: every checkpoint of the library looks alike otherwise.
+FOLDER = FolderKind(
+    "config.json",
+    '"bertscope"',
+    ("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "vocab*", "merges.txt",
+     "special_tokens_map.json", "added_tokens.json", "spm.model", "sentencepiece*"),
+)  # fmt: skip
 
 
 def locate(name: str, *, allow_pickle: bool = False) -> Path:

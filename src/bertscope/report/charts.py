@@ -5,6 +5,7 @@ Colours come from the theme, never from here.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -22,8 +22,8 @@ class FinetuneConfig:
     """How to train. What is None comes from the recipe."""
 
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """Epochs, learning rate and warm-up where they aren't given. paper: 2e-5, 3 epochs, no warm-up, as for bert-base; pocket: 3e-4, 4 epochs, 10%
-    warm-up, for small encoders; auto: pocket under 384 hidden units, else paper."""
+    """Epochs, learning rate and warm-up where they aren't given. paper: 3, 2e-5 and none, as for bert-base; pocket:
+    4, 3e-4 and 10%, for small encoders; auto: pocket under 384 hidden units, else paper."""
     epochs: int | None = None
     """How often the fit split is gone through; by default what the recipe says."""
     learning_rate: float | None = None
@@ -51,7 +51,13 @@ class FinetuneConfig:
         ):
             if (value := getattr(self, name)) not in known:
                 raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
-        limits = {"seed": (0, None), "epochs": (1, None), "learning_rate": (0, None), "warmup": (0, 1), "weight_decay": (0, None)}
+        limits = {
+            "seed": (0, None),
+            "epochs": (1, None),
+            "learning_rate": (0, None),
+            "warmup": (0, 1),
+            "weight_decay": (0, None),
+        }
         for name, (least, most) in (limits | {"batch_size": (1, None), "clip": (0, None)}).items():
             value = getattr(self, name)
             if value is not None and not (least <= value and (most is None or value <= most)):
@@ -112,8 +118,9 @@ def finetune(
     base = base if not isinstance(base, str) else load(base)
     settings = config.settled(base.hidden_size)
     origin = base.name if config.init == "pretrained" else f"{base.name} (random init)"
+    name = f"{origin} tuned on {task.name}"
     encoder = with_classifier(
-        base, task.labels, init=config.init, seed=config.seed, name=f"{origin} tuned on {task.name}"
+        base, task.labels, init=config.init, seed=config.seed, name=name, tuned_on=task.fingerprint
     )
     before = task.score(encoder.predict(task.report).logits)
     history = train(encoder, task, settings, out=None if out is None else Path(out), resume=resume)
@@ -141,7 +148,9 @@ def _result(
         "before": before,
         "after": after,
     }
-    numbers = [Number(name, score.value, score.low, score.high, score.n, score.metric) for name, score in arms.items()]
+    numbers = [
+        Number(name, score.value, score.low, score.high, score.n, score.metric) for name, score in arms.items()
+    ]
     scores = [
         {
             "arm": name,
