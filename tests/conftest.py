@@ -14,6 +14,10 @@ import pytest
 
 from bertscope.core.examples import Examples
 
+DEVICE = os.environ.get("BERTSCOPE_TEST_DEVICE", "cpu")
+"""Where the tests' models live: `cuda` on a GPU machine. Tolerances are the same; only bit-equality isn't asked."""
+on_cpu = pytest.mark.skipif(DEVICE != "cpu", reason="bit-equality is promised on CPU at a fixed thread count")
+
 # Lengths differ on purpose: every batch of these has padding.
 SENTENCES = (
     "the food was good .",
@@ -35,7 +39,7 @@ def texts() -> Examples:
 def _pocket():
     from bertscope.models.load import load
 
-    return load("pocket", device="cpu")
+    return load("pocket", device=DEVICE)
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +54,7 @@ def _tiny(_pocket):
         max_position_embeddings=64, num_labels=2, initializer_range=0.3,
     )  # fmt: skip
     torch.manual_seed(7)
-    return load(BertForSequenceClassification(config).eval(), tokenizer=_pocket.tokenizer)
+    return load(BertForSequenceClassification(config).eval().to(DEVICE), tokenizer=_pocket.tokenizer)
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_a_planted_head_is_the_only_one_that_counts(tiny, examples):
     """Only head 2.3 may speak: the columns of every projection that read other heads are zero."""
     with torch.no_grad():
         for layer, block in enumerate(tiny.model.bert.encoder.layer):
-            keep = torch.zeros(24)
+            keep = torch.zeros(24, device=tiny.device)
             if layer == 1:
                 keep[12:18] = 3.0
             block.attention.output.dense.weight.mul_(keep)

@@ -70,7 +70,7 @@ def test_scanned_heads_are_distinct_and_spread_evenly(per_layer):
     heads = spread(12, 12, per_layer)
     assert len(set(heads)) == 12 * per_layer
     assert all(sum(head.layer == layer for head in heads) == per_layer for layer in range(1, 13))
-    assert all(head.check(12, 12) for head in heads)
+    assert all(head.check([12] * 12) for head in heads)
 
 
 def test_list_and_mistakes(capsys):

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("cyclopts")  # not on the bare GPU machine
+
 from bertscope.cli import main as cli
 from bertscope.core.result import Result
 
@@ -224,3 +226,25 @@ def test_help_is_quick():
         subprocess.run([sys.executable, "-m", "bertscope", "--help"], capture_output=True, check=True)
         times.append(time.perf_counter() - started)
     assert min(times) < 0.5
+
+
+def test_several_values_by_commas_or_spaces(run, csv, model):
+    run("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
+    for several in (["--units", "heads", "mlp"], ["--units", "heads,mlp"], ["--units", "heads", "--units", "mlp"]):
+        code, out, err = run("ablate", "tuned", "--on", csv, "--permutations", "199", "--json", *several)
+        assert code == 0, err
+        assert "lowest without all heads of a layer" in out
+    assert "stored" in run("ablate", "tuned", "--on", csv, "--permutations", "199", "--units", "heads,mlp")[2]
+
+
+def test_seeds_below_zero_are_refused(run, csv, model):
+    for words in (["finetune", model, "--on", csv, "--seed", "-1"], ["demo", "--seed", "-1"]):
+        code, _, err = run(*words)
+        assert code == 2 and "at least 0" in err
+
+
+def test_the_metric_is_named(run, csv, model):
+    _, out, _ = run("finetune", model, "--on", csv, "--epochs", "1", "--json")
+    said = json.loads(out)
+    assert said["subject"]["task"] == "reviews"
+    assert {number["unit"] for number in said["headline"]} == {"accuracy"}

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+
+pytest.importorskip("cyclopts")  # not on the bare GPU machine
 from cyclopts import CycloptsError
 
 from bertscope.cli.main import app

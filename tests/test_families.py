@@ -12,6 +12,7 @@ from bertscope.models.families import FAMILIES, descend
 from bertscope.models.load import load
 from bertscope.models.observe import observe
 from bertscope.models.replay import predict_without
+from conftest import DEVICE
 from families import CONFIGS, tiny_model
 
 EVERY = pytest.mark.parametrize("name", CONFIGS)
@@ -19,12 +20,12 @@ EVERY = pytest.mark.parametrize("name", CONFIGS)
 
 @pytest.fixture
 def encoder(name, _pocket):
-    return load(tiny_model(name), tokenizer=_pocket.tokenizer)
+    return load(tiny_model(name).to(DEVICE), tokenizer=_pocket.tokenizer)
 
 
 @pytest.fixture
 def batch(encoder, texts):
-    batch = encoder.tokenizer(list(texts.text), padding=True, return_tensors="pt")
+    batch = encoder.tokenizer(list(texts.text), padding=True, return_tensors="pt").to(encoder.device)
     assert (batch["attention_mask"] == 0).any()
     return batch
 
@@ -110,8 +111,9 @@ def test_heads_off_leave_zero_uniform_or_mean(encoder, texts, name):
             if value:
                 v = values["v"].unflatten(-1, (4, 6))[:, :, 2]
             else:  # solve maps @ v = context for v, row by row of the batch
-                v = torch.stack([torch.linalg.lstsq(m, c, driver="gelsd").solution for m, c in zip(
-                    plain.seen.maps[1][:, 2].double(), before[:, :, 2].double(), strict=True)]).float()  # fmt: skip
+                rows = zip(plain.seen.maps[1][:, 2].double().cpu(), before[:, :, 2].double().cpu(), strict=True)
+                v = torch.stack([torch.linalg.lstsq(m, c, driver="gelsd").solution for m, c in rows])
+                v = v.float().to(encoder.device)
             assert torch.allclose(mine, (uniform @ v)[real], atol=1e-3)
 
 
@@ -144,7 +146,7 @@ def test_albert_gated_in_one_layer_equals_an_albert_with_a_block_per_layer(_pock
         for group in (range(3) if groups in name else range(1))
     }
     apart.load_state_dict(state)
-    one, other = (load(model, tokenizer=_pocket.tokenizer) for model in (shared, apart))
+    one, other = (load(model, tokenizer=_pocket.tokenizer) for model in (shared.to(DEVICE), apart.to(DEVICE)))
     assert len(set(one.layers)) == 1 and len(set(other.layers)) == 3
     sets = [[Unit("head", 2, 1)], [Unit("mlp", 3)], [Unit("layer", 1)], [Unit("heads", 2), Unit("head", 3, 4)]]
     assert np.allclose(
@@ -171,5 +173,5 @@ def test_pairs_and_training_mode(encoder, texts):
     logits = encoder.predict(pairs, tokens=64).logits
     assert encoder.model.training
     encoder.model.eval()
-    one = encoder.tokenizer(texts.text[1], texts.text[-2], return_tensors="pt")
-    assert np.allclose(logits[1], run(encoder, one).logits[0], atol=1e-5)
+    one = encoder.tokenizer(texts.text[1], texts.text[-2], return_tensors="pt").to(encoder.device)
+    assert np.allclose(logits[1], run(encoder, one).logits[0].cpu(), atol=1e-5)

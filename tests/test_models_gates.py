@@ -113,7 +113,7 @@ def test_mean_replaces_by_the_average_over_real_tokens(tiny, texts, padded):
 def test_gradients_at_the_gates_match_finite_differences(tiny, padded, mode):
     tiny.model.double()
     batch = padded(tiny)
-    labels = torch.tensor([1, 0, 0, 1, 1, 0])
+    labels = torch.tensor([1, 0, 0, 1, 1, 0], device=tiny.device)
     means = Means(torch.randn(3, 4, 6, dtype=torch.double), torch.randn(3, 24, dtype=torch.double))
 
     def loss() -> torch.Tensor:
@@ -136,9 +136,9 @@ def test_gradients_at_the_gates_match_finite_differences(tiny, padded, mode):
 
 def test_per_example_gates_give_per_example_gradients(tiny, padded):
     """One backward pass of the summed loss with [B, L, H] gates equals one pass per example."""
-    batch, labels = padded(tiny), torch.tensor([1, 0, 0, 1, 1, 0])
+    batch, labels = padded(tiny), torch.tensor([1, 0, 0, 1, 1, 0], device=tiny.device)
     with tiny.gates() as gates:
-        gates.heads = torch.ones(6, 3, 4, requires_grad=True)
+        gates.heads = torch.ones(6, 3, 4, requires_grad=True, device=tiny.device)
         loss = torch.nn.functional.cross_entropy(tiny.model(**batch).logits, labels, reduction="sum")
         (together,) = torch.autograd.grad(loss, gates.heads)
     for row in range(6):

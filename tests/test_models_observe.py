@@ -42,7 +42,7 @@ def test_maps_equal_eager_output_attentions(which, texts, request):
     observe([encoder], texts, [keep], tokens=64)
     encoder.model.set_attn_implementation("eager")
     for row, text in enumerate(texts.text):
-        inputs = encoder.tokenizer(text, return_tensors="pt")
+        inputs = encoder.tokenizer(text, return_tensors="pt").to(encoder.device)
         with torch.no_grad():
             output = encoder.model(**inputs, output_attentions=True, output_hidden_states=True)
         assert torch.allclose(keep.maps[row], torch.cat(output.attentions), atol=1e-6)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+pytest.importorskip("altair")  # not on the bare GPU machine
+
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result

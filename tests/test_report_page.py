@@ -8,6 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+pytest.importorskip("altair")  # not on the bare GPU machine
+
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report

@@ -15,6 +15,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from bertscope.models.load import load
 from bertscope.models.observe import predict
+from conftest import DEVICE, on_cpu
 from families import CONFIGS, CUT, tiny_model
 
 HIDDEN, HEAD, NEURONS = 24, 6, 40
@@ -26,7 +27,7 @@ PER_LAYER = 4 * PER_HEAD + HIDDEN + PER_MLP + 4 * HIDDEN  # and two LayerNorms
 
 @pytest.fixture
 def encoder(name, _pocket):
-    return load(tiny_model(name), tokenizer=_pocket.tokenizer)
+    return load(tiny_model(name).to(DEVICE), tokenizer=_pocket.tokenizer)
 
 
 def size(encoder) -> int:
@@ -78,7 +79,7 @@ def test_reloads_bit_equal_in_a_new_process(encoder, texts, tmp_path, name):
     script = (
         "import sys, numpy as np\nfrom bertscope import load\nfrom bertscope.core.examples import Examples\n"
         "texts = tuple(sys.argv[3:])\n"
-        "np.save(sys.argv[2], load(sys.argv[1], device='cpu').predict(Examples(texts, texts)).logits)"
+        "np.save(sys.argv[2], load(sys.argv[1]).predict(Examples(texts, texts)).logits)"
     )
     out = tmp_path / "logits.npy"
     subprocess.run([sys.executable, "-c", script, str(folder), str(out), *texts.text], check=True)
@@ -108,12 +109,13 @@ def test_layers_and_even_mlps_open_in_plain_transformers(encoder, texts, tmp_pat
     smaller = encoder.cut(off)
     folder = smaller.save(tmp_path / "even")
     assert "shape" not in json.loads((folder / "config.json").read_text())["bertscope"]
-    plain = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    batch = smaller.tokenizer(list(texts.text), padding=True, return_tensors="pt")
+    plain = AutoModelForSequenceClassification.from_pretrained(folder).eval().to(DEVICE)
+    batch = smaller.tokenizer(list(texts.text), padding=True, return_tensors="pt").to(DEVICE)
     with torch.no_grad():
         assert torch.equal(plain(**batch).logits, smaller.model(**batch).logits)
 
 
+@on_cpu
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
 def test_pipelines_and_trainer_take_it(encoder, texts, tmp_path, name):
     smaller = encoder.cut(["heads:1", "head:2.2", "mlp:3"])
@@ -137,7 +139,7 @@ def test_a_masked_lm_with_tied_weights_reloads(pocket, tmp_path, texts):
     smaller = pocket.cut(["heads:4", "mlp:7", "head:1.1", "layer:12"])
     again = load(smaller.save(tmp_path / "cut"))
     assert again.fingerprint == smaller.fingerprint and again.head == "masked-lm"
-    batch = pocket.tokenizer(list(texts.text), padding=True, return_tensors="pt")
+    batch = pocket.tokenizer(list(texts.text), padding=True, return_tensors="pt").to(DEVICE)
     with torch.no_grad(), pocket.gates(off=["heads:4", "mlp:7", "head:1.1", "layer:12"]):
         masked = pocket.model(**batch).prediction_logits
         real = batch["attention_mask"].bool()

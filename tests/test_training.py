@@ -17,6 +17,7 @@ from bertscope.models.load import load
 from bertscope.training import loop
 from bertscope.training.finetune import FinetuneConfig, finetune
 from bertscope.training.order import bucketed
+from conftest import DEVICE, on_cpu
 
 FILLERS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
 LEARN = FinetuneConfig(epochs=3, learning_rate=5e-4, batch_size=8)
@@ -78,11 +79,14 @@ def test_leaves_a_plain_hugging_face_folder(pocket, task, tmp_path):
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "model")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
     plain = [model(**tokenizer(text, return_tensors="pt")).logits[0].tolist() for text in task.report.text]
-    assert np.allclose(plain, expected, atol=1e-5)
+    assert np.allclose(
+        plain, expected, atol=1e-4 if DEVICE == "cuda" else 1e-5
+    )  # another device, another order of sums
     said = pipeline("text-classification", model=model, tokenizer=tokenizer)(list(task.report.text))
     assert [answer["label"] for answer in said] == [("no", "yes")[label] for label in task.report.label]
 
 
+@on_cpu
 def test_the_seed_decides_everything_and_the_caller_keeps_its_own(tiny, task):
     torch.manual_seed(5)
     state = torch.get_rng_state()
@@ -119,6 +123,7 @@ def stop_in_epoch(monkeypatch, epoch: int) -> None:
     monkeypatch.setattr(loop._Run, "_epoch", stopping)
 
 
+@on_cpu
 @pytest.mark.parametrize("keep", ["last", "best"])
 @pytest.mark.parametrize("regression", [False, True])
 def test_a_stopped_training_goes_on_to_the_same_weights(tiny, tmp_path, monkeypatch, keep, regression):
@@ -138,6 +143,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tiny, tmp_path, monkeypa
     assert not list(tmp_path.glob("*checkpoint*"))
 
 
+@on_cpu
 def test_a_checkpoint_of_another_training_is_refused(tiny, task, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         stop_in_epoch(patch, 2)
@@ -161,6 +167,7 @@ def test_a_damaged_checkpoint_is_named(tiny, task, tmp_path, monkeypatch):
         finetune(tiny, task, QUICK, out=tmp_path / "model")
 
 
+@on_cpu
 def test_the_best_epoch_is_kept_on_request(tiny, task, monkeypatch):
     scores = iter([0.1, 0.9, 0.3, 0.2])
     plain = Task.score
@@ -192,6 +199,7 @@ def finetune_first_epoch(tiny, task) -> str:
     return found[1]
 
 
+@on_cpu
 @pytest.mark.parametrize("at", ["first epoch", "second epoch"])
 def test_a_non_finite_loss_stops_and_keeps_the_last_good_weights(tiny, task, tmp_path, monkeypatch, at):
     plain, calls = loop._Run._loss, []
