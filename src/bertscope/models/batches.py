@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from bertscope.core.examples import Examples
+from bertscope.models.words import NO_WORD, align, encode, special_ids
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Batch:
     """Real tokens per row, special tokens included."""
     special: Tensor
     """[row, token]: whether the token is [CLS], [SEP] or padding."""
+    words: Tensor
+    """[row, token]: the token's word in its text (see `models.words`), -1 where it belongs to none."""
     truncated: int
     """How many of these texts were longer than the model allows."""
 
@@ -43,6 +46,9 @@ class Tokens:
 
     fields: dict[str, np.ndarray]
     special: np.ndarray
+    words: np.ndarray
+    segments: np.ndarray
+    """Which text of a pair the token is in."""
     starts: np.ndarray
     lengths: np.ndarray
     truncated: np.ndarray
@@ -52,20 +58,19 @@ class Tokens:
 
 
 def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
-    """Tokenise texts (or pairs); what is longer than the model allows is cut, and it is known which."""
-    coded = tokenizer(
-        list(texts.text),
-        None if texts.pair is None else list(texts.pair),
-        truncation=True,
-        max_length=max_length,
-        return_special_tokens_mask=True,
-    )
+    """Tokenise texts, pairs or marked words; what is longer than the model allows is cut, and it is known which."""
+    coded = encode(tokenizer, texts, truncation=True, max_length=max_length, return_special_tokens_mask=True)
     coded.pop("attention_mask", None)  # rebuilt when the rows are padded
     lengths = np.array([len(row) for row in coded["input_ids"]])
     flat = {name: np.fromiter(chain.from_iterable(coded[name]), np.int32, lengths.sum()) for name in coded}
+    # The tokenizer's own mask knows the special tokens it adds, not those typed in a text.
+    special = flat.pop("special_tokens_mask").astype(bool) | np.isin(flat["input_ids"], special_ids(tokenizer))
+    words, segments = align(tokenizer, coded, special, marked=texts.words is not None)
     return Tokens(
-        special=flat.pop("special_tokens_mask").astype(bool),
         fields=flat,
+        special=special,
+        words=words,
+        segments=segments,
         starts=np.cumsum(lengths) - lengths,
         lengths=lengths,
         truncated=np.array([bool(encoding.overflowing) for encoding in coded.encodings]),
@@ -89,6 +94,7 @@ def pad(tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device
         inputs=inputs,
         lengths=torch.from_numpy(lengths).to(device),
         special=fill(tokens.special, True),
+        words=fill(tokens.words, NO_WORD),
         truncated=int(tokens.truncated[rows].sum()),
     )
 

@@ -1,0 +1,119 @@
+"""Hidden states that are read again and again: pooled to words, memory-mapped. `models.hidden` makes them.
+
+A store is a folder. A layer is one block of it, since most questions read a layer at a time.
+
+    vectors.npy    float32 [layer, row, dim]
+    starts.npy     example i has the rows starts[i] to starts[i + 1]
+    words.npy, segments.npy, ids.json    what the rows and examples are
+    hidden.json    what the store was made from
+    progress.json  how many examples are done, rewritten after each window; all of them: the store is complete
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import numpy as np
+
+from bertscope.core.errors import UserError
+from bertscope.core.files import digest_files
+
+Pool = Literal["word", "token", "cls", "mean"]
+
+ABOUT, PROGRESS, VECTORS = "hidden.json", "progress.json", "vectors.npy"
+INDEX = ("starts.npy", "words.npy", "segments.npy", "ids.json")
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenStore:
+    """The hidden states of some examples, in their order; made by `hidden`.
+
+    What has no token has no row: an example without words, a word that the tokenizer normalises away, an example
+    that was left out. So word k of example i is not always row `starts[i] + k`; `words` says which word a row is.
+    """
+
+    folder: Path
+    pool: Pool
+    layers: tuple[int, ...]
+    """The layers held: 0 is the embedding output, 1 to `n_layers` the blocks."""
+    n_layers: int
+    """How many blocks the encoder has."""
+    ids: tuple[str, ...]
+    """All examples' ids, those left out included."""
+    left_out: tuple[str, ...]
+    """The examples that are longer than the model reads: they have no rows."""
+    starts: np.ndarray
+    """Example i has the rows `starts[i]` to `starts[i + 1]`."""
+    words: np.ndarray
+    """Each row's word in its sentence (pool "word"), its token's position (pool "token"), or 0."""
+    segments: np.ndarray
+    """The text of a pair that each row comes from: 0 or 1."""
+    array: np.ndarray
+    """float32 [row, layer held, dim], memory-mapped, read-only."""
+    _temporary: TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.array)
+
+    @property
+    def dim(self) -> int:
+        return self.array.shape[2]
+
+    def vectors(self, layer: int) -> np.ndarray:
+        """All rows of one layer [row, dim], memory-mapped and contiguous."""
+        if layer not in self.layers:
+            raise UserError(f"layer {layer} isn't in the store; there are {', '.join(map(str, self.layers))}")
+        return self.array[:, self.layers.index(layer)]
+
+    def sentence(self, i: int) -> np.ndarray:
+        """Example i's rows in all layers held [row, layer, dim]; `words[starts[i]:starts[i + 1]]` names them."""
+        if not 0 <= i < len(self.ids):
+            raise IndexError(f"example {i} of {len(self.ids)}")
+        return self.array[self.starts[i] : self.starts[i + 1]]
+
+    def blocks(self, layer: int, rows: int = 8192) -> Iterator[np.ndarray]:
+        """One layer in consecutive blocks of at most `rows` rows, for what must not hold all of it at once."""
+        vectors = self.vectors(layer)
+        return (vectors[start : start + rows] for start in range(0, len(self), rows))
+
+    @classmethod
+    def open(cls, folder: str | Path) -> HiddenStore:
+        """Open a complete store."""
+        folder = Path(folder)
+        if not (folder / ABOUT).is_file():
+            raise UserError(f"{folder} is no store of hidden states (no {ABOUT} in it)")
+        about, done, store = read(folder)
+        if done < about["examples"]:
+            raise UserError(
+                f"{folder} is not finished ({done:,} of {about['examples']:,} examples); "
+                "call hidden(...) again with this folder and it goes on"
+            )
+        return store
+
+
+def read(folder: Path) -> tuple[dict[str, Any], int, HiddenStore]:
+    """What the folder says of itself, how many examples are done, and the store, finished or not."""
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        done = int(json.loads((folder / PROGRESS).read_text(encoding="utf-8"))["examples"])
+        if about["index"] != digest_files(folder / name for name in INDEX):
+            raise ValueError("its index was changed")
+        ids = json.loads((folder / "ids.json").read_text(encoding="utf-8"))
+        starts, words, segments = (np.load(folder / name) for name in INDEX[:3])
+        array = np.load(folder / VECTORS, mmap_mode="r")
+        if list(array.shape) != about["shape"] or array.dtype != np.float32:
+            raise ValueError(f"{VECTORS} has another shape")
+        store = HiddenStore(
+            folder=folder, pool=about["source"]["pool"], layers=tuple(about["source"]["layers"]),
+            n_layers=about["n_layers"], ids=tuple(ids), left_out=tuple(ids[i] for i in about["left_out"]),
+            starts=starts, words=words, segments=segments, array=array.transpose(1, 0, 2),
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise UserError(f"the store in {folder} is damaged ({error}); delete the folder and run again") from error
+    return about, done, store

@@ -1,0 +1,108 @@
+"""Which word each token belongs to, for any family's fast tokenizer.
+
+A word is what the source marks (`Examples.words`, a treebank) or else a unit of the tokenizer's pre-tokeniser:
+BERT's and the byte-level families' split at spaces and punctuation, SentencePiece's mostly at spaces only.
+
+- Marked words keep their numbers, whatever becomes of them: a word that the tokenizer normalises away (a control
+  character for BERT) has no token, so its number is simply missing. The units of a plain text are numbered without
+  gaps, those of a pair's second text after those of the first.
+- Special tokens are never words, also where they are typed in the text. Nor is mere space: byte-level and
+  SentencePiece tokenizers leave pieces of nothing else where a text has double spaces or a word is normalised away.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+
+NO_WORD = -1
+
+
+def encode(tokenizer: Any, texts: Examples, **how: Any) -> Any:
+    """Call the tokenizer on texts, pairs or marked words; `how` goes to it as it is."""
+    if texts.words is None:
+        return tokenizer(list(texts.text), None if texts.pair is None else list(texts.pair), **how)
+    if texts.pair is not None:
+        raise UserError("these examples are pairs, but only their first texts have words; leave out one of the two")
+    # The space is what `add_prefix_space` would add: without it, byte-level tokenizers glue words together. Given
+    # with the words it asks for no change to the tokenizer, and it also serves those that split before they map
+    # bytes, where the option would put a space before every part of a word. Others drop it, or add it themselves.
+    words = [[" " + word for word in sentence] for sentence in texts.words]
+    return tokenizer(words, is_split_into_words=True, **how)
+
+
+def special_ids(tokenizer: Any) -> list[int]:
+    """The ids of the special tokens. [UNK] isn't one here: it stands for a word."""
+    return sorted(set(tokenizer.all_special_ids) - {tokenizer.unk_token_id})
+
+
+def align(tokenizer: Any, coded: Any, special: np.ndarray, *, marked: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Each token's word in its example (-1 for none), and the text of the pair it is in (0 or 1), all end to end.
+
+    coded     what `encode` gave
+    special   whether a token is special, all end to end
+    marked    whether the words are those of the source, which keep their numbers
+    """
+    encodings = coded.encodings
+    example = np.repeat(np.arange(len(encodings)), [len(encoding) for encoding in encodings])
+    words = _flat(encoding.word_ids for encoding in encodings)
+    paired = any(encoding.n_sequences > 1 for encoding in encodings)
+    segments = _flat(encoding.sequence_ids for encoding in encodings) if paired else np.zeros_like(words)
+    segments = segments.clip(0).astype(np.int8)
+    words[special] = NO_WORD
+
+    inside = np.flatnonzero(words >= 0)
+    width = words.max(initial=0) + 1
+    units, unit = np.unique((2 * example + segments)[inside] * width + words[inside], return_inverse=True)
+    ids = np.fromiter(chain.from_iterable(coded["input_ids"]), np.int64, len(words))[inside]
+    has_text = np.zeros(len(units), dtype=bool)
+    has_text[unit[~_blank(tokenizer, ids)]] = True
+    words[inside[~has_text[unit]]] = NO_WORD
+    if not marked:
+        number = np.cumsum(has_text) - 1
+        before = np.searchsorted(units[has_text], 2 * width * np.arange(len(encodings)))
+        kept = has_text[unit]
+        words[inside[kept]] = number[unit[kept]] - before[example[inside[kept]]]
+    return words, segments
+
+
+def word_texts(tokenizer: Any, texts: Examples) -> list[list[str]]:
+    """Every example's words as text: word k of example i is `word_texts(...)[i][k]`."""
+    if texts.words is not None:
+        return [list(sentence) for sentence in texts.words]
+    coded = encode(tokenizer, texts, verbose=False)
+    special = np.isin([*chain.from_iterable(coded["input_ids"])], special_ids(tokenizer))
+    words, segments = align(tokenizer, coded, special, marked=False)
+    found = []
+    end = 0
+    for row, encoding in enumerate(coded.encodings):
+        start, end = end, end + len(encoding)
+        word, offsets = words[start:end], np.array(encoding.offsets).reshape(-1, 2)
+        count = word.max(initial=NO_WORD) + 1
+        first, last = np.full(count, len(word)), np.zeros(count, dtype=np.int64)
+        inside = np.flatnonzero(word >= 0)
+        np.minimum.at(first, word[inside], inside)
+        np.maximum.at(last, word[inside], inside)
+        sources = (texts.text[row], "" if texts.pair is None else texts.pair[row])
+        spans = zip(segments[start:end][first], offsets[first, 0], offsets[last, 1], strict=True)
+        found.append([sources[which][at:to].strip() for which, at, to in spans])
+    return found
+
+
+def _flat(columns: Any) -> np.ndarray:
+    """Lists of numbers and None as one array, None as -1."""
+    return np.nan_to_num(np.array([*chain.from_iterable(columns)], dtype=np.float64), nan=-1).astype(np.int32)
+
+
+def _blank(tokenizer: Any, ids: np.ndarray) -> np.ndarray:
+    """Whether a token is nothing but space. Asked of the ids at hand only: a vocabulary can have 250,000."""
+    kinds, kind = np.unique(ids, return_inverse=True)
+    decoder = tokenizer.backend_tokenizer.decoder
+    pieces = tokenizer.convert_ids_to_tokens(kinds.tolist())
+    shown = (decoder.decode([piece]) if decoder else piece for piece in pieces)
+    return np.array([not text.strip(" ▁\t\r\n\xa0") for text in shown], dtype=bool)[kind]
