@@ -200,7 +200,7 @@ def test_what_cannot_work_is_refused(tiny, sentences, tmp_path, monkeypatch):
         HiddenStore.open(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(UserError, match="has other things in it"):
+    with pytest.raises(UserError, match="bertscope didn't write"):
         hidden(tiny, sentences, store=tmp_path / "mine")
     monkeypatch.setattr(making.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 10, 100))
     with pytest.raises(UserError, match=r"need 0.0 GB and 0.0 GB are free; choose another place"):
@@ -242,7 +242,7 @@ def test_a_damaged_store_is_refused(name, harm, tiny, sentences, tmp_path):
     hidden(tiny, sentences, store=tmp_path / "h")
     harm(tmp_path / "h" / name)
     for use in (lambda: HiddenStore.open(tmp_path / "h"), lambda: hidden(tiny, sentences, store=tmp_path / "h")):
-        with pytest.raises(UserError, match=r"damaged .*delete the folder|no store|other things") as refusal:
+        with pytest.raises(UserError, match=r"damaged .*delete the folder|no store|didn't write") as refusal:
             use()
         assert "\n" not in str(refusal.value)
 
@@ -255,3 +255,9 @@ def test_an_index_that_was_changed_is_noticed(tiny, sentences, tmp_path):
     words.write_bytes(content)
     with pytest.raises(UserError, match=r"damaged \(its index was changed\)"):
         HiddenStore.open(tmp_path / "h")
+
+
+def test_open_gates_are_refused(tiny, texts):
+    """A store is known by the encoder's weights, which don't show that a part is off."""
+    with tiny.gates(off=["head:1.1"]), pytest.raises(UserError, match="gates are open"):
+        hidden(tiny, texts)

@@ -20,7 +20,7 @@ from bertscope.training.order import bucketed
 from conftest import DEVICE, on_cpu
 
 FILLERS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
-LEARN = FinetuneConfig(epochs=3, learning_rate=5e-4, batch_size=8)
+LEARN = FinetuneConfig(epochs=5, learning_rate=5e-4, batch_size=8)
 QUICK = FinetuneConfig(epochs=3, learning_rate=2e-3, batch_size=8, warmup=0.1)
 
 
@@ -63,9 +63,9 @@ def test_learns_and_says_how(pocket, task, tmp_path):
     assert trained.result.number("majority").value == 0.5
     assert {"before", "bag of words"} <= {number.name for number in trained.result.headline}
     epochs = trained.result.tables["epochs"]
-    assert epochs["epoch"].tolist() == [0, 1, 2, 3] and epochs["score"].iloc[-1] == 1.0
+    assert epochs["epoch"].tolist() == [0, 1, 2, 3, 4, 5] and epochs["score"].iloc[-1] == 1.0
     steps = trained.result.tables["steps"]
-    assert steps["step"].tolist() == list(range(1, 25)) and steps["loss"].iloc[-1] < steps["loss"].iloc[0]
+    assert steps["step"].tolist() == list(range(1, 41)) and steps["loss"].iloc[-1] < steps["loss"].iloc[0]
     assert trained.result.provenance["settings"]["learning_rate"] == 5e-4
     assert not list(tmp_path.glob("*checkpoint*"))
 

@@ -24,6 +24,8 @@ _WHERE = {
     "ScratchConfig": "bertscope.experiments.scratch",
     "build_report": "bertscope.report.build",
     "finetune": "bertscope.training.finetune",
+    "HiddenStore": "bertscope.models.hidden_store",
+    "hidden": "bertscope.models.hidden",
     "load": "bertscope.models.load",
     "observe": "bertscope.models.observe",
     "question": "bertscope.core.catalogue",

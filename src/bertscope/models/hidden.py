@@ -25,18 +25,20 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
 from bertscope.core.files import (
     canonical_json,
-    check_place,
+    check_writable,
     digest_files,
     digest_text,
     explained,
+    refuse_foreign,
     whole_folder,
     write_text,
 )
 from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, tokenise
 from bertscope.models.encoder import Encoder
-from bertscope.models.hidden_store import ABOUT, INDEX, PROGRESS, VECTORS, HiddenStore, Pool, read
+from bertscope.models.hidden_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, HiddenStore, Pool, read
 from bertscope.models.observe import Seen, observe
+from bertscope.models.taps import is_tapped
 
 __all__ = ["HiddenStore", "Pool", "hidden"]
 
@@ -85,6 +87,8 @@ def _check(encoder: Encoder, examples: Examples, pool: str, layers: Sequence[int
         raise UserError(f"unknown pool {pool!r}; {did_you_mean(pool, get_args(Pool))}")
     if not len(examples):
         raise UserError("there are no examples to read")
+    if is_tapped(encoder):  # a store is known by its weights, which don't show that parts are off
+        raise UserError(f"gates are open on {encoder.name}; make its hidden states outside of them")
     every = range(encoder.n_layers + 1)
     kept = sorted({int(layer) for layer in (every if layers is None else layers)})
     if not kept or not set(kept) <= set(every):
@@ -107,7 +111,8 @@ def _groups(pool: str, words: np.ndarray, special: np.ndarray, position: np.ndar
 
 def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[str, Any], window: int) -> None:
     """Count the rows and make the folder: everything but the vectors, whose file is a hole of the final size."""
-    check_place(folder, ABOUT)
+    refuse_foreign(folder, FOLDER)
+    check_writable(folder)
     counts, words, segments, left_out = [], [], [], []
     for first in range(0, len(examples), window):
         texts = examples.take(range(first, min(first + window, len(examples))))
@@ -128,7 +133,7 @@ def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[st
             f"{encoder.max_length} tokens that {encoder.name} reads"
         )
     shape = (len(source["layers"]), int(starts[-1]), encoder.hidden_size)
-    with whole_folder(folder, marker=ABOUT) as scratch:
+    with whole_folder(folder, FOLDER) as scratch:
         _refuse_small_disk(folder, scratch, 4 * int(np.prod(shape)))
         np.save(scratch / "starts.npy", starts)
         np.save(scratch / "words.npy", np.concatenate(words))

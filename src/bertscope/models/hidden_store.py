@@ -21,12 +21,13 @@ from typing import Any, Literal
 import numpy as np
 
 from bertscope.core.errors import UserError
-from bertscope.core.files import digest_files
+from bertscope.core.files import FolderKind, digest_files
 
 Pool = Literal["word", "token", "cls", "mean"]
 
 ABOUT, PROGRESS, VECTORS = "hidden.json", "progress.json", "vectors.npy"
 INDEX = ("starts.npy", "words.npy", "segments.npy", "ids.json")
+FOLDER = FolderKind(ABOUT, '"source"', (ABOUT, PROGRESS, VECTORS, *INDEX))
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,6 +111,10 @@ def tapped(encoder: Encoder, tap: Tap) -> Iterator[None]:
         yield
 
 
+def is_tapped(encoder: Encoder) -> bool:
+    return hasattr(encoder.model.base_model, _RUN)
+
+
 def layer_reached(encoder: Encoder) -> int:
     """Which layer the forward pass is in, 0-based; only while a tap is open."""
     return getattr(encoder.model.base_model, _RUN).layer
