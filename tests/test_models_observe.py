@@ -72,6 +72,21 @@ def test_the_model_keeps_its_training_mode(tiny, texts):
     assert tiny.model.training
 
 
+def test_analyses_run_in_full_precision_and_give_the_callers_back(tiny, texts):
+    class Precision(Keep):
+        def update(self, batch, seen):
+            self.seen = torch.get_float32_matmul_precision()
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")  # TF32, on a GPU that has it
+    try:
+        precision = Precision()
+        observe([tiny], texts, [precision])
+        assert precision.seen == "highest" and torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def test_gates_hold_through_a_pass(tiny, texts):
     plain = tiny.predict(texts).logits
     with tiny.gates(off=["head:1.1"]):

@@ -46,5 +46,7 @@ class RunOptions:
     """The folder where results are kept and found again."""
     out: Path | None = None
     """Also write the result here (finetune: the model, as a plain Hugging Face folder)."""
+    resume: bool = True
+    """Go on from the last epoch of a training that was killed; --no-resume starts it over."""
     json: bool = False
     """Print the headline numbers as JSON."""

@@ -63,7 +63,7 @@ def _answer(spec: catalogue.Spec, model: str, on: str, config: Any, data: DataOp
         check_writable(run.out)
     step = plan(spec, model, on, config, data)
     store = Store(run.store)
-    folder = store.run(step, announce=announce(json_only=run.json))
+    folder = store.run(step, announce=announce(json_only=run.json), resume=run.resume)
     result = Result.load(folder / "result")
     if run.out is not None and spec.makes_model:
         with whole_folder(run.out, _kind_of(spec)) as scratch:

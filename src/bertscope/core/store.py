@@ -50,19 +50,20 @@ class Store:
         """The stored result of a finished step."""
         return Result.load(self.path(step) / "result")
 
-    def run(self, step: Step, *, announce: Callable[[Step, bool], None] | None = None) -> Path:
+    def run(self, step: Step, *, announce: Callable[[Step, bool], None] | None = None, resume: bool = True) -> Path:
         """The folder of the finished step; whatever it needs and isn't stored is made first.
 
-        `announce` is told of each step as its turn comes, and whether it was stored already.
+        `announce` is told of each step as its turn comes, and whether it was stored already. `resume=False` starts
+        an unfinished training over.
         """
         stored = self.has(step)
         if not stored:
             for needed in step.before():
-                self.run(needed, announce=announce)
+                self.run(needed, announce=announce, resume=resume)
         if announce:
             announce(step, stored)
         if not stored:
-            self._make(step)
+            self._make(step, resume)
         return self.path(step)
 
     def finished(self) -> Iterator[Stored]:
@@ -75,7 +76,7 @@ class Store:
                 raise UserError(f"{marker} is damaged ({error}); delete {marker.parent} and run again") from error
             yield Stored(step, marker.parent, describe(marker.parent / "result"))
 
-    def _make(self, step: Step) -> None:
+    def _make(self, step: Step, resume: bool) -> None:
         from filelock import FileLock
 
         work, target, locks = self.folder / "work" / step.id, self.path(step), self.folder / "locks"
@@ -87,7 +88,7 @@ class Store:
                     return
                 function = resolve(entry(step.name).target)
                 # A training goes on from what it left; everything else is quick to start over.
-                if not function.spec.makes_model:
+                if not (function.spec.makes_model and resume):
                     shutil.rmtree(work, ignore_errors=True)
                 work.mkdir(exist_ok=True)
                 self._perform(function, step, work)

@@ -181,7 +181,9 @@ def _look(encoder: Encoder, batch: Batch, needs: frozenset[str]) -> Seen:
 
 @contextmanager
 def evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
-    """Dropout off, and on again for models that had it on."""
+    """Dropout off, and on again for models that had it on; full float32 products, whatever the caller allows."""
+    precision = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
     training = [encoder.model for encoder in encoders if encoder.model.training]
     for model in training:
         model.eval()
@@ -190,6 +192,7 @@ def evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
     finally:
         for model in training:
             model.train()
+        torch.set_float32_matmul_precision(precision)
 
 
 def _check(encoders: Sequence[Encoder], examples: Examples, observers: Sequence[Observer]) -> Encoder:
