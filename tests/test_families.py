@@ -175,3 +175,29 @@ def test_pairs_and_training_mode(encoder, texts):
     encoder.model.eval()
     one = encoder.tokenizer(texts.text[1], texts.text[-2], return_tensors="pt").to(encoder.device)
     assert np.allclose(logits[1], run(encoder, one).logits[0].cpu(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("modernbert", {"classifier_pooling": "mean"}),
+        ("eurobert", {"classifier_pooling": "mean"}),
+        ("eurobert", {"classifier_pooling": "late"}),
+        ("deberta-v2", {"num_hidden_layers": 1}),
+    ],
+)
+def test_classifiers_that_read_more_than_the_first_row_get_them_all(name, changes, _pocket, texts):
+    encoder = load(tiny_model(name, **changes).to(DEVICE), tokenizer=_pocket.tokenizer)
+    logits = encoder.predict(texts).logits
+    for row, text in enumerate(texts.text):
+        one = encoder.tokenizer(text, return_tensors="pt").to(encoder.device)
+        assert np.allclose(logits[row], run(encoder, one).logits[0].cpu(), atol=1e-5)
+
+
+@EVERY
+def test_predictions_are_the_librarys(encoder, texts, name):
+    """Of every family, sentence by sentence: the rows that are left out of the last layer are not missed."""
+    logits = encoder.predict(texts, tokens=80).logits
+    for row, text in enumerate(texts.text):
+        one = encoder.tokenizer(text, return_tensors="pt").to(encoder.device)
+        assert np.allclose(logits[row], run(encoder, one).logits[0].cpu(), atol=1e-5)

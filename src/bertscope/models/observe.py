@@ -17,6 +17,7 @@ from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.gates import Means
+from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Tap, tapped
 
 NEEDS = frozenset({"maps", "contexts", "mlps", "hidden", "logits"})
@@ -104,7 +105,8 @@ def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, 
     """See `Encoder.predict`."""
     encoder.need_classifier()
     outputs = _Logits(len(examples), encoder.model.config.num_labels)
-    passed = observe([encoder], examples, [outputs], tokens=tokens, window=window, label="predicting")
+    with first_token_only(encoder):
+        passed = observe([encoder], examples, [outputs], tokens=tokens, window=window, label="predicting")
     return Predictions(examples.ids, outputs.logits, examples.label, passed.truncated)
 
 

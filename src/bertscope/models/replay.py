@@ -22,6 +22,7 @@ from bertscope.models.batches import batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.gates import Gates, Means, Mode
 from bertscope.models.observe import default_budget, evaluating
+from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Tap, layer_reached, tapped
 
 
@@ -56,7 +57,7 @@ def predict_without(
         evaluating([encoder]),
         torch.inference_mode(),
         encoder.gates(mode=mode, reference=reference) as gates,
-        tapped(encoder, FirstTokenOnly(encoder)) if replay else nullcontext(),
+        first_token_only(encoder) if replay else nullcontext(),
         progress(f"switching off {len(sets)} parts of {encoder.name}", len(examples) * len(sets)) as bar,
     ):
         for batch in batches(
@@ -86,24 +87,6 @@ def _off(gates: Gates, units: Sequence[Unit]) -> Iterator[None]:
         yield
     finally:
         gates.all_on()
-
-
-class FirstTokenOnly(Tap):
-    """Spares the last layer the work on rows that no classifier reads.
-
-    Its output projection and its MLP get the first token alone; what they put out is added to every row, of which the
-    first is right and the others are never looked at. Opened after gates, so that those see what they expect.
-    """
-
-    def __init__(self, encoder: Encoder) -> None:
-        reads_first = encoder.head == "classifier" and encoder.family.reads_first_token(encoder.model.config)
-        self._last = encoder.n_layers - 1 if reads_first else -1
-
-    def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return context[:, :1] if layer == self._last else context
-
-    def on_mlp_input(self, layer: int, inputs: Tensor) -> Tensor:
-        return inputs[:, :1] if layer == self._last else inputs
 
 
 class _Keep(Tap):

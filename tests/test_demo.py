@@ -1,0 +1,35 @@
+"""The demo, whole: two runs with one seed agree to the last digit, and a rerun computes nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bertscope.core.store import Store
+
+
+def demo(folder: Path) -> str:
+    folder.mkdir(exist_ok=True)
+    words = [sys.executable, "-m", "bertscope", "demo"]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stderr
+
+
+@pytest.mark.slow
+def test_two_runs_agree_and_a_rerun_computes_nothing(tmp_path):
+    assert "running" in demo(tmp_path / "one")
+    demo(tmp_path / "two")
+    one, two = (Store(tmp_path / name / "bertscope-store") for name in ("one", "two"))
+    steps = [stored.step for stored in one.finished()]
+    assert [step.name for step in steps] == ["finetune", "finetune", "scratch", "ablate"]
+    for step in steps:
+        assert one.result(step).equals(two.result(step)), step.id
+    page = (tmp_path / "one" / "demo-report.html").read_text(encoding="utf-8")
+    for said in ("With and without pretraining", "Learning curve", "One head switched off at a time", "bag of words"):
+        assert said in page
+    started = time.perf_counter()
+    assert "running" not in demo(tmp_path / "one")
+    assert time.perf_counter() - started < 3
