@@ -9,7 +9,7 @@ from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
-from bertscope.core.units import Unit, UnitKind, every
+from bertscope.core.units import Unit, every
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 _LABELS = {"low": "from", "high": "to", "p_holm": "p (Holm)", "certain": "p < .05, corrected (Holm)"}
-KINDS: tuple[UnitKind, ...] = ("head", "heads", "mlp", "layer")
+PartKind = Literal["head", "heads", "mlp", "layer"]
+KINDS: tuple[PartKind, ...] = ("head", "heads", "mlp", "layer")
 _LEVEL = 0.05
 _WORDS = {
     "head": "one head",
@@ -33,7 +34,7 @@ _WORDS = {
 class AblateConfig:
     """What to switch off, and what to leave in its place."""
 
-    units: tuple[UnitKind, ...] = KINDS
+    units: tuple[PartKind, ...] = KINDS
     """The kinds of parts: head (each one), heads (all of a layer), mlp, layer (skipped whole)."""
     mode: Literal["uniform", "zero", "mean"] = "uniform"
     """What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero:
@@ -102,12 +103,12 @@ def ablate(
         headline=_headline(full, effects),
         figures=_figures(task.metric, config),
         subject={"model": model.name, "task": task.name, "mode": config.mode},
-        notes=[*task.notes, *notes, *_warnings(model, task, full, switched.truncated, len(parts), config)],
+        notes=[*task.notes, *notes, *_warnings(model, task, full, switched.truncated, effects, config)],
     )
 
 
 def _warnings(
-    model: Encoder, task: Task, full: Scores, truncated: int, n_parts: int, config: AblateConfig
+    model: Encoder, task: Task, full: Scores, truncated: int, effects: pd.DataFrame, config: AblateConfig
 ) -> list[str]:
     """What a reader should know before believing the numbers."""
     said = []
@@ -121,10 +122,11 @@ def _warnings(
         )
     if truncated:
         said.append(f"{truncated} report texts are longer than {model.max_length} tokens and were cut")
-    if n_parts / (config.permutations + 1) > _LEVEL:
-        said.append(
-            f"{config.permutations} permutations are too few for any of {n_parts} parts to pass the correction"
-        )
+    for kind, count in effects["kind"].value_counts(sort=False).items():
+        if count / (config.permutations + 1) > _LEVEL:
+            said.append(
+                f"{config.permutations} permutations are too few for any of {count} {kind} parts to be certain"
+            )
     return said
 
 

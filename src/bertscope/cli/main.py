@@ -55,6 +55,7 @@ def _spread(words: list[str]) -> list[str]:
     several = {
         f"--{name}" for name, hint in spec(words[0]).config_class.__annotations__.items() if "tuple[" in str(hint)
     }
+    words = [part for word in words for part in (word.split("=", 1) if word.split("=")[0] in several else [word])]
     return [
         part for before, word in zip(["", *words], words, strict=False)
         for part in (word.split(",") if before in several else [word])

@@ -36,8 +36,9 @@ CATALOGUE = {
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
 
-# What an input's name says about its kind, and what opens a root of that kind.
+# What an input's name says about its kind; what makes a root of that kind from its source, and what opens it.
 INPUT_KINDS = {"model": "model", "base": "model", "task": "task", "tuned": "result", "random": "result"}
+ROOTS = {"model": "bertscope.models.source:model_root", "task": "bertscope.data.read:task_root"}
 OPENERS = {"model": "bertscope.models.load:load", "task": "bertscope.data.read:read_task"}
 
 

@@ -7,7 +7,6 @@ from difflib import get_close_matches
 
 EXIT_BUG = 1
 EXIT_USER = 2
-EXIT_SOME_STEPS_FAILED = 3
 EXIT_INTERRUPTED = 130
 
 

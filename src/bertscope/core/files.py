@@ -93,8 +93,9 @@ def whole_folder(target: Path, kind: FolderKind) -> Iterator[Path]:
     with explained(target):
         refuse_foreign(target, kind)
         target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = target.with_name(f".{target.name}.{os.getpid()}.part")
-        shutil.rmtree(scratch, ignore_errors=True)
+        recover(target)
+        scratch = _beside(target, "part")
+        shutil.rmtree(scratch, ignore_errors=True)  # of a run that was killed
         scratch.mkdir()
         try:
             yield scratch
@@ -133,11 +134,23 @@ def check_writable(target: Path) -> None:
 
 def put_in_place(scratch: Path, target: Path) -> None:
     """Rename the finished `scratch` to `target`, moving an older `target` out of the way first."""
-    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    old = _beside(target, "old")
     if target.exists():
         target.rename(old)
     scratch.rename(target)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def recover(target: Path) -> None:
+    """Finish what a run that was killed between the two renames of `put_in_place` began."""
+    old, scratch = _beside(target, "old"), _beside(target, "part")
+    if old.exists() and not target.exists():
+        (scratch if scratch.exists() else old).rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _beside(target: Path, what: str) -> Path:
+    return target.with_name(f".{target.name}.{what}")
 
 
 def canonical_json(value: Any) -> str:

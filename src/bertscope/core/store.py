@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from bertscope.core import config as configs
-from bertscope.core.catalogue import INPUT_KINDS, OPENERS, entry, resolve
+from bertscope.core.catalogue import INPUT_KINDS, OPENERS, ROOTS, entry, resolve
 from bertscope.core.errors import UserError
-from bertscope.core.files import explained
+from bertscope.core.files import explained, write_text
 from bertscope.core.result import Result, describe
 from bertscope.core.step import Root, Step
 
@@ -83,16 +83,17 @@ class Store:
         with explained(self.folder):
             for folder in (work.parent, target.parent, locks):
                 folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(locks / f"{step.id}.lock"):
-                if self.has(step):  # another process made it while this one waited
-                    return
-                function = resolve(entry(step.name).target)
-                # A training goes on from what it left; everything else is quick to start over.
-                if not (function.spec.makes_model and resume):
-                    shutil.rmtree(work, ignore_errors=True)
-                work.mkdir(exist_ok=True)
-                self._perform(function, step, work)
-                (work / MARKER).write_text(json.dumps(step.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
+        with FileLock(locks / f"{step.id}.lock"):
+            if self.has(step):  # another process made it while this one waited
+                return
+            function = resolve(entry(step.name).target)
+            # A training goes on from what it left; everything else is quick to start over.
+            if not (function.spec.makes_model and resume):
+                shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(exist_ok=True)
+            self._perform(function, step, work)
+            write_text(work / MARKER, json.dumps(step.to_json(), indent=1, ensure_ascii=False))
+            with explained(target):
                 work.rename(target)
 
     def _perform(self, function: Callable[..., Any], step: Step, work: Path) -> None:
@@ -113,6 +114,8 @@ class Store:
     def _open(self, name: str, value: Step | Root) -> Any:
         kind = INPUT_KINDS[name]
         if isinstance(value, Root):
+            if kind in ROOTS and resolve(ROOTS[kind])(value.source, **value.options).digest != value.digest:
+                raise UserError(f"{value.source} has changed since this run was planned; run the command again")
             return resolve(OPENERS[kind])(value.source, **value.options)
         if kind == "result":
             return self.result(value)

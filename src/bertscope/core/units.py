@@ -45,7 +45,9 @@ class Unit:
             return text
         match = _FORM.fullmatch(text.strip())
         if match is None:
-            raise UserError(f"{text!r} names no part of a model; write head:3.7, heads:3, mlp:5 or layer:12")
+            raise UserError(
+                f"{text!r} names no part of a model; write head:3.7, heads:3, mlp:5, neuron:5.301 or layer:12"
+            )
         kind, layer, number = match["kind"], int(match["layer"]), match["number"]
         if kind not in get_args(UnitKind):
             raise UserError(f"{text!r}: unknown kind of part {kind!r}; {did_you_mean(kind, get_args(UnitKind))}")
@@ -69,4 +71,6 @@ def every(kind: UnitKind, head_counts: Sequence[int]) -> list[Unit]:
     """All units of one kind, in reading order, of a model with that many heads in each layer."""
     if kind == "head":
         return [Unit(kind, layer, head) for layer, n in enumerate(head_counts, 1) for head in range(1, n + 1)]
+    if kind == "heads":
+        return [Unit(kind, layer) for layer, n in enumerate(head_counts, 1) if n]
     return [Unit(kind, layer) for layer in range(1, len(head_counts) + 1)]

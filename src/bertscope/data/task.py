@@ -14,7 +14,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import digest_text
+from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.result import Number
 from bertscope.core.statistics import Value, bootstrap_interval
 from bertscope.data.metrics import Metric, metric, refuse_not_finite, spearman
@@ -69,8 +69,12 @@ class Task:
 
     @property
     def fingerprint(self) -> str:
-        """The digest of what a model fine-tuned on this task is trained on."""
-        return digest_text("\n".join([*self.fit.text, *(self.fit.pair or ())]))
+        """The digest of what a model fine-tuned on this task learns from and is chosen by."""
+        splits = [
+            [split.text, split.pair, None if split.label is None else split.label.tolist()]
+            for split in (self.fit, self.select)
+        ]
+        return digest_text(canonical_json([self.labels, splits]))
 
     def match_labels(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
         """Which of a model's outputs, which it calls `names`, stands for each label; and what to say about it.
@@ -82,7 +86,8 @@ class Task:
             return list(range(len(names))), []
         if sorted(theirs) == sorted(mine):
             return [theirs.index(label) for label in mine], []
-        if not any(all(_NUMBERED.fullmatch(name) for name in side) for side in (theirs, mine)):
+        bare = [all(name.isdigit() for name in side) for side in (theirs, mine)]
+        if all(bare) or not any(all(_NUMBERED.fullmatch(name) for name in side) for side in (theirs, mine)):
             raise UserError(
                 f"the model answers {', '.join(names)}, but {self.name} is labelled {', '.join(self.labels)}; "
                 "rename the labels in the data, or fine-tune the model on this task"

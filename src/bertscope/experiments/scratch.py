@@ -11,6 +11,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 
+_SEEDED = ("pretrained, not tuned", "random init, tuned", "fine-tuned")
 _ONE_SEED = "one seed: the intervals say how sure each score is, not how much it varies from training to training"
 
 
@@ -75,11 +76,11 @@ def scratch(tuned: list[Result], random: list[Result], config: ScratchConfig = S
         "fine-tuned": [result.number("after") for result in tuned],
     }
     metric = str(tuned[0].tables["scores"]["metric"].iloc[0])
-    rows = [
+    scores = pd.DataFrame(
         {"arm": arm, "seed": seed, "score": number.value, "low": number.low, "high": number.high, "n": number.n}
         for arm, numbers in arms.items()
-        for seed, number in zip(config.seeds, numbers, strict=False)  # the baselines have no seed: one row
-    ]
+        for seed, number in zip(config.seeds if arm in _SEEDED else (None,), numbers, strict=True)
+    ).astype({"seed": "Int64"})
     curves = [
         result.tables["epochs"].assign(start=start, seed=seed)
         for start, results in (("pretrained", tuned), ("random", random))
@@ -90,7 +91,7 @@ def scratch(tuned: list[Result], random: list[Result], config: ScratchConfig = S
     return Result(
         "scratch",
         1,
-        tables={"scores": pd.DataFrame(rows), "curves": pd.concat(curves, ignore_index=True)},
+        tables={"scores": scores, "curves": pd.concat(curves, ignore_index=True)},
         headline=[_mean(arm, numbers) for arm, numbers in reversed(arms.items())],
         figures=[
             Figure(

@@ -143,6 +143,10 @@ class Encoder:
                 f"{self.name} has no classifier on top (it is: {self.head}); "
                 f"fine-tune it first: bertscope finetune {self.name} --on TASK --out FOLDER"
             )
+        if self.model.config.problem_type == "multi_label_classification":
+            raise UserError(
+                f"{self.name} gives an example any number of labels; only one label each can be scored here"
+            )
         if outputs not in (None, self.model.config.num_labels):
             raise UserError(
                 f"{self.name} gives {self.model.config.num_labels} outputs, the task needs {outputs}; "

@@ -51,6 +51,11 @@ class Family:
         """Whether attention is read by hooks, because the family doesn't ask the attention interface."""
         return self.value is not None
 
+    @property
+    def attention_ends_at_heads(self) -> bool:
+        """Whether the attention module gives the heads' outputs, the projection being somebody else's."""
+        return not self.projection.startswith(f"{self.attention}.")
+
     def reads_first_token(self, config: Any) -> bool:
         """Whether a classifier of this family looks at nothing but the first token's last state."""
         return self.reads is None or getattr(config, self.reads) in ("cls", "bos")

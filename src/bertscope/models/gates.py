@@ -87,14 +87,16 @@ class Gates(Tap):
     def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         if not self._busy["heads"][layer]:
             return context
-        n_heads = context.shape[2]  # a cut layer has fewer than others
+        n_heads = context.shape[2]  # a cut layer has fewer than others, or none
+        if not n_heads:
+            return context
         gate = self.heads[..., layer, :n_heads].reshape(-1, 1, n_heads, 1)  # [1 or batch, 1, head, 1]
         left = context * gate
         if self.mode == "uniform":
             return left + (1 - gate) * _uniform(value, mask)
         if self.mode == "mean":
             assert self.means is not None
-            return left + (1 - gate) * self.means.heads[layer].to(context)
+            return left + (1 - gate) * self.means.heads[layer, :n_heads].to(context)
         return left
 
     def on_mlp(self, layer: int, output: Tensor) -> Tensor:
@@ -135,7 +137,7 @@ def open_gates(
         raise UserError(f"{encoder.name} rotates its values by position, so that their mean means nothing; use zero")
     gates = Gates(encoder, mode, reference)
     for unit in off:
-        gates.switch_off(Unit.parse(unit).check(encoder.head_counts))
+        gates.switch_off(Unit.parse(unit).check(encoder.head_counts, encoder.neuron_counts))
     with tapped(encoder, gates):
         yield gates
 

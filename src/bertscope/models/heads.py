@@ -9,6 +9,7 @@ import torch
 import transformers
 
 from bertscope.models.encoder import Encoder
+from bertscope.models.surgery import reshape
 
 
 def with_classifier(
@@ -27,13 +28,16 @@ def with_classifier(
     fingerprint `tuned_on` travel with the model, inside its config.
     """
     config = copy.deepcopy(base.model.config)
-    config.bertscope = {"name": name or base.name, "tuned_on": tuned_on}
+    said = getattr(config, "bertscope", None) or {}
+    config.bertscope = said | {"name": name or base.name, "tuned_on": tuned_on}
     config.problem_type = "single_label_classification" if labels else "regression"
     config.id2label = dict(enumerate(labels or ("score",)))
     config.label2id = {label: index for index, label in config.id2label.items()}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = transformers.AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    if "shape" in said:  # a cut encoder stays cut
+        reshape(model, base.family, base.head_size, said["shape"])
     if init == "pretrained":
         # Not strict: a masked LM has no pooler to give, and a classifier needs one; it then starts fresh.
         missing, _ = model.base_model.load_state_dict(base.model.base_model.state_dict(), strict=False)

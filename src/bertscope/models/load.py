@@ -66,20 +66,26 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
     weights = weight_files(folder, allow_pickle=allow_pickle)
     opener, has = _opener(folder, config.get("architectures") or _guess(weights), family)
     if head == "none":
-        opener, has = transformers.AutoModel, "none"
+        has = "none"
+        if not _shape(config):
+            opener = transformers.AutoModel
     elif head not in ("auto", has):
         raise UserError(
             f"{name} has no {head} on top (it is: {has}); fine-tune it first, or load it with head='auto'"
         )
     with quiet_library():
         try:
-            model, missing = _open(opener, folder, config, family, weights, allow_pickle)
+            model, missing = _open(opener, folder, config, family, weights)
         except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             why = _first_line(error)
             raise UserError(f"the weights in {folder} can't be read ({why}); copy the model again") from error
-    # A bare model's pooler may be missing where the checkpoint was made without one: nothing here reads it.
-    if lacking := sorted(key for key in missing if "pooler" not in key):
+    if has == "none" and any("pooler" in key for key in missing):
+        model.pooler = None  # the checkpoint was made without one; a random one would pass for pretrained
+        missing = {key for key in missing if "pooler" not in key}
+    if lacking := sorted(missing):
         raise UserError(f"{folder} lacks {len(lacking)} of the model's weights, {lacking[0]!r} first; copy it again")
+    if has == "none":
+        model = model.base_model  # a cut model is opened with its top, which is left off here
     model.eval().to(_device(device))
     tokenizer = tokenizer or _tokenizer(folder)
     if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
@@ -93,13 +99,13 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
 
 
 def _open(
-    opener: Any, folder: Path, config: dict[str, Any], family: Family, weights: list[Path], allow_pickle: bool
+    opener: Any, folder: Path, config: dict[str, Any], family: Family, weights: list[Path]
 ) -> tuple[Any, set[str]]:
     """The model and the names of weights it needs but the folder lacks."""
-    shape = (config.get("bertscope") or {}).get("shape")
+    shape = _shape(config)
     if shape is None:
         model, report = opener.from_pretrained(
-            folder, dtype=torch.float32, use_safetensors=not allow_pickle, local_files_only=True,
+            folder, dtype=torch.float32, use_safetensors=weights[0].suffix == ".safetensors", local_files_only=True,
             trust_remote_code=False, output_loading_info=True,
         )  # fmt: skip
         return model, report["missing_keys"]
@@ -111,11 +117,20 @@ def _open(
     return model, missing - set(model.all_tied_weights_keys)
 
 
+def _shape(config: dict[str, Any]) -> dict[str, list[int]] | None:
+    """The shape that was written down when the model was cut; None for a model as its family makes it."""
+    return (config.get("bertscope") or {}).get("shape")
+
+
 def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
     family = family_of(model.config.model_type)
     _, has = _opener(Path(type(model).__name__), [type(model).__name__], family)
     if head not in ("auto", has):
         raise UserError(f"this {type(model).__name__} has no {head} on top (it is: {has}); load it with head='auto'")
+    if model.dtype in (torch.float16, torch.bfloat16):
+        raise UserError(
+            f"this {type(model).__name__} is in half precision; load it as float32, or give model.float()"
+        )
     if tokenizer is None:
         where = model.config._name_or_path
         if not where:
@@ -138,7 +153,7 @@ def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any
             'add "architectures": ["BertForSequenceClassification"] or what it is'
         )
     for ending, (opener, has) in _OPENED_BY.items():
-        if architectures[0].endswith(ending):
+        if architectures[0].endswith(ending) and not architectures[0].endswith("LMHeadModel"):
             return opener, family.pretraining if ending == "ForPreTraining" else has
     raise UserError(f"{folder} is a {architectures[0]}; supported: names that end in {', '.join(_OPENED_BY)}")
 

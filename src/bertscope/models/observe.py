@@ -114,9 +114,13 @@ def means(encoder: Encoder, examples: Examples) -> Means:
     """See `Encoder.means`."""
     sums = _Sums()
     observe([encoder], examples, [sums], label="averaging")
-    return Means(
-        torch.stack([s / sums.tokens for s in sums.heads]), torch.stack([s / sums.tokens for s in sums.mlps])
+    # Layers of a cut model have different numbers of heads: the rows of those that aren't there stay 0.
+    heads = torch.zeros(
+        encoder.n_layers, encoder.n_heads, encoder.head_size, dtype=torch.double, device=encoder.device
     )
+    for layer, total in enumerate(sums.heads):
+        heads[layer, : len(total)] = total / sums.tokens
+    return Means(heads, torch.stack(sums.mlps) / sums.tokens)
 
 
 class _Logits:
@@ -184,8 +188,9 @@ def _look(encoder: Encoder, batch: Batch, needs: frozenset[str]) -> Seen:
 @contextmanager
 def evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
     """Dropout off, and on again for models that had it on; full float32 products, whatever the caller allows."""
-    precision = torch.get_float32_matmul_precision()
+    precision, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
     training = [encoder.model for encoder in encoders if encoder.model.training]
     for model in training:
         model.eval()
@@ -195,6 +200,7 @@ def evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
         for model in training:
             model.train()
         torch.set_float32_matmul_precision(precision)
+        torch.backends.cudnn.allow_tf32 = convolutions
 
 
 def _check(encoders: Sequence[Encoder], examples: Examples, observers: Sequence[Observer]) -> Encoder:

@@ -1,19 +1,20 @@
 """Predictions with parts switched off, one set of parts after the other, without computing anything twice.
 
-A change in layer k leaves the layers below it untouched. So each batch is run once in full, every layer's output is
-kept for the batch, and for a set of parts whose lowest layer is k the layers below k return what they returned then.
+A change in layer k leaves the layers below it untouched, and what its own heads put out before any gate. So each
+batch is run once in full, what every layer did is kept for the batch, and for a set of parts whose lowest layer is k
+the layers below k return what they returned then, and layer k begins at its output projection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import nn
 
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
@@ -23,7 +24,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.gates import Gates, Means, Mode
 from bertscope.models.observe import default_budget, evaluating
 from bertscope.models.rows import first_token_only
-from bertscope.models.taps import Tap, layer_reached, tapped
+from bertscope.models.taps import Kept, Run, run_of
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,14 @@ def predict_without(
             encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, window=window,
             device=encoder.device,
         ):  # fmt: skip
-            kept = _Keep()
+            kept: list[Kept] = []
             if replay:
-                with tapped(encoder, kept):
+                with _recorded(encoder) as kept:
                     encoder.model(**batch.inputs)
             logits = []  # copied from the device once per batch, not once per set
             for units in sets:
-                below = min((unit.layer_index for unit in units), default=encoder.n_layers) if replay else 0
-                with _off(gates, units), _replayed(encoder, kept.outputs[:below]):
+                first = min((unit.layer_index for unit in units), default=encoder.n_layers) if replay else 0
+                with _off(gates, units), _replayed(encoder, kept, first):
                     logits.append(encoder.model(**batch.inputs).logits)
                 bar.advance(len(batch))
             outputs[:, batch.rows] = torch.stack(logits).float().cpu().numpy()
@@ -89,37 +90,57 @@ def _off(gates: Gates, units: Sequence[Unit]) -> Iterator[None]:
         gates.all_on()
 
 
-class _Keep(Tap):
-    """Keeps what each layer puts out in the whole model."""
-
-    def __init__(self) -> None:
-        self.outputs: list[Tensor] = []
-
-    def on_layer(self, layer: int, before: Tensor, after: Tensor) -> Tensor:
-        self.outputs.append(after)
-        return after
+@contextmanager
+def _recorded(encoder: Encoder) -> Iterator[list[Kept]]:
+    """Keep what each layer does in the block's forward pass."""
+    run, kept = run_of(encoder), list[Kept]()
+    run.record = kept
+    try:
+        yield kept
+    finally:
+        run.record = None
 
 
 @contextmanager
-def _replayed(encoder: Encoder, kept: Sequence[Tensor]) -> Iterator[None]:
-    """Let the lowest layers return `kept` instead of computing."""
-    blocks = dict.fromkeys(encoder.layers) if kept else {}
-    for block in blocks:
-        block.forward = _either(encoder, kept, block.forward)
-    try:
+def _replayed(encoder: Encoder, kept: Sequence[Kept], first: int) -> Iterator[None]:
+    """Let the layers below `first` return what they returned before, and its attention what it found before."""
+    run = run_of(encoder)
+    run.settled = first
+    with ExitStack() as undo:
+        undo.callback(setattr, run, "settled", 0)
+        for block in dict.fromkeys(encoder.layers) if first else ():
+            _instead(block, _block_forward(encoder, run, kept, block.forward), undo)
+        if first < len(kept) and encoder.family.attention_ends_at_heads and not run.wants_maps:
+            attention = encoder.parts(encoder.layers[first])[0]
+            _instead(attention, _attention_forward(run, kept[first], first, attention.forward), undo)
         yield
-    finally:
-        for block in blocks:
-            del block.forward  # the class's own is behind it
 
 
-def _either(encoder: Encoder, kept: Sequence[Tensor], compute: Callable[..., Any]) -> Callable[..., Any]:
-    returns_tuple = encoder.family.hooked  # those families' blocks return their attention beside their output
+def _instead(module: nn.Module, forward: Callable[..., Any], undo: ExitStack) -> None:
+    """Give one module another forward, and back what it had: its class's, or one that somebody set on it."""
+    if "forward" in vars(module):
+        undo.callback(setattr, module, "forward", module.forward)
+    else:
+        undo.callback(delattr, module, "forward")
+    module.forward = forward
 
+
+def _block_forward(encoder: Encoder, run: Run, kept: Sequence[Kept], compute: Callable[..., Any]) -> Any:
     def forward(*args: Any, **kwargs: Any) -> Any:
-        layer = layer_reached(encoder)
-        if layer >= len(kept):
+        if run.layer >= run.settled:
             return compute(*args, **kwargs)
-        return (kept[layer], None) if returns_tuple else kept[layer]
+        output = kept[run.layer].output
+        # Blocks of the hooked families return their attention beside their output.
+        return (output, None) if encoder.family.hooked else output
+
+    return forward
+
+
+def _attention_forward(run: Run, kept: Kept, layer: int, compute: Callable[..., Any]) -> Any:
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        if run.layer != layer:  # a block that serves several layers
+            return compute(*args, **kwargs)
+        run.value, run.mask = kept.value, kept.mask
+        return kept.context, None
 
     return forward

@@ -45,7 +45,7 @@ def model_root(name: str) -> Root:
     config_of(folder)
     # The tokenizer is part of what a model is: the same weights read other pieces of the text through another one.
     files = {path for pattern in _WANTED + _PICKLES for path in folder.glob(pattern)}
-    source = name if name == "pocket" or not folder.samefile(Path(name).expanduser()) else str(folder.resolve())
+    source = str(folder.resolve()) if name != "pocket" and Path(name).expanduser().is_dir() else name
     return Root("model", source, digest_files(files))
 
 

@@ -66,7 +66,19 @@ class Tap:
 
 
 @dataclass
-class _Run:
+class Kept:
+    """What one layer did in a forward pass."""
+
+    context: Tensor
+    """The heads' outputs [batch, query, heads x d], before any tap."""
+    value: Tensor
+    mask: Tensor | None
+    output: Tensor | None = None
+    """The layer's output, after the taps."""
+
+
+@dataclass
+class Run:
     """What the hooks share: who listens, and which layer the forward pass has reached."""
 
     taps: list[Tap] = field(default_factory=list)
@@ -74,6 +86,10 @@ class _Run:
     """Counted, not read off the module: one module may serve many layers, and some are told no number."""
     value: Tensor | None = None
     mask: Tensor | None = None
+    settled: int = 0
+    """Layers below this one return what they returned before, taps included: nothing is done to them again."""
+    record: list[Kept] | None = None
+    """Where to keep what each layer does, if somebody wants to replay it."""
 
     @property
     def wants_maps(self) -> bool:
@@ -105,7 +121,7 @@ def tapped(encoder: Encoder, tap: Tap) -> Iterator[None]:
     with ExitStack() as undo:
         if not hasattr(base, _RUN):
             _open(encoder, undo)
-        run: _Run = getattr(base, _RUN)
+        run: Run = getattr(base, _RUN)
         run.taps.append(tap)
         undo.callback(run.taps.remove, tap)
         yield
@@ -115,13 +131,13 @@ def is_tapped(encoder: Encoder) -> bool:
     return hasattr(encoder.model.base_model, _RUN)
 
 
-def layer_reached(encoder: Encoder) -> int:
-    """Which layer the forward pass is in, 0-based; only while a tap is open."""
-    return getattr(encoder.model.base_model, _RUN).layer
+def run_of(encoder: Encoder) -> Run:
+    """What the open taps of an encoder share; there must be one."""
+    return getattr(encoder.model.base_model, _RUN)
 
 
 def _open(encoder: Encoder, undo: ExitStack) -> None:
-    run, base, family = _Run(), encoder.model.base_model, encoder.family
+    run, base, family = Run(), encoder.model.base_model, encoder.family
     setattr(base, _RUN, run)
     undo.callback(delattr, base, _RUN)
     hooks = [base.register_forward_pre_hook(run.start)]
@@ -161,7 +177,7 @@ def _attention(
     dropout: float = 0.0,
     **kwargs: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    run: _Run = getattr(module, _RUN)
+    run: Run = getattr(module, _RUN)
     if (groups := query.shape[1] // max(1, value.shape[1])) > 1:  # several query heads to one key and value
         key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     run.value, run.mask = value, attention_mask
@@ -177,34 +193,40 @@ def _attention(
     return context.transpose(1, 2).contiguous(), maps
 
 
-def _context_hook(run: _Run, head_size: int) -> Callable[..., Any]:
+def _context_hook(run: Run, head_size: int) -> Callable[..., Any]:
     def hook(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         heads = args[0].unflatten(-1, (args[0].shape[-1] // head_size, head_size))
         assert run.value is not None
+        if run.record is not None:
+            run.record.append(Kept(args[0], run.value, run.mask))
         return (run.through("on_context", heads, run.value, run.mask).flatten(-2), *args[1:])
 
     return hook
 
 
-def _input_hook(run: _Run, event: str) -> Callable[..., Any]:
+def _input_hook(run: Run, event: str) -> Callable[..., Any]:
     def hook(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (run.through(event, args[0]), *args[1:])
 
     return hook
 
 
-def _layer_hook(run: _Run) -> Callable[..., Any]:
+def _layer_hook(run: Run) -> Callable[..., Any]:
     def hook(module: nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> Any:
         before = args[0] if args else kwargs["hidden_states"]
         after = output[0] if isinstance(output, tuple) else output
+        if run.layer < run.settled:
+            return output
         for tap in run.taps:
             after = tap.on_layer(run.layer, before, after)
+        if run.record is not None:
+            run.record[run.layer].output = after
         return (after, *output[1:]) if isinstance(output, tuple) else after
 
     return hook
 
 
-def _attention_hooks(run: _Run, encoder: Encoder, block: nn.Module) -> list[Any]:
+def _attention_hooks(run: Run, encoder: Encoder, block: nn.Module) -> list[Any]:
     """For families that compute attention themselves: their values, mask and maps, in the form the taps know."""
     attention, value = encoder.parts(block)[0], descend(block, encoder.family.value or "")
 

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from bertscope.core.errors import UserError
-from bertscope.core.files import FolderKind, whole_folder
+from bertscope.core.files import FolderKind, recover, refuse_foreign, whole_folder
 
 if TYPE_CHECKING:
     from bertscope.training.loop import History
@@ -29,6 +29,13 @@ _FOLDER = FolderKind(_MARKER, '"recipe"', (_MARKER, "*.safetensors"))
 class Checkpoint:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        recover(folder)
+        refuse_foreign(folder, _FOLDER)
+
+    @classmethod
+    def of(cls, out: Path) -> Checkpoint:
+        """The checkpoint of the training that will write `out`: it lies beside it."""
+        return cls(out.with_name(out.name + ".checkpoint"))
 
     def exists(self) -> bool:
         return (self.folder / _MARKER).exists()
@@ -70,7 +77,8 @@ class Checkpoint:
             raise UserError(f"the checkpoint {self.folder} is damaged ({error}); delete it and run again") from error
         if said.pop("recipe") != recipe:
             raise UserError(f"{self.folder} is the checkpoint of another training; delete it, or write elsewhere")
-        model.load_state_dict(weights, strict=False)
+        if unknown := model.load_state_dict(weights, strict=False).unexpected_keys:
+            raise UserError(f"the checkpoint {self.folder} has other weights ({unknown[0]}); delete it and run again")
         for name, parameter in model.named_parameters():
             prefix = f"{name}/"
             kept = {key.removeprefix(prefix): value for key, value in moments.items() if key.startswith(prefix)}

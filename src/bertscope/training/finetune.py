@@ -111,6 +111,7 @@ def finetune(
     from bertscope.data.read import read_task
     from bertscope.models.heads import with_classifier
     from bertscope.models.load import load
+    from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.loop import train
 
     if isinstance(task, str):
@@ -131,6 +132,8 @@ def finetune(
         result.notes.append(
             f"{predictions.truncated} report texts are longer than {encoder.max_length} tokens and were cut"
         )
+    if out is not None:
+        Checkpoint.of(Path(out)).remove()
     return Trained(encoder, result)
 
 

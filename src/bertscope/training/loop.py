@@ -44,10 +44,13 @@ class History:
 
 
 def train(encoder: Encoder, task: Task, settings: FinetuneConfig, *, out: Path | None, resume: bool) -> History:
-    """Train `encoder` in place on the task's fit split; with `out`, save it there and survive being killed."""
-    run = _Run(encoder, task, settings, out)
+    """Train `encoder` in place on the task's fit split; with `out`, save it there and survive being killed.
+
+    The checkpoint is left for the caller to remove, once nothing can be lost any more.
+    """
     if out is not None:
         refuse_foreign(out, FOLDER)
+    run = _Run(encoder, task, settings, out)
     if run.checkpoint and run.checkpoint.exists():
         if resume:
             run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
@@ -56,8 +59,6 @@ def train(encoder: Encoder, task: Task, settings: FinetuneConfig, *, out: Path |
     run.to_the_end()
     if out is not None:
         encoder.save(out)
-    if run.checkpoint:
-        run.checkpoint.remove()
     return run.history
 
 
@@ -74,9 +75,9 @@ class _Run:
         self.labels = torch.from_numpy(self.scale.shrink(task.fit.label)).to(encoder.device)
         self.steps_per_epoch = math.ceil(len(task.fit) / settings.batch_size)
         self.optimizer = _adamw(self.model, settings.learning_rate, settings.weight_decay)
-        self.checkpoint = None if out is None else Checkpoint(out.with_name(out.name + ".checkpoint"))
+        self.checkpoint = None if out is None else Checkpoint.of(out)
         # What tells this training from another one that would write to the same place.
-        self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, task.describe()["splits"]]))
+        self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, task.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
 
     def to_the_end(self) -> None:
@@ -92,6 +93,10 @@ class _Run:
                 self.history.seconds += time.perf_counter() - started
                 row = self._close_epoch(epoch, loss)
                 bar.advance(0, **{self.task.metric: f"{row['score']:.3f}"})
+        self._finish()
+
+    def _finish(self) -> None:
+        """Make the model what is kept of the training: the best weights, if asked for, in the task's own units."""
         if self.settings.keep == "best" and self.best_weights is not None:
             self.model.load_state_dict(self.best_weights, strict=False)
         self.scale.fold_into(self.model)
@@ -160,7 +165,8 @@ class _Run:
         what = f"the loss became {loss}" if not math.isfinite(loss) else "the gradient became infinite"
         kept = ""
         if self.out and self.checkpoint and self.checkpoint.exists():
-            self.checkpoint.restore(self.model, self.optimizer, self.history, self.recipe)
+            self.best_weights = self.checkpoint.restore(self.model, self.optimizer, self.history, self.recipe)
+            self._finish()
             self.encoder.save(self.out)
             kept = f"; the weights after epoch {epoch - 1} are kept in {self.out}"
         total = self.epochs * self.steps_per_epoch
