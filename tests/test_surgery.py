@@ -14,7 +14,7 @@ from transformers import AutoModelForSequenceClassification, Trainer, TrainingAr
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from bertscope.models.load import load
-from bertscope.models.observe import predict
+from bertscope.models.observe import observe, predict
 from conftest import DEVICE, on_cpu
 from families import CONFIGS, CUT, tiny_model
 
@@ -160,3 +160,20 @@ def test_impossible_cuts_are_refused(encoder, name):
         encoder.cut(["neuron:1.41"])
     with pytest.raises(UserError, match=r"head:1\.1: layer 1 has no heads"):
         encoder.cut(["heads:1"]).cut(["head:1.1"])
+
+
+@pytest.mark.parametrize("name", ["bert", "distilbert"])
+def test_a_layer_without_heads_trains_and_shows_empty_maps(encoder, texts, name):
+    class Maps:
+        needs = frozenset({"maps", "contexts"})
+
+        def update(self, batch, seen):
+            self.shapes = [tuple(maps.shape[1:2]) for maps in seen[0].maps]
+
+    smaller, maps = encoder.cut(["heads:1"]), Maps()
+    observe([smaller], texts, [maps])
+    assert maps.shapes == [(0,), (4,), (4,)]
+    batch = smaller.tokenizer(list(texts.text), padding=True, return_tensors="pt").to(DEVICE)
+    with torch.autocast(smaller.device.type, torch.bfloat16, enabled=DEVICE != "cpu"):
+        smaller.model.train()(**batch, labels=torch.zeros(6, dtype=torch.long, device=DEVICE)).loss.backward()
+    assert all(p.grad is not None for p in smaller.model.parameters() if p.numel() and p.requires_grad)

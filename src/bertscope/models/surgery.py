@@ -76,6 +76,10 @@ def _trim(
     if not mlp:
         mlp_out.bias = None  # a gate at 0 silences the bias too
     attention = descend(block, family.attention)
+    if not heads:
+        # Fused attention over no heads at all crashes on a GPU in half precision; the plain form takes it.
+        attention.config = copy.deepcopy(attention.config)
+        attention.config._attn_implementation = "eager"
     for name, value in (("num_attention_heads", len(heads)), ("n_heads", len(heads)), ("all_head_size", len(places))):
         if hasattr(attention, name):
             setattr(attention, name, value)

@@ -196,6 +196,10 @@ def _attention(
 def _context_hook(run: Run, head_size: int) -> Callable[..., Any]:
     def hook(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         heads = args[0].unflatten(-1, (args[0].shape[-1] // head_size, head_size))
+        if not heads.shape[2]:  # a layer whose heads were all cut: its attention was nobody's
+            batch, tokens = heads.shape[:2]
+            run.value, run.mask = heads.transpose(1, 2), None
+            run.show_maps(heads.new_empty(batch, 0, tokens, tokens))
         assert run.value is not None
         if run.record is not None:
             run.record.append(Kept(args[0], run.value, run.mask))
