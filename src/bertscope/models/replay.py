@@ -53,7 +53,9 @@ def predict_without(
     encoder.need_classifier()
     sets = [[unit.check(encoder.head_counts, encoder.neuron_counts) for unit in units] for units in off]
     outputs = np.zeros((len(sets), len(examples), encoder.model.config.num_labels), dtype=np.float32)
-    budget, truncated = tokens or default_budget(encoder), 0
+    # What is kept of a batch must stay in a CPU's cache between the passes: half of the usual budget is 1.15x faster.
+    budget = tokens or default_budget(encoder) // (2 if encoder.device.type == "cpu" else 1)
+    truncated = 0
     with (
         evaluating([encoder]),
         torch.inference_mode(),
