@@ -36,7 +36,7 @@ def marked(*sentences, first=0) -> Examples:
 
 def alone(encoder, *text, **how):
     """One example by itself through plain transformers: [layer, token, dim] and the library's encoding."""
-    coded = encoder.tokenizer(*text, return_tensors="pt", **how)
+    coded = encoder.tokenizer(*text, return_tensors="pt", **how).to(encoder.device)
     with torch.no_grad():
         output = encoder.model(**coded, output_hidden_states=True)
     return torch.cat(output.hidden_states).numpy(), coded

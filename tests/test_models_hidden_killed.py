@@ -17,6 +17,8 @@ from bertscope.core.examples import Examples
 from bertscope.models.hidden import hidden
 from bertscope.models.load import load
 
+import pytest
+
 folder, (count, window, size) = sys.argv[1], map(int, sys.argv[2:])
 torch.set_num_threads(1)
 torch.manual_seed(7)
@@ -40,6 +42,7 @@ def start(folder, count, window, size=24):
     return process
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_it_ends_bit_equal(tmp_path):
     undisturbed = start(tmp_path / "whole", 600, 20)
     began = time.monotonic()

@@ -277,3 +277,14 @@ def test_building_loads_no_torch(tmp_path):
 def test_importing_the_report_loads_nothing_heavy():
     heavy = "{'altair', 'pandas', 'jinja2', 'numpy'}"
     assert python(f"import sys, bertscope.report.build; print({heavy} & set(sys.modules))") == "set()"
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_marks_are_dots_and_none_leave_no_legend(marked, tmp_path):
+    """A legend of no dots at all once made the picture endlessly high."""
+    table = heads().assign(certain=[marked, *[False] * 5])
+    figure = heat(mark="certain", labels={"certain": "p < .05"})
+    assert ('"style": "excludes"' in json.dumps(draw(figure, table).to_dict())) == marked
+    picture = save_figure(figure, table, tmp_path / "heat.svg") or tmp_path / "heat.svg"
+    height = float(re.search(r'viewBox="0 0 [\d.]+ ([\d.e+]+)"', Path(picture).read_text())[1])
+    assert 0 < height < 1000

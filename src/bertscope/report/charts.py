@@ -76,7 +76,7 @@ def _heatmap(drawing: Drawing) -> Any:
     missing = alt.Chart().mark_text(style="missing", text="×").encode(x=x, y=y, tooltip=drawing.tooltip())
     known = drawing.has(figure.value)
     layers = [cells.transform_filter(known), missing.transform_filter(f"!({known})")]
-    if figure.mark is not None:
+    if figure.mark is not None and drawing.table[figure.mark].any():  # a legend of nothing has no end
         said = alt.Shape(
             field="said", type="nominal", scale=alt.Scale(range=["circle"]), legend=alt.Legend(title=None)
         )
