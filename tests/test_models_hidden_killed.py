@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 # A process of its own: a tiny model, as many sentences as asked for.
 SCRIPT = """
 import random, resource, sys, torch
@@ -16,8 +18,6 @@ from transformers import BertConfig, BertModel
 from bertscope.core.examples import Examples
 from bertscope.models.hidden import hidden
 from bertscope.models.load import load
-
-import pytest
 
 folder, (count, window, size) = sys.argv[1], map(int, sys.argv[2:])
 torch.set_num_threads(1)
