@@ -39,7 +39,7 @@ def alone(encoder, *text, **how):
     coded = encoder.tokenizer(*text, return_tensors="pt", **how).to(encoder.device)
     with torch.no_grad():
         output = encoder.model(**coded, output_hidden_states=True)
-    return torch.cat(output.hidden_states).numpy(), coded
+    return torch.cat(output.hidden_states).cpu().numpy(), coded
 
 
 def means(states, numbers):
