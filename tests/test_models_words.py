@@ -10,7 +10,6 @@ import pytest
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast, RobertaTokenizer
 
-from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models.batches import pad, tokenise
 from bertscope.models.words import word_texts
@@ -226,7 +225,23 @@ def test_padding_belongs_to_no_word(_pocket):
     assert (batch.words[batch.special] == -1).all()
 
 
-def test_pairs_with_marked_words_are_refused(_pocket):
-    examples = Examples(ids=("0",), text=("a b",), pair=("c",), words=(("a", "b"),))
-    with pytest.raises(UserError, match="only their first texts have words"):
-        tokenise(_pocket.tokenizer, examples, 64)
+def test_marked_words_of_a_pair_are_counted_through_both_texts(tokenizer):
+    first, second = ("I", "do", "n't", "know"), ("Anna", "'s", "mother-in-law")
+    examples = Examples(
+        ids=("0", "1"), text=("", ""), pair=("", ""), words=(first + second, second + first), first_words=(4, 3)
+    )
+    coded = tokenise(tokenizer, examples, 64)
+    for row, count in enumerate(examples.first_words):
+        at = slice(coded.starts[row], coded.starts[row] + coded.lengths[row])
+        words, segments = coded.words[at], coded.segments[at]
+        assert sorted(set(words[words >= 0])) == list(range(7))
+        assert set(words[(segments == 0) & (words >= 0)]) == set(range(count))
+        for part, wanted in ((0, examples.words[row][:count]), (1, examples.words[row][count:])):
+            alone = tokenise(tokenizer, Examples(ids=("0",), text=("",), words=(wanted,)), 64)
+            ids = coded.fields["input_ids"][at][(segments == part) & (words >= 0)]
+            assert ids.tolist() == alone.fields["input_ids"][alone.words >= 0].tolist()
+
+
+def test_pairs_must_say_where_the_second_text_begins():
+    with pytest.raises(ValueError, match="first text"):
+        Examples(ids=("0",), text=("a b",), pair=("c",), words=(("a", "b", "c"),))

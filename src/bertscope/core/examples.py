@@ -1,16 +1,39 @@
-"""Texts in order, with their labels: what data hands to models, and the only type the two share."""
+"""Texts in order, with their labels and annotation: what data hands to models, and the only type the two share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
+
+ROOT = -1
+"""The head of a word that has none."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """Words of one example that stand in a relation to others: a frame's element to what evokes the frame."""
+
+    name: str
+    """`Theme`, `nsubj`, or what the source calls it."""
+    source: tuple[int, ...]
+    """The words the relation starts from: the frame element's, the dependent."""
+    target: tuple[int, ...]
+    """The words it leads to: those that evoke the frame, the head."""
+    frame: str = ""
+    core: bool = True
+    """Whether the frame can't do without this element."""
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Some texts, or pairs of texts, with or without labels. All columns have the same length."""
+    """Some texts, or pairs of texts, with or without labels and annotation. All columns have the same length.
+
+    Words are counted through an example: those of a pair's second text come after those of its first. Whatever
+    points at words (`heads`, `links`) counts them so, from 0.
+    """
 
     ids: tuple[str, ...]
     text: tuple[str, ...]
@@ -19,13 +42,25 @@ class Examples:
     label: np.ndarray | None = None
     """int64 class indices for classification, float64 scores for regression."""
     words: tuple[tuple[str, ...], ...] | None = None
-    """Each text's words, where the source marks them itself (a treebank)."""
+    """Each example's words, where the source marks them itself (a treebank)."""
+    first_words: tuple[int, ...] | None = None
+    """How many of the words are in the first text, where there are pairs."""
+    marks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    """What the source says of every word, by kind: `pos` (UPOS), `relation` (UD), `entity`, `gender` ...; '' where it
+    says nothing."""
+    heads: tuple[tuple[int, ...], ...] | None = None
+    """Each word's head in the dependency tree; `ROOT` where it has none."""
+    links: tuple[tuple[Link, ...], ...] | None = None
+    """Relations between words, beside the tree's."""
+    answers: tuple[tuple[tuple[int, int], ...], ...] | None = None
+    """Each question's answers, as spans of characters (start, end) in the second text; () where there is none."""
 
     def __post_init__(self) -> None:
-        for name in ("text", "pair", "label", "words"):
-            column = getattr(self, name)
-            if column is not None and len(column) != len(self.ids):
+        for name, column in self._columns():
+            if len(column) != len(self.ids):
                 raise ValueError(f"{len(self.ids)} ids, but {len(column)} entries in {name}")
+        if self.words is not None and self.pair is not None and self.first_words is None:
+            raise ValueError("pairs whose words are marked must say how many are in the first text")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -33,10 +68,15 @@ class Examples:
     def take(self, indices: Sequence[int] | np.ndarray) -> Examples:
         """The examples at these positions, in this order."""
         at = [int(i) for i in indices]
-        return Examples(
-            ids=tuple(self.ids[i] for i in at),
-            text=tuple(self.text[i] for i in at),
-            pair=None if self.pair is None else tuple(self.pair[i] for i in at),
-            label=None if self.label is None else self.label[at],
-            words=None if self.words is None else tuple(self.words[i] for i in at),
-        )
+
+        def taken(column: Any) -> Any:
+            return column[at] if isinstance(column, np.ndarray) else tuple(column[i] for i in at)
+
+        marks = {kind: taken(column) for kind, column in self.marks.items()}
+        return Examples(marks=marks, **{name: taken(column) for name, column in self._columns() if "." not in name})
+
+    def _columns(self) -> list[tuple[str, Any]]:
+        """The columns that are there, by name; those of the marks as `marks.KIND`."""
+        plain = ((entry.name, getattr(self, entry.name)) for entry in fields(self) if entry.name != "marks")
+        marks = ((f"marks.{kind}", column) for kind, column in self.marks.items())
+        return [(name, column) for name, column in (*plain, *marks) if column is not None]

@@ -32,7 +32,9 @@ class Batch:
     special: Tensor
     """[row, token]: whether the token is [CLS], [SEP] or padding."""
     words: Tensor
-    """[row, token]: the token's word in its text (see `models.words`), -1 where it belongs to none."""
+    """[row, token]: the token's word in its example (see `models.words`), -1 where it belongs to none."""
+    segments: Tensor
+    """[row, token]: which text of a pair the token is in, 0 or 1; 0 for special tokens and padding."""
     truncated: int
     """How many of these texts were longer than the model allows."""
 
@@ -65,7 +67,7 @@ def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
     flat = {name: np.fromiter(chain.from_iterable(coded[name]), np.int32, lengths.sum()) for name in coded}
     # The tokenizer's own mask knows the special tokens it adds, not those typed in a text.
     special = flat.pop("special_tokens_mask").astype(bool) | np.isin(flat["input_ids"], special_ids(tokenizer))
-    words, segments = align(tokenizer, coded, special, marked=texts.words is not None)
+    words, segments = align(tokenizer, coded, special, texts)
     return Tokens(
         fields=flat,
         special=special,
@@ -95,6 +97,7 @@ def pad(tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device
         lengths=torch.from_numpy(lengths).to(device),
         special=fill(tokens.special, True),
         words=fill(tokens.words, NO_WORD),
+        segments=fill(tokens.segments, 0),
         truncated=int(tokens.truncated[rows].sum()),
     )
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 
 NO_WORD = -1
@@ -27,13 +26,15 @@ def encode(tokenizer: Any, texts: Examples, **how: Any) -> Any:
     """Call the tokenizer on texts, pairs or marked words; `how` goes to it as it is."""
     if texts.words is None:
         return tokenizer(list(texts.text), None if texts.pair is None else list(texts.pair), **how)
-    if texts.pair is not None:
-        raise UserError("these examples are pairs, but only their first texts have words; leave out one of the two")
     # The space is what `add_prefix_space` would add: without it, byte-level tokenizers glue words together. Given
     # with the words it asks for no change to the tokenizer, and it also serves those that split before they map
     # bytes, where the option would put a space before every part of a word. Others drop it, or add it themselves.
     words = [[" " + word for word in sentence] for sentence in texts.words]
-    return tokenizer(words, is_split_into_words=True, **how)
+    if texts.pair is None:
+        return tokenizer(words, is_split_into_words=True, **how)
+    assert texts.first_words is not None
+    first, second = zip(*((row[:n], row[n:]) for row, n in zip(words, texts.first_words, strict=True)), strict=True)
+    return tokenizer(list(first), list(second), is_split_into_words=True, **how)
 
 
 def special_ids(tokenizer: Any) -> list[int]:
@@ -41,12 +42,11 @@ def special_ids(tokenizer: Any) -> list[int]:
     return sorted(set(tokenizer.all_special_ids) - {tokenizer.unk_token_id})
 
 
-def align(tokenizer: Any, coded: Any, special: np.ndarray, *, marked: bool) -> tuple[np.ndarray, np.ndarray]:
+def align(tokenizer: Any, coded: Any, special: np.ndarray, texts: Examples) -> tuple[np.ndarray, np.ndarray]:
     """Each token's word in its example (-1 for none), and the text of the pair it is in (0 or 1), all end to end.
 
-    coded     what `encode` gave
+    coded     what `encode` gave for `texts`
     special   whether a token is special, all end to end
-    marked    whether the words are those of the source, which keep their numbers
     """
     encodings = coded.encodings
     example = np.repeat(np.arange(len(encodings)), [len(encoding) for encoding in encodings])
@@ -63,11 +63,14 @@ def align(tokenizer: Any, coded: Any, special: np.ndarray, *, marked: bool) -> t
     has_text = np.zeros(len(units), dtype=bool)
     has_text[unit[~_blank(tokenizer, ids)]] = True
     words[inside[~has_text[unit]]] = NO_WORD
-    if not marked:
+    if texts.words is None:
         number = np.cumsum(has_text) - 1
         before = np.searchsorted(units[has_text], 2 * width * np.arange(len(encodings)))
         kept = has_text[unit]
         words[inside[kept]] = number[unit[kept]] - before[example[inside[kept]]]
+    elif texts.first_words is not None:
+        second = (segments == 1) & (words >= 0)
+        words[second] += np.array(texts.first_words, dtype=words.dtype)[example[second]]
     return words, segments
 
 
@@ -77,7 +80,7 @@ def word_texts(tokenizer: Any, texts: Examples) -> list[list[str]]:
         return [list(sentence) for sentence in texts.words]
     coded = encode(tokenizer, texts, verbose=False)
     special = np.isin([*chain.from_iterable(coded["input_ids"])], special_ids(tokenizer))
-    words, segments = align(tokenizer, coded, special, marked=False)
+    words, segments = align(tokenizer, coded, special, texts)
     found = []
     end = 0
     for row, encoding in enumerate(coded.encodings):
