@@ -66,7 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--data", type=Path, metavar="FILE", help="a .tsv with columns sentence and label")
     parser.add_argument("--rows", type=_positive, help="sentences; by default what each benchmark is about")
-    parser.add_argument("--heads", type=_positive, default=1, help="heads of each layer that `ablation`'s baselines run")
+    heads = "heads of each layer that ablation's baselines run (default 1)"
+    parser.add_argument("--heads", type=_positive, default=1, help=heads)
     return parser
 
 
