@@ -37,9 +37,27 @@ CATALOGUE = {
 }
 
 # What an input's name says about its kind; what makes a root of that kind from its source, and what opens it.
-INPUT_KINDS = {"model": "model", "base": "model", "task": "task", "tuned": "result", "random": "result"}
-ROOTS = {"model": "bertscope.models.source:model_root", "task": "bertscope.data.read:task_root"}
-OPENERS = {"model": "bertscope.models.load:load", "task": "bertscope.data.read:read_task"}
+INPUT_KINDS = {
+    "model": "model",
+    "models": "model",
+    "base": "model",
+    "before": "model",
+    "after": "model",
+    "task": "task",
+    "examples": "examples",
+    "tuned": "result",
+    "random": "result",
+}
+ROOTS = {
+    "model": "bertscope.models.source:model_root",
+    "task": "bertscope.data.read:task_root",
+    "examples": "bertscope.data.corpus:examples_root",
+}
+OPENERS = {
+    "model": "bertscope.models.load:load",
+    "task": "bertscope.data.read:read_task",
+    "examples": "bertscope.data.corpus:read_examples",
+}
 
 
 @dataclass(frozen=True)

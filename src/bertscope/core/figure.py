@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FigureKind = Literal["heatmap", "lines", "intervals"]
+FigureKind = Literal["heatmap", "lines", "intervals", "bars"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class Figure:
 
     kind: FigureKind
     """`heatmap`: a grid of x by y coloured by `value`; `lines`: y against x, one line per `color`;
-    `intervals`: a point per row of `y` with its value on x and a bar from `low` to `high`."""
+    `intervals`: a point per row of `y` with its value on x and a bar from `low` to `high`; `bars`: for each y the
+    values x of its series (`color`) one after the other, such as shares that add up to 1."""
     table: str
     """The name of the result's table that is drawn."""
     x: str
@@ -28,7 +29,9 @@ class Figure:
     value: str | None = None
     """Heat maps: the column that gives the colour."""
     color: str | None = None
-    """Lines and intervals: the column that separates the series."""
+    """Lines, intervals and bars: the column that separates the series."""
+    facet: str | None = None
+    """Heat maps and bars: the column that gives each of its values a panel of its own, side by side."""
     low: str | None = None
     high: str | None = None
     """The columns that hold the ends of each row's interval."""
@@ -46,5 +49,5 @@ class Figure:
 
     def columns(self) -> list[str]:
         """The columns the figure needs its table to have."""
-        named = (self.x, self.y, self.value, self.color, self.low, self.high, self.mark, *self.where)
+        named = (self.x, self.y, self.value, self.color, self.facet, self.low, self.high, self.mark, *self.where)
         return [name for name in named if name is not None]

@@ -20,7 +20,7 @@ from bertscope.models.gates import Means
 from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Tap, tapped
 
-NEEDS = frozenset({"maps", "contexts", "mlps", "hidden", "logits"})
+NEEDS = frozenset({"maps", "norms", "contexts", "mlps", "hidden", "logits"})
 
 
 @dataclass
@@ -29,6 +29,9 @@ class Seen:
 
     maps: list[Tensor] = field(default_factory=list)
     """Attention [batch, head, query, key]; padded queries are there too, padded keys get 0."""
+    norms: list[Tensor] = field(default_factory=list)
+    """How long the vector is that a key's value adds to the layer's output for each unit of attention, |W_o v|
+    [batch, head, key] (Kobayashi et al. 2020)."""
     contexts: list[Tensor] = field(default_factory=list)
     """Heads' outputs before the projection [batch, query, head, d]."""
     mlps: list[Tensor] = field(default_factory=list)
@@ -156,8 +159,8 @@ class _Sums:
 class _Recorder(Tap):
     """Keeps what one forward pass shows of itself, if it is needed."""
 
-    def __init__(self, needs: frozenset[str], seen: Seen) -> None:
-        self.wants_maps, self._needs, self._seen = "maps" in needs, needs, seen
+    def __init__(self, encoder: Encoder, needs: frozenset[str], seen: Seen) -> None:
+        self.wants_maps, self._encoder, self._needs, self._seen = "maps" in needs, encoder, needs, seen
 
     def on_maps(self, layer: int, maps: Tensor) -> None:
         self._seen.maps.append(maps)
@@ -165,6 +168,8 @@ class _Recorder(Tap):
     def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         if "contexts" in self._needs:
             self._seen.contexts.append(context)
+        if "norms" in self._needs:
+            self._seen.norms.append(self._norms(layer, value))
         return context
 
     def on_mlp(self, layer: int, output: Tensor) -> Tensor:
@@ -173,10 +178,18 @@ class _Recorder(Tap):
         return output
 
 
+    def _norms(self, layer: int, value: Tensor) -> Tensor:
+        """|W_o v| of each head and key, as the root of v'(W_o'W_o)v: the product with W_o itself is never needed."""
+        projection = self._encoder.parts(self._encoder.layers[layer])[1].weight
+        of_head = projection.unflatten(1, (value.shape[1], value.shape[3]))  # [hidden, head, d]
+        gram = torch.einsum("ohd,ohe->hde", of_head, of_head)
+        return torch.einsum("bhkd,hde,bhke->bhk", value, gram, value).clamp_min(0).sqrt()
+
+
 def _look(encoder: Encoder, batch: Batch, needs: frozenset[str]) -> Seen:
     seen = Seen()
-    inside = needs & {"maps", "contexts", "mlps"}
-    with tapped(encoder, _Recorder(needs, seen)) if inside else nullcontext():
+    inside = needs & {"maps", "norms", "contexts", "mlps"}
+    with tapped(encoder, _Recorder(encoder, needs, seen)) if inside else nullcontext():
         output = encoder.model(**batch.inputs, output_hidden_states="hidden" in needs)
     if "hidden" in needs:
         seen.hidden = output.hidden_states

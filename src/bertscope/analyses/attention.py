@@ -1,0 +1,158 @@
+"""What the questions about attention share: one pass over the examples, and the reductions of a map that several ask.
+
+A map lives as long as its batch. A question brings a reader, which takes from each layer's maps what it needs; readers
+that are brought together share the pass, and what two of them need of a map is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertscope.core.examples import Examples
+from bertscope.models.batches import Batch
+from bertscope.models.encoder import Encoder
+from bertscope.models.observe import Passed, Seen, observe
+
+_TINY = torch.finfo(torch.float32).tiny
+
+
+class View:
+    """A batch as the readers see it."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.rows = batch.rows
+        """The examples' positions in the corpus."""
+        self.lengths = batch.lengths
+        self.real = batch.inputs["attention_mask"].bool()
+        """[row, token]: not padding."""
+        self.words = batch.words
+        self.segments = batch.segments
+        place = torch.arange(self.real.shape[1], device=self.real.device)
+        self.cls = batch.special & self.real & (place == 0)
+        """[row, token]: the token that opens the input, [CLS] or what the family calls it."""
+        self.sep = batch.special & self.real & (place > 0)
+        """[row, token]: the special tokens that close a text, [SEP] or what the family calls them."""
+
+    @cached_property
+    def padded(self) -> bool:
+        return not bool(self.real.all())
+
+    @cached_property
+    def word_count(self) -> int:
+        """One more than the highest number of a word in the batch."""
+        return int(self.words.max()) + 1
+
+    @cached_property
+    def in_word(self) -> Tensor:
+        """[row, token, word]: 1 where the token is a piece of the word, else 0."""
+        number = torch.arange(self.word_count, device=self.words.device)
+        return (self.words[..., None] == number).float()
+
+    @cached_property
+    def pieces(self) -> Tensor:
+        """[row, word]: how many tokens the word has; 0 where the example has no such word, or no token shows it."""
+        return self.in_word.sum(1)
+
+
+class LayerMaps:
+    """One layer's attention on one batch: maps [row, head, query, key], all zero for padded queries and keys."""
+
+    def __init__(self, maps: Tensor, view: View, context: Tensor | None = None) -> None:
+        self.maps = maps * view.real[:, None, :, None] if view.padded else maps
+        self.view = view
+        self.context = context
+        """The heads' outputs [row, query, head, d], if a reader needs them."""
+
+    @cached_property
+    def flat(self) -> Tensor:
+        """[row, head, query x key]."""
+        return self.maps.flatten(2)
+
+    @cached_property
+    def received(self) -> Tensor:
+        """[row, head, key]: the attention each token gets, averaged over the queries."""
+        return self.maps.sum(2) / self.view.lengths[:, None, None]
+
+    @cached_property
+    def squares(self) -> Tensor:
+        """[row, head]: the sum of the map's squares."""
+        return torch.einsum("bhx,bhx->bh", self.flat, self.flat)
+
+    @cached_property
+    def entropy(self) -> Tensor:
+        """[row, head]: the entropy of a query's attention in bits, averaged over the queries."""
+        return entropy(self.flat, self.view)
+
+    @cached_property
+    def on_words(self) -> Tensor:
+        """[row, head, query, word]: attention to a word is the sum over its pieces."""
+        return self.maps @ self.view.in_word[:, None]
+
+    @cached_property
+    def between_words(self) -> Tensor:
+        """[row, head, from, to]: attention from a word is the mean over its pieces."""
+        share = self.view.in_word / self.view.pieces[:, None].clamp_min(1)
+        return share.transpose(1, 2)[:, None] @ self.on_words
+
+
+def entropy(flat: Tensor, view: View) -> Tensor:
+    """The entropy in bits of maps [row, head, query x key], averaged over the queries."""
+    nats = torch.einsum("bhx,bhx->bh", flat, flat.clamp_min(_TINY).log())
+    return nats / (-np.log(2) * view.lengths[:, None])
+
+
+class MapReader(Protocol):
+    """A question's part in the pass."""
+
+    needs: frozenset[str]
+    """What it asks of `observe` beside the maps."""
+
+    def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
+        """Take what is needed of one layer (0-based), for each encoder in turn."""
+
+
+def read_maps(
+    encoders: Sequence[Encoder],
+    examples: Examples,
+    readers: Sequence[MapReader],
+    *,
+    weighted: bool = False,
+    tokens: int | None = None,
+    window: int = 2048,
+) -> Passed:
+    """Run the encoders over the examples once and let every reader read every layer's maps.
+
+    weighted   attention times the length of the vector that it moves (Kobayashi et al. 2020), each query's normalised
+               to sum to 1 again: a head that looks at [SEP] and takes nothing from it doesn't count as looking there
+    """
+    return observe(
+        encoders, examples, [_Pass(readers, weighted)], tokens=tokens, window=window, label="reading attention"
+    )
+
+
+class _Pass:
+    """The observer that hands each layer to the readers."""
+
+    def __init__(self, readers: Sequence[MapReader], weighted: bool) -> None:
+        self._readers, self._weighted = readers, weighted
+        self.needs = frozenset({"maps", *({"norms"} if weighted else ())}).union(*(one.needs for one in readers))
+
+    def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
+        view = View(batch)
+        for layer in range(len(seen[0].maps)):
+            maps = [self._layer(one, layer, view) for one in seen]
+            for reader in self._readers:
+                reader.read(layer, view, maps)
+
+    def _layer(self, seen: Seen, layer: int, view: View) -> LayerMaps:
+        maps = seen.maps[layer]
+        if self._weighted:
+            maps = maps * seen.norms[layer][:, :, None]
+            maps = maps / maps.sum(-1, keepdim=True).clamp_min(_TINY)
+        return LayerMaps(maps, view, seen.contexts[layer] if seen.contexts else None)

@@ -1,0 +1,109 @@
+"""Bootstrap intervals of means over examples, in one pass: what is kept doesn't grow with the examples.
+
+Each example has a weight in each resample: how often it was drawn. Drawn from Poisson(1), the weights of different
+examples are independent, so they need not be known together: sums of weighted values, for all resamples at once, are
+one matrix product per batch. An example's weights are a hash of its id and the seed, so that neither batches nor
+their order matter, and whatever is measured on the same examples is resampled alike: differences are paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zlib import crc32
+
+import numpy as np
+
+_COUNTS = 10  # more draws of one example than this happen once in a hundred million
+
+
+class Resampling:
+    """Which examples each of `repeats` resamples holds."""
+
+    def __init__(self, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
+        self.keys = hashed(ids, seed)
+        self.repeats = repeats
+        self._last: tuple[np.ndarray, np.ndarray] | None = None
+
+    def weights(self, rows: np.ndarray) -> np.ndarray:
+        """How often each resample holds these examples, [1 + repeats, rows]; the first is the sample itself."""
+        if self._last is None or not np.array_equal(self._last[0], rows):  # many quantities ask for the same batch
+            uniform = to_unit(mixed(self.keys[rows], np.arange(1, self.repeats + 1, dtype=np.uint64)[:, None]))
+            drawn = np.searchsorted(_POISSON, uniform, side="right").astype(np.float64)
+            self._last = rows.copy(), np.concatenate([np.ones((1, len(rows))), drawn])
+        return self._last[1]
+
+
+class RunningMean:
+    """The mean of some numbers over examples, with its interval; examples may count for more, less or nothing."""
+
+    def __init__(self, resampling: Resampling) -> None:
+        self._resampling = resampling
+        self._sums: np.ndarray | float = 0.0
+        self._counts: np.ndarray | float = 0.0
+
+    def add(self, rows: np.ndarray, sums: np.ndarray, counts: np.ndarray | None = None) -> None:
+        """Take in examples by their positions: `sums` [rows, ...] of `counts` [rows, ...] things each (1 if None).
+
+        What has a count of 0 must have a sum of 0.
+        """
+        weights = self._resampling.weights(rows)
+        self._sums = self._sums + _weighted(weights, sums)
+        self._counts = self._counts + (weights.sum(1) if counts is None else _weighted(weights, counts))
+
+    @property
+    def draws(self) -> np.ndarray:
+        """The mean in the sample itself, and then in each resample, [1 + repeats, ...]; NaN where there is nothing."""
+        sums, counts = np.asarray(self._sums), np.asarray(self._counts)
+        counts = counts.reshape(counts.shape + (1,) * (sums.ndim - counts.ndim))
+        return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+
+    @property
+    def value(self) -> np.ndarray:
+        return self.draws[0]
+
+    @property
+    def count(self) -> np.ndarray:
+        """How many things the mean is over."""
+        return np.asarray(self._counts)[0]
+
+
+def interval(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """The percentile interval of draws [1 + repeats, ...], the first of which is the sample itself."""
+    missing = np.isnan(draws[0])
+    filled = np.where(missing, 0.0, draws[1:])  # where the sample itself has nothing
+    low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return np.where(missing, np.nan, low), np.where(missing, np.nan, high)
+
+
+def hashed(ids: Sequence[str], seed: int) -> np.ndarray:
+    """A number for each id, uint64: the same wherever the id stands."""
+    numbers = np.fromiter((crc32(name.encode()) for name in ids), np.uint64, len(ids))
+    return mixed(numbers, np.uint64(seed))
+
+
+def mixed(key: np.ndarray, number: np.ndarray | np.uint64) -> np.ndarray:
+    """A hash of two numbers, uint64 (the finaliser of SplitMix64): close keys give unrelated values."""
+    with np.errstate(over="ignore"):
+        z = key + (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def to_unit(number: np.ndarray) -> np.ndarray:
+    """Hashes as numbers in [0, 1)."""
+    return (number >> np.uint64(11)) * 2.0**-53
+
+
+def _weighted(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+    values = np.asarray(values, dtype=np.float64)
+    return (weights @ values.reshape(len(values), -1)).reshape(len(weights), *values.shape[1:])
+
+
+def _poisson() -> np.ndarray:
+    """The distribution function of Poisson(1)."""
+    terms = np.cumprod(np.concatenate([[1.0], 1 / np.arange(1, _COUNTS + 1)]))
+    return np.exp(-1) * np.cumsum(terms)
+
+
+_POISSON = _poisson()
