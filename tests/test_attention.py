@@ -69,12 +69,12 @@ def test_reductions_are_those_of_the_plain_map(pocket, kept, row):
     for layer in range(pocket.n_layers):
         found = {name: np.asarray(torch.as_tensor(value).cpu()) for name, value in kept[0, layer, row].items()}
         want = maps[layer]
-        np.testing.assert_allclose(found["map"], want, atol=1e-6)
+        np.testing.assert_allclose(found["map"], want, atol=1e-5)
         assert found["rest"] == 0  # padding, queries and keys alike
         assert found["words"].tolist() == [-1 if word is None else word for word in word_ids]
         assert np.flatnonzero(found["cls"]).tolist() == [0]
         assert np.flatnonzero(found["sep"]).tolist() == [len(word_ids) - 1]
-        np.testing.assert_allclose(found["received"], want.mean(1), atol=1e-6)
+        np.testing.assert_allclose(found["received"], want.mean(1), atol=1e-5)
         np.testing.assert_allclose(found["squares"], (want**2).sum((1, 2)), rtol=1e-5)
         bits = -(want * np.log2(np.maximum(want, 1e-30))).sum(-1).mean(-1)
         np.testing.assert_allclose(found["entropy"], bits, atol=1e-5)
@@ -83,7 +83,7 @@ def test_reductions_are_those_of_the_plain_map(pocket, kept, row):
                 queries = [i for i, word in enumerate(word_ids) if word == one]
                 keys = [i for i, word in enumerate(word_ids) if word == other]
                 by_hand = want[:, queries][:, :, keys].sum(-1).mean(-1)
-                np.testing.assert_allclose(found["between"][:, one, other], by_hand, atol=1e-6)
+                np.testing.assert_allclose(found["between"][:, one, other], by_hand, atol=1e-5)
 
 
 class Maps:
