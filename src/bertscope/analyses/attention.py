@@ -1,12 +1,13 @@
-"""What the questions about attention share: one pass over the examples, and the reductions of a map that several ask.
+"""What the questions about attention share: one pass over the examples, and the reductions of a map that several need.
 
-A map lives as long as its batch. A question brings a reader, which takes from each layer's maps what it needs; readers
-that are brought together share the pass, and what two of them need of a map is computed once.
+A map lives as long as its batch. A question brings a reader, which takes from each layer's maps what it needs;
+readers that are brought together share the pass, and what two of them need of a map is computed once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -22,22 +23,41 @@ from bertscope.models.observe import Passed, Seen, observe
 _TINY = torch.finfo(torch.float32).tiny
 
 
+@dataclass(frozen=True)
 class View:
     """A batch as the readers see it."""
 
-    def __init__(self, batch: Batch) -> None:
-        self.rows = batch.rows
-        """The examples' positions in the corpus."""
-        self.lengths = batch.lengths
-        self.real = batch.inputs["attention_mask"].bool()
-        """[row, token]: not padding."""
-        self.words = batch.words
-        self.segments = batch.segments
-        place = torch.arange(self.real.shape[1], device=self.real.device)
-        self.cls = batch.special & self.real & (place == 0)
+    rows: np.ndarray
+    """The examples' positions in the corpus."""
+    real: Tensor
+    """[row, token]: not padding."""
+    special: Tensor
+    """[row, token]: a special token, or padding."""
+    words: Tensor
+    """[row, token]: the token's word, -1 where it belongs to none."""
+
+    @classmethod
+    def of(cls, batch: Batch) -> View:
+        return cls(batch.rows, batch.inputs["attention_mask"].bool(), batch.special, batch.words)
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """[row]: real tokens, as a number to divide by."""
+        return self.real.sum(1).float()
+
+    @cached_property
+    def cls(self) -> Tensor:
         """[row, token]: the token that opens the input, [CLS] or what the family calls it."""
-        self.sep = batch.special & self.real & (place > 0)
+        return self.special & self.real & (self._place == 0)
+
+    @cached_property
+    def sep(self) -> Tensor:
         """[row, token]: the special tokens that close a text, [SEP] or what the family calls them."""
+        return self.special & self.real & (self._place > 0)
+
+    @cached_property
+    def _place(self) -> Tensor:
+        return torch.arange(self.real.shape[1], device=self.real.device)
 
     @cached_property
     def padded(self) -> bool:
@@ -144,7 +164,7 @@ class _Pass:
         self.needs = frozenset({"maps", *({"norms"} if weighted else ())}).union(*(one.needs for one in readers))
 
     def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
-        view = View(batch)
+        view = View.of(batch)
         for layer in range(len(seen[0].maps)):
             maps = [self._layer(one, layer, view) for one in seen]
             for reader in self._readers:

@@ -1,0 +1,87 @@
+"""Maps with the class that somebody saw in them: a folder of `maps.safetensors`, `maps.jsonl` and `labels.csv`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from safetensors.numpy import load_file
+
+from bertscope.analyses.attention import LayerMaps, View
+from bertscope.analyses.shapes import CLASSES
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.models.batches import group_by_budget
+
+
+@dataclass(frozen=True)
+class LabelledMaps:
+    """One entry per map."""
+
+    maps: list[np.ndarray]
+    """[n, n] each, float32, cropped to the real tokens."""
+    special: list[tuple[int, ...]]
+    """Where the special tokens of each are."""
+    label: np.ndarray
+    """Its place in `CLASSES`."""
+    about: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """`id`, `model`, `layer`, `head`, `length` and what else the folder says; empty for made maps."""
+
+    def __len__(self) -> int:
+        return len(self.maps)
+
+    def __add__(self, other: LabelledMaps) -> LabelledMaps:
+        return LabelledMaps(
+            self.maps + other.maps, self.special + other.special, np.concatenate([self.label, other.label])
+        )
+
+    def take(self, which: np.ndarray) -> LabelledMaps:
+        """Some of the maps, by position or by a mask."""
+        at = np.arange(len(self))[which]
+        about = self.about.iloc[at] if len(self.about) else self.about
+        return LabelledMaps([self.maps[i] for i in at], [self.special[i] for i in at], self.label[at], about)
+
+    def batches(self, cells: int, device: torch.device | str = "cpu") -> Iterator[tuple[np.ndarray, LayerMaps]]:
+        """The maps in padded batches of similar lengths, with their positions: each a layer of one head."""
+        lengths = np.array([len(one) for one in self.maps])
+        for at in group_by_budget(lengths**2, cells):
+            yield at, as_layer([self.maps[i] for i in at], [self.special[i] for i in at], device)
+
+
+def read_labelled(folder: Path) -> LabelledMaps:
+    """Read a folder of labelled maps."""
+    try:
+        about = pd.DataFrame(json.loads(line) for line in (folder / "maps.jsonl").read_text("utf-8").splitlines())
+        labels = pd.read_csv(folder / "labels.csv")
+        arrays = load_file(folder / "maps.safetensors")
+        about = about.merge(labels, on="id", how="left", validate="one_to_one")
+        maps = [arrays[name].astype(np.float32) for name in about["id"]]
+        special = [tuple(places) for places in about["special"]]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{folder} isn't a folder of labelled maps ({error}); see patterns/README.md") from error
+    for name, said in zip(about["id"], about["label"], strict=True):
+        if said not in CLASSES:
+            raise UserError(f"{folder}: map {name} is labelled {said!r}; {did_you_mean(str(said), CLASSES)}")
+    return LabelledMaps(maps, special, np.array([CLASSES.index(said) for said in about["label"]]), about)
+
+
+def as_layer(
+    maps: Sequence[np.ndarray], special: Sequence[Sequence[int]], device: torch.device | str = "cpu"
+) -> LayerMaps:
+    """Maps that are at hand, as the one-headed layer of a batch. Each row is given back the sum of 1 that storing it
+    in half precision cost."""
+    longest = max(map(len, maps))
+    padded = np.zeros((len(maps), 1, longest, longest), dtype=np.float32)
+    real = np.zeros((len(maps), longest), dtype=bool)
+    marked = np.ones((len(maps), longest), dtype=bool)
+    for row, (one, places) in enumerate(zip(maps, special, strict=True)):
+        n = len(one)
+        padded[row, 0, :n, :n] = one / one.sum(-1, keepdims=True)
+        real[row, :n] = True
+        marked[row, :n] = np.isin(np.arange(n), places)
+    known = (torch.from_numpy(array).to(device) for array in (real, marked, np.full(real.shape, -1)))
+    return LayerMaps(torch.from_numpy(padded).to(device), View(np.arange(len(maps)), *known))
