@@ -1,4 +1,4 @@
-"""What the questions about attention share: one pass over the examples, and the reductions of a map that several need.
+"""What the questions about attention share: one pass over the examples, and what several need of a map.
 
 A map lives as long as its batch. A question brings a reader, which takes from each layer's maps what it needs;
 readers that are brought together share the pass, and what two of them need of a map is computed once.

@@ -54,6 +54,10 @@ class Examples:
     """Relations between words, beside the tree's."""
     answers: tuple[tuple[tuple[int, int], ...], ...] | None = None
     """Each question's answers, as spans of characters (start, end) in the second text; () where there is none."""
+    name: str = ""
+    """What reports call them: a task's or a file's name."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know about how they were read: rows that were left out, columns that were guessed."""
 
     def __post_init__(self) -> None:
         for name, column in self._columns():
@@ -73,10 +77,12 @@ class Examples:
             return column[at] if isinstance(column, np.ndarray) else tuple(column[i] for i in at)
 
         marks = {kind: taken(column) for kind, column in self.marks.items()}
-        return Examples(marks=marks, **{name: taken(column) for name, column in self._columns() if "." not in name})
+        columns = {name: taken(column) for name, column in self._columns() if "." not in name}
+        return Examples(marks=marks, name=self.name, notes=self.notes, **columns)
 
     def _columns(self) -> list[tuple[str, Any]]:
         """The columns that are there, by name; those of the marks as `marks.KIND`."""
-        plain = ((entry.name, getattr(self, entry.name)) for entry in fields(self) if entry.name != "marks")
+        about = ("marks", "name", "notes")
+        plain = ((entry.name, getattr(self, entry.name)) for entry in fields(self) if entry.name not in about)
         marks = ((f"marks.{kind}", column) for kind, column in self.marks.items())
         return [(name, column) for name, column in (*plain, *marks) if column is not None]

@@ -52,7 +52,7 @@ class RunningMean:
 
     @property
     def draws(self) -> np.ndarray:
-        """The mean in the sample itself, and then in each resample, [1 + repeats, ...]; NaN where there is nothing."""
+        """The mean in the sample itself, then in each resample, [1 + repeats, ...]; NaN where there is nothing."""
         sums, counts = np.asarray(self._sums), np.asarray(self._counts)
         counts = counts.reshape(counts.shape + (1,) * (sums.ndim - counts.ndim))
         return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)

@@ -177,7 +177,6 @@ class _Recorder(Tap):
             self._seen.mlps.append(output)
         return output
 
-
     def _norms(self, layer: int, value: Tensor) -> Tensor:
         """|W_o v| of each head and key, as the root of v'(W_o'W_o)v: the product with W_o itself is never needed."""
         projection = self._encoder.parts(self._encoder.layers[layer])[1].weight

@@ -151,5 +151,5 @@ def macro_f1(confusion: np.ndarray) -> np.ndarray:
 
 def _made(random: np.random.Generator) -> LabelledMaps:
     maps, layouts, labels = some(_MADE, random)
-    special = [(0, n - 1) if second == n else (0, second - 1, n - 1) for n, second in layouts]
+    special: list[tuple[int, ...]] = [(0, n - 1) if second == n else (0, second - 1, n - 1) for n, second in layouts]
     return LabelledMaps(maps, special, np.array(labels))

@@ -27,13 +27,11 @@ def make(name: str, layout: Layout, random: np.random.Generator) -> np.ndarray:
     return (made / made.sum(1, keepdims=True)).astype(np.float32)
 
 
-def some(
-    count: int, random: np.random.Generator, *, shortest: int = 8, longest: int = 128
-) -> tuple[list, list, list]:
-    """Maps, their layouts and their class numbers: the classes in turn, lengths even on a logarithmic scale."""
+def some(count: int, random: np.random.Generator) -> tuple[list[np.ndarray], list[Layout], list[int]]:
+    """Maps, their layouts and their class numbers: the classes in turn, 8 to 128 tokens on a logarithmic scale."""
     maps, layouts, labels = [], [], []
     for place in range(count):
-        n = round(np.exp(random.uniform(np.log(shortest), np.log(longest))))
+        n = round(np.exp(random.uniform(np.log(8), np.log(128))))
         second = random.integers(3, n - 2) if random.random() < 0.5 and n > 7 else n
         layouts.append((n, int(second)))
         labels.append(place % len(CLASSES))

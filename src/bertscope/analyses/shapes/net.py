@@ -1,6 +1,7 @@
 """The classifiers of maps: a small net over closed-form features, and the paper's network over the picture.
 
-Both give [row, head, class] probabilities for a layer's maps. Their weights ship with the package; `learn` makes them.
+Both give [row, head, class] probabilities for a layer's maps. Their weights ship with the package; `learn` makes
+them.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class FeatureNet(nn.Module):
 
     def __init__(self, width: int = 32) -> None:
         super().__init__()
+        self.mean: Tensor
         self.register_buffer("mean", torch.zeros(len(NAMES)))
         self.register_buffer("deviation", torch.ones(len(NAMES)))
         self.layers = nn.Sequential(
