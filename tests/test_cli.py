@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -219,12 +218,13 @@ def test_help_says_what_each_flag_is_for(run):
 
 
 def test_help_is_quick():
-    """Measured against a bare interpreter with the same argument parser: nothing heavy sneaks in."""
+    """Under half a second of processor time, whatever else the machine is doing: nothing heavy sneaks in."""
     times = []
     for _ in range(3):
-        started = time.perf_counter()
+        before = os.times()
         subprocess.run([sys.executable, "-m", "bertscope", "--help"], capture_output=True, check=True)
-        times.append(time.perf_counter() - started)
+        after = os.times()
+        times.append(after.children_user - before.children_user + after.children_system - before.children_system)
     assert min(times) < 0.5
 
 

@@ -121,6 +121,24 @@ class LayerMaps:
         return share.transpose(1, 2)[:, None] @ self.on_words
 
 
+def opened(
+    models: Encoder | str | Sequence[Encoder | str], examples: Examples | str
+) -> tuple[list[Encoder], Examples]:
+    """The encoders and examples that a question was given, by name or as they are."""
+    from bertscope.data.corpus import read_examples
+    from bertscope.models.load import load
+
+    given = [models] if isinstance(models, (str, Encoder)) else list(models)
+    encoders = [load(one) if isinstance(one, str) else one for one in given]
+    return encoders, read_examples(examples) if isinstance(examples, str) else examples
+
+
+def read_notes(examples: Examples, passed: Passed, encoder: Encoder) -> list[str]:
+    """What a reader should know about the texts before believing the numbers."""
+    cut = f"{passed.truncated} texts are longer than {encoder.max_length} tokens and were cut"
+    return [*examples.notes, *([cut] if passed.truncated else [])]
+
+
 def entropy(flat: Tensor, view: View) -> Tensor:
     """The entropy in bits of maps [row, head, query x key], averaged over the queries."""
     nats = torch.einsum("bhx,bhx->bh", flat, flat.clamp_min(_TINY).log())

@@ -24,6 +24,11 @@ from bertscope.core.result import FOLDER, Result
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 
+_DATA_HELP = {
+    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
+    "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
+}
+
 
 def __getattr__(name: str) -> Callable[..., None]:
     if name not in catalogue.CATALOGUE:
@@ -32,36 +37,59 @@ def __getattr__(name: str) -> Callable[..., None]:
 
 
 def _command(spec: catalogue.Spec) -> Callable[..., None]:
-    def command(model: str, /, *, on: str, config: Any = None, data: Any = None, run: Any = None) -> None:
+    models = model_inputs(spec)
+
+    def command(*given: Any, on: str, config: Any = None, data: Any = None, run: Any = None, **named: Any) -> None:
         data, run = data or DataOptions(), run or RunOptions()
-        _answer(spec, model, on, config or spec.config_class(), data, run)
+        _answer(spec, [*given, *named.values()], on, config or spec.config_class(), data, run)
 
     flat = Parameter(name="*")
-    hints = {
-        "model": Annotated[str, Parameter(help="'pocket', a folder, or a hub id.")],
-        "on": Annotated[
-            str, Parameter(help="demo/sentiment, a CSV or TSV file, or a folder of train and dev files.")
-        ],
+    model = Annotated[str, Parameter(help="'pocket', a folder, or a hub id.")]
+    many = Annotated[str, Parameter(help="'pocket', a folder, or a hub id; several are read side by side.")]
+    positional = (
+        [inspect.Parameter("model", inspect.Parameter.POSITIONAL_ONLY, annotation=many),
+         inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL, annotation=many)]
+        if models == ["models"]
+        else [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=model) for name in models]
+    )  # fmt: skip
+    keywords = {
+        "on": Annotated[str, Parameter(help=_DATA_HELP[data_input(spec)])],
         "config": Annotated[spec.config_class, flat],
         "data": Annotated[DataOptions, flat],
         "run": Annotated[RunOptions, flat],
     }
-    signature = inspect.signature(command)
-    command.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[parameter.replace(annotation=hints[name]) for name, parameter in signature.parameters.items()]
-    )
-    command.__annotations__ = hints
+    listed = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, annotation=hint,
+            default=inspect.Parameter.empty if name == "on" else None,
+        )
+        for name, hint in keywords.items()
+    ]  # fmt: skip
+    command.__signature__ = inspect.Signature([*positional, *listed])  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*positional, *listed)}
     command.__name__ = spec.name
     command.__doc__ = inspect.getdoc(catalogue.resolve(catalogue.entry(spec.name).target))
     return command
 
 
-def _answer(spec: catalogue.Spec, model: str, on: str, config: Any, data: DataOptions, run: RunOptions) -> None:
+def model_inputs(spec: catalogue.Spec) -> list[str]:
+    """The question's models, in order; an experiment starts from one base."""
+    return [name for name in spec.inputs if catalogue.INPUT_KINDS[name] == "model"] if spec.plan is None else ["base"]
+
+
+def data_input(spec: catalogue.Spec) -> str:
+    """What the question reads: a task, or any texts."""
+    return "examples" if "examples" in spec.inputs else "task"
+
+
+def _answer(
+    spec: catalogue.Spec, models: list[str], on: str, config: Any, data: DataOptions, run: RunOptions
+) -> None:
     check_writable(run.store / "steps")
     if run.out is not None:
         refuse_foreign(run.out, _kind_of(spec))
         check_writable(run.out)
-    step = plan(spec, model, on, config, data)
+    step = plan(spec, models, on, config, data)
     store = Store(run.store)
     folder = store.run(step, announce=announce(json_only=run.json), resume=run.resume)
     result = Result.load(folder / "result")
@@ -92,15 +120,19 @@ def _kind_of(spec: catalogue.Spec) -> FolderKind:
     return MODEL_FOLDER if spec.makes_model else FOLDER
 
 
-def plan(spec: catalogue.Spec, model: str, on: str, config: Any, data: DataOptions) -> Step:
+def plan(spec: catalogue.Spec, models: list[str], on: str, config: Any, data: DataOptions) -> Step:
     """The step that answers the question for what the user typed. Loads no torch."""
-    from bertscope.data.read import task_root
     from bertscope.models.source import model_root
 
-    base, task = model_root(model), task_root(on, **data.given())
+    reads = data_input(spec)
+    roots = [model_root(model) for model in models]
+    read = catalogue.resolve(catalogue.ROOTS[reads])(on, **data.given())
     if spec.plan:
-        return spec.plan(base, task, config)
-    return spec.step({spec.inputs[0]: base, "task": task}, config)
+        return spec.plan(*roots, read, config)
+    names = model_inputs(spec)
+    if names == ["models"]:
+        names = [f"models.{place}" for place in range(len(roots))]
+    return spec.step(dict(zip(names, roots, strict=True)) | {reads: read}, config)
 
 
 def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:

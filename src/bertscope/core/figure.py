@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FigureKind = Literal["heatmap", "lines", "intervals", "bars"]
+FigureKind = Literal["heatmap", "lines", "intervals", "bars", "maps"]
 
 
 @dataclass(frozen=True)

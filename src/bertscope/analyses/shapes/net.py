@@ -112,7 +112,7 @@ def write_net(net: nn.Module, path: Path, facts: dict[str, object]) -> None:
     save_file(net.state_dict(), path, metadata={"facts": json.dumps(facts)})
 
 
-def facts(method: Method) -> dict[str, object]:
+def facts(method: Method) -> dict[str, Any]:
     """What was measured of the shipped classifier when it was made."""
     with safe_open(_SHIPPED / f"{method}.safetensors", "np") as stored:
         return json.loads(stored.metadata()["facts"])

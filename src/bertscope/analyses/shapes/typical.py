@@ -1,0 +1,83 @@
+"""Maps to show: for each class and layer the one that the classifier is surest of, small enough to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from bertscope.analyses.attention import LayerMaps
+from bertscope.analyses.shapes import CLASSES
+from bertscope.core.examples import Examples
+from bertscope.models.batches import tokenise
+from bertscope.models.encoder import Encoder
+
+LONGEST = 24
+SHORTEST = 8
+PER_CLASS = 4
+
+
+@dataclass(frozen=True)
+class _Found:
+    chance: float
+    layer: int
+    head: int
+    row: int
+    """The example."""
+    map: np.ndarray
+
+
+class Typical:
+    """Keeps one map per class and layer, however many it looks at."""
+
+    def __init__(self) -> None:
+        self._best: dict[tuple[int, int], _Found] = {}
+
+    def look(self, layer: int, maps: LayerMaps, chances: Tensor) -> None:
+        """Take a batch's surest map of each class, if it is surer than what is kept."""
+        lengths = maps.view.lengths
+        shown = (lengths >= SHORTEST) & (lengths <= LONGEST)
+        surest, at = torch.where(shown[:, None, None], chances, -1).flatten(0, 1).max(0)  # over rows and heads
+        heads = chances.shape[1]
+        for number, (chance, place) in enumerate(zip(surest.tolist(), at.tolist(), strict=True)):
+            row, head = divmod(place, heads)
+            kept = self._best.get((number, layer))
+            if chance > 0.5 and (kept is None or chance > kept.chance):
+                n = int(lengths[row])
+                picture = maps.maps[row, head, :n, :n].cpu().numpy().copy()
+                self._best[number, layer] = _Found(chance, layer, head, int(maps.view.rows[row]), picture)
+
+    def table(self, encoder: Encoder, examples: Examples) -> pd.DataFrame:
+        """A row for each cell of the surest maps of each class, with the tokens that the cell is between."""
+        frames = []
+        for number, name in enumerate(CLASSES):
+            found = [one for (of_class, _), one in self._best.items() if of_class == number]
+            for one in sorted(found, key=lambda one: -one.chance)[:PER_CLASS]:
+                frames.append(_cells(one, name, _tokens(encoder, examples, one.row)))
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def _cells(found: _Found, name: str, tokens: list[str]) -> pd.DataFrame:
+    # Tokens may repeat; their places tell them apart and keep them in order.
+    places = np.array([f"{place:02d} {token}" for place, token in enumerate(tokens)])
+    n = len(tokens)
+    return pd.DataFrame(
+        {
+            "map": f"{name}: layer {found.layer + 1}, head {found.head + 1}",
+            "class": name,
+            "layer": found.layer + 1,
+            "head": found.head + 1,
+            "example": found.row,
+            "query": np.repeat(places, n),
+            "key": np.tile(places, n),
+            "attention": found.map.ravel().round(4),
+        }
+    )
+
+
+def _tokens(encoder: Encoder, examples: Examples, row: int) -> list[str]:
+    coded = tokenise(encoder.tokenizer, examples.take([row]), encoder.max_length)
+    return encoder.tokenizer.convert_ids_to_tokens(coded.fields["input_ids"].tolist())
