@@ -36,7 +36,9 @@ def regression():
 
 
 def test_examples_take_keeps_the_columns_together():
-    whole = Examples(("a", "b", "c"), ("x", "y", "z"), ("1", "2", "3"), np.array([0, 1, 2]), (("x",), ("y",), ("z",)))
+    whole = Examples(
+        ("a", "b", "c"), ("x", "y", "z"), ("1", "2", "3"), np.array([0, 1, 2]), (("x",), ("y",), ("z",)), (1, 0, 1)
+    )
     part = whole.take(np.array([2, 0]))
     assert (part.ids, part.text, part.pair, part.words) == (("c", "a"), ("z", "x"), ("3", "1"), (("z",), ("x",)))
     assert part.label.tolist() == [2, 0] and len(part) == 2
