@@ -6,13 +6,13 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.data.bad_rows import CUT_ROW, BadRows
 from bertscope.data.table import LONGEST_TEXT, Table
 
-MOST_COLUMNS = 1_000
 MOST_BROKEN_QUOTES = 100
 """Going on after a quote that is never closed means reading the same lines again: not without end."""
 
@@ -37,9 +37,7 @@ def read_delimited(
     if not header:
         header = named
     elif named != header:
-        rows = _before(first, rows)
-    if len(header) > MOST_COLUMNS:
-        raise UserError(f"{path}: its first line has {len(header):,} fields; it should name the columns")
+        rows = chain([first], rows)
     width = len(header)
     for line, fields in rows:
         if len(fields) == width or (extra and len(fields) > width):
@@ -50,7 +48,12 @@ def read_delimited(
             count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
             message = f"{path}, line {line}: {count}, but the header has {width}; {cure}"
             bad.refuse(CUT_ROW, message)
-    table = Table(path, header, lines, lambda name: [row[header.index(name)] for row in kept])
+
+    def cells(name: str) -> list[str]:
+        at = header.index(name)
+        return [row[at] for row in kept]
+
+    table = Table(path, header, lines, cells)
     if not kept:
         raise UserError(f"{path} has a header ({table.columns}) but no rows; add some")
     return table
@@ -92,11 +95,6 @@ def refuse_long(path: Path, line: int, content: str, bad: BadRows) -> bool:
     message = f"{path}, line {line}: {len(content):,} characters on one line; is this a file of texts, one on each?"
     bad.refuse("line too long", message)
     return True
-
-
-def _before(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
-    yield first
-    yield from rows
 
 
 def _tsv(path: Path, text: str, bad: BadRows) -> Iterator[Row]:

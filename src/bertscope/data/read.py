@@ -9,6 +9,8 @@ reviews/                train.tsv gives fit and select (10%); dev, validation, t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -25,7 +27,7 @@ from bertscope.data.hub import on_hub
 from bertscope.data.known import Known
 from bertscope.data.locate import find_in, plain_files, recognise
 from bertscope.data.options import COLUMNS, TaskOptions, with_options
-from bertscope.data.table import read_table
+from bertscope.data.table import read_table, shown
 from bertscope.data.task import Task
 from bertscope.data.tasks import TASKS, declared, refuse_unknown
 
@@ -60,14 +62,12 @@ def task_root(source: str | Path, **options: Any) -> Root:
         asked.refuse(str(source), *COLUMNS, "root")
         return Root("task", str(source), demo.identity(str(source)), asked.given())
     given = replace(asked, root=None).given()  # a place is no identity
-    try:
+    with _explained(source):
         if known := _known(source, asked):
             known.refuse_untrainable()
             return Root("task", known.source, known.identity(), given)
         path = Path(source).absolute()
         return Root("task", str(path), digest_files(plain_files(path)), given)
-    except OSError as error:
-        raise UserError(f"cannot read {source}: {error.strerror}") from error
 
 
 @with_options
@@ -80,7 +80,8 @@ def read_examples(source: str | Path, *, split: Part = "report", **options: Any)
     if split not in get_args(Part):
         raise UserError(f"no split {split!r}; {did_you_mean(split, get_args(Part))}")
     asked = TaskOptions.of(options)
-    known = None if _is_demo(source) else _known(source, asked)
+    with _explained(source):
+        known = None if _is_demo(source) else _known(source, asked)
     if known and known.task.evaluation_only and split == "report":
         split = known.scored
     if split in ("fit", "select", "report"):
@@ -90,6 +91,15 @@ def read_examples(source: str | Path, *, split: Part = "report", **options: Any)
     bad = BadRows(skip=asked.skip_bad, expected=known.task.drops)
     kind = "regression" if known.task.kind == "regression" else "classification"
     return few(known.examples(split, bad), kind, asked)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _explained(source: str | Path) -> Iterator[None]:
+    """Turn the operating system's refusals into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot read {shown(str(source))}: {error.strerror or error}") from error
 
 
 def _is_demo(source: str | Path) -> bool:
@@ -115,15 +125,13 @@ def _known(source: str | Path, asked: TaskOptions) -> Known | None:
 
 
 def _read(source: str | Path, asked: TaskOptions) -> Task:
-    try:
+    with _explained(source):
         if known := _known(source, asked):
             bad = BadRows(skip=asked.skip_bad, expected=known.task.drops)
             material = known.material(bad)
         else:
             bad = BadRows(skip=asked.skip_bad)
             material = _plain(Path(source), asked, bad)
-    except OSError as error:
-        raise UserError(f"cannot read {source}: {error.strerror}") from error
     return make_task(material, asked, bad)
 
 

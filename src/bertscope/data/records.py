@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,31 +39,38 @@ def read_jsonl(path: Path, bad: BadRows) -> Table:
 
 def read_parquet(path: Path) -> Table:
     """Read a Parquet file; its rows are counted from 1."""
-    import pyarrow
     from pyarrow import parquet
-
-    def explained(error: Exception) -> UserError:
-        said = " ".join(str(error).split())[:160]
-        return UserError(f"{path} can't be read as Parquet ({said}); write it again")
-
-    def cells(name: str) -> Sequence[Any]:
-        try:
-            column = parquet.read_table(path, columns=[name])
-            column.validate(full=True)
-            return column.column(0).to_pylist()
-        except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-            raise explained(error) from error
 
     if not path.is_file():
         raise UserError(f"{path} is not a plain file; give the file itself")
-    try:
+    with _explained(path):
         about = parquet.ParquetFile(path)
         header, rows = tuple(about.schema_arrow.names), about.metadata.num_rows
-    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-        raise explained(error) from error
     if not rows:
         raise UserError(f"{path} has no rows; add some")
+
+    def cells(name: str) -> Sequence[Any]:
+        with _explained(path):
+            table = parquet.read_table(path, columns=[name])
+            table.validate(full=True)
+            values = table[name].to_pylist()
+            if len(values) != rows:
+                raise ValueError(f"{len(values)} values in column {name!r}, but {rows} rows")
+            return values
+
     return Table(path, header, range(1, rows + 1), cells, unit="row")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn whatever Arrow finds wrong with a file into one clear line."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
+        said = " ".join(str(error).split())[:160]
+        raise UserError(f"{path} can't be read as Parquet ({said}); write it again") from error
 
 
 def parse_json(content: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from bertscope.data.bad_rows import BadRows
 
 Form = Literal["csv", "tsv", "jsonl", "parquet"]
 EXTENSIONS: dict[str, Form] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet"}
+MOST_COLUMNS = 1_000
 LONGEST_TEXT = 1_000_000
 """Characters; what is longer is no text for an encoder, but a file that isn't what it seems."""
 
@@ -34,6 +36,10 @@ class Table:
     """What ids begin with; the file's name without its extension unless it is given."""
     unit: str = "line"
     """What `lines` counts."""
+
+    def __post_init__(self) -> None:
+        if len(self.header) > MOST_COLUMNS:
+            raise UserError(f"{self.path} has {len(self.header):,} columns; is it a table of texts and labels?")
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -105,4 +111,4 @@ def _plain(cell: Any) -> str | None:
         return ""
     if isinstance(cell, bool):
         return str(cell).lower()
-    return str(cell) if isinstance(cell, int | float) else None
+    return str(cell) if isinstance(cell, int | float | Decimal) else None
