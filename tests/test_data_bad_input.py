@@ -6,15 +6,14 @@ import json
 import os
 import time
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from bertscope.core.errors import UserError
 from bertscope.data.read import read_examples, read_task, task_root
-
-pa = pytest.importorskip("pyarrow")
-from pyarrow import parquet
 
 GOOD = [{"text": f"some text {i}", "label": str(i % 2)} for i in range(30)]
 
@@ -135,7 +134,7 @@ def test_what_is_no_plain_file(put, tmp_path):
     os.mkfifo(pipe)
     assert "pipe.csv is not a plain file" in refused(pipe)
     for ask in (read_task, task_root, read_examples):
-        with pytest.raises(UserError, match="cannot read .*: File name too long"):
+        with pytest.raises(UserError, match=r"cannot read .*: File name too long"):
             ask("x" * 5000 + ".csv")
         with pytest.raises(UserError, match="no file or folder"):
             ask("nul\0.csv")
@@ -206,8 +205,8 @@ def mutated(valid: bytes) -> st.SearchStrategy[bytes]:
     return st.lists(change, min_size=1, max_size=6).map(apply)
 
 
-SQUAD = json.dumps({"data": [{"paragraphs": [{"context": "The cat sat.", "qas": [
-    {"id": str(i), "question": "Who?", "answers": [{"text": "cat", "answer_start": 4}]} for i in range(4)]}]}]})  # fmt: skip
+ASKED = [{"id": str(i), "question": "Who?", "answers": [{"text": "cat", "answer_start": 4}]} for i in range(4)]
+SQUAD = json.dumps({"data": [{"paragraphs": [{"context": "The cat sat.", "qas": ASKED}]}]})
 VALID = {
     "r.csv": csv(GOOD).encode(),
     "r.tsv": csv(GOOD).replace(",", "\t").encode(),

@@ -116,6 +116,14 @@ def test_describe_is_plain_and_counts():
     assert stars["splits"]["fit"]["labels"].keys() == {"min", "median", "mean", "max"}
 
 
+def test_describe_has_a_majority_and_chance_for_each_split():
+    splits = classification().describe()["splits"]
+    assert [splits[name]["majority"] for name in ("fit", "select", "report")] == ["no", "no", "yes"]
+    # Chance answers what is frequent in fit: "no", of which report has 1 in 4.
+    assert [splits[name]["chance"] for name in ("fit", "report")] == [pytest.approx(2 / 3), 0.25]
+    assert {split["majority"] for split in regression().describe()["splits"].values()} == {None}
+
+
 def test_describe_counts_the_words_of_both_texts():
     split = examples(["a b", "c"], [0, 1], ["x y z", "w"])
     task = Task("pairs", "classification", ("0", "1"), split, split, split, "accuracy")

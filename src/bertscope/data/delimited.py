@@ -13,6 +13,7 @@ from bertscope.core.errors import UserError
 from bertscope.data.bad_rows import CUT_ROW, BadRows
 from bertscope.data.table import LONGEST_TEXT, Table
 
+LONGEST_LINE = 10 * LONGEST_TEXT
 MOST_BROKEN_QUOTES = 100
 """Going on after a quote that is never closed means reading the same lines again: not without end."""
 
@@ -90,7 +91,7 @@ def read_text(path: Path, *, skip_invalid: bool = False) -> str:
 
 def refuse_long(path: Path, line: int, content: str, bad: BadRows) -> bool:
     """Whether a line is too long to be split into fields."""
-    if len(content) <= 10 * LONGEST_TEXT:
+    if len(content) <= LONGEST_LINE:
         return False
     message = f"{path}, line {line}: {len(content):,} characters on one line; is this a file of texts, one on each?"
     bad.refuse("line too long", message)
@@ -100,7 +101,7 @@ def refuse_long(path: Path, line: int, content: str, bad: BadRows) -> bool:
 def _tsv(path: Path, text: str, bad: BadRows) -> Iterator[Row]:
     for line, content in enumerate(text.split("\n"), start=1):
         content = content.removesuffix("\r")
-        if content and not refuse_long(path, line, content, bad):
+        if content and (len(content) <= LONGEST_LINE or not refuse_long(path, line, content, bad)):
             yield line, content.split("\t")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -18,11 +19,12 @@ MOST_CLASSES = 20
 
 def find_kind(sheet: Sheet, values: Sequence[str]) -> Kind:
     """Fractions, and many different numbers, are scores; up to 20 different values of another sort are classes."""
-    numbers = _numbers(values)
+    counts = Counter(values)
+    numbers, rows = _numbers(list(counts)), np.array(list(counts.values()))
     finite = np.isfinite(numbers)
-    mostly_numbers = finite.mean() > 0.5  # the rest is then a mistake, which `to_scores` reports with its line
+    mostly_numbers = rows[finite].sum() > rows.sum() / 2  # the rest is then a mistake: `to_scores` says where
     fractions = bool((numbers[finite] % 1 != 0).any())
-    distinct = len(set(values))
+    distinct = len(counts)
     if mostly_numbers and (fractions or distinct > MOST_CLASSES):
         return "regression"
     if distinct > MOST_CLASSES:

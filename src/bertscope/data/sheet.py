@@ -40,8 +40,7 @@ class Sheet:
         return replace(self, rows=self.rows[at], text=taken(self.text), pair=pair, values=taken(self.values))
 
     def examples(self, label: np.ndarray) -> Examples:
-        ids = tuple(self.table.id(row) for row in self.rows)
-        return Examples(ids, self.text, self.pair, label)
+        return Examples(self.table.ids(self.rows.tolist()), self.text, self.pair, label)
 
 
 def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
@@ -67,17 +66,20 @@ def _problems(
 ) -> list[tuple[list[int], str, str]]:
     """What is wrong with a column: the rows, the reason, and the message about the first of them."""
     found = []
-    if nested := [row for row, cell in enumerate(column) if cell is None]:
+    if None in column:  # the tests before the loops are what most columns cost
+        nested = [row for row, cell in enumerate(column) if cell is None]
         message = f"{table.place(nested[0])}: {name!r} holds no single value; name another column with {flag}"
         found.append((nested, f"{role} is no single value", message))
-    if blank := [row for row, cell in enumerate(column) if cell == ""]:
+    if "" in column:
+        blank = [row for row, cell in enumerate(column) if cell == ""]
         count = f"{len(blank)} rows are" if len(blank) > 1 else "1 row is"
         cure = f"remove such rows or name another column with {flag}"
         message = f"{table.place(blank[0])}: column {name!r} is blank ({count}); {cure}"
         found.append((blank, BLANK_TEXT if role == "text" else "blank label", message))
-    if long := [row for row, cell in enumerate(column) if cell is not None and len(cell) > LONGEST_TEXT]:
-        size = len(column[long[0]] or "")
-        message = f"{table.place(long[0])}: column {name!r} has {size:,} characters; shorten it"
+    sizes = [len(cell or "") for cell in column]
+    if max(sizes, default=0) > LONGEST_TEXT:
+        long = [row for row, size in enumerate(sizes) if size > LONGEST_TEXT]
+        message = f"{table.place(long[0])}: column {name!r} has {sizes[long[0]]:,} characters; shorten it"
         found.append((long, f"{role} too long", message))
     if invalid := _not_unicode(column):
         message = f"{table.place(invalid[0])}: column {name!r} is not valid Unicode; mend it"

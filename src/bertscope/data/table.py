@@ -6,7 +6,7 @@ the header is refused with its line: a file that is read a little wrong is worse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -59,8 +59,9 @@ class Table:
         """Where a row is, for a message."""
         return f"{self.path}, {self.unit} {self.lines[row]}"
 
-    def id(self, row: int) -> str:
-        return f"{self.name or self.path.stem}:{self.lines[row]}"
+    def ids(self, rows: Iterable[int]) -> tuple[str, ...]:
+        prefix = self.name or self.path.stem
+        return tuple(f"{prefix}:{self.lines[row]}" for row in rows)
 
     @property
     def columns(self) -> str:
