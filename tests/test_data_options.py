@@ -42,7 +42,7 @@ def test_the_command_line_has_the_same_options_under_the_same_names(path):
 def test_every_option_is_described():
     source = inspect.getsource(inspect.getmodule(TaskOptions))
     for field in fields(TaskOptions):
-        after = source.split(f"    {field.name}: {field.type} = ", 1)[1].split("\n", 1)[1].lstrip()
+        after = source.split(f"\n    {field.name}: ", 1)[1].split("\n", 1)[1].lstrip()
         assert after.startswith('"""')
 
 

@@ -1,12 +1,11 @@
 """How data is read: the one declaration that `read_task`, identities and the command line share."""
 
-from __future__ import annotations
-
+# No `annotations` from `__future__`: the command line inherits these fields, and couldn't look up their types' names.
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Self, TypeVar, get_args
 
 from bertscope.core import config
 from bertscope.core.errors import UserError, did_you_mean
@@ -56,7 +55,7 @@ class TaskOptions(Reading):
                 raise UserError(f"{name} is {value!r}; {did_you_mean(str(value), known)}")
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> TaskOptions:
+    def of(cls, options: Mapping[str, Any]) -> Self:
         """The options of those names; one that doesn't exist is the user's mistake."""
         return config.from_json(cls, options)
 

@@ -28,7 +28,7 @@ from bertscope.data.known import Known
 from bertscope.data.locate import find_in, plain_files, recognise
 from bertscope.data.options import COLUMNS, TaskOptions, with_options
 from bertscope.data.table import read_table, shown
-from bertscope.data.task import Task
+from bertscope.data.task import Kind, Task
 from bertscope.data.tasks import TASKS, declared, refuse_unknown
 
 Part = Literal["fit", "select", "report", "train", "dev", "test"]
@@ -89,8 +89,8 @@ def read_examples(source: str | Path, *, split: Part = "report", **options: Any)
     if known is None:
         raise UserError(f"{source} has no published {split} split; ask for fit, select or report")
     bad = BadRows(skip=asked.skip_bad, expected=known.task.drops)
-    kind = "regression" if known.task.kind == "regression" else "classification"
-    return few(known.examples(split, bad), kind, asked)  # type: ignore[arg-type]
+    kind: Kind = "regression" if known.task.kind == "regression" else "classification"
+    return few(known.examples(split, bad), kind, asked)
 
 
 @contextmanager
