@@ -107,6 +107,10 @@ def test_numbers_are_the_hubs_integers_and_other_labels_are_refused(folder):
         read_task(where)
     folder("WNLI", dev_dot_tsv=head + rows(4, str, said, other, "2") + rows(3, str, said, other, "0"))
     task = read_task(where, skip_bad=True)
+    folder("b/WNLI", train_dot_tsv=head + rows(30, str, said, other, lambda i: str(1 + i % 2)),
+           dev_dot_tsv=head + rows(3, str, said, other, "1"))  # fmt: skip
+    with pytest.raises(UserError, match="column 'label' says 'entailment' in every row"):
+        read_task(where.parent / "b/WNLI", skip_bad=True)  # what is left of train has one label
     assert len(task.report) == 3 and "4 rows left out (unknown label: 4)" in task.notes
 
 

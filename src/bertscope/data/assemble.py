@@ -38,21 +38,15 @@ class Material:
 
 def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     """Read the labels, make the splits, and say what a reader must know."""
-    train, report = ([clean(table, material.columns, bad) for table in part]
-                     for part in (material.train, material.report))  # fmt: skip
-    said = [value for sheet in train for value in sheet.values]
-    if not said:
-        raise UserError(f"{material.source} has no row that can be used; mend it or give another")
-    if len(set(said)) == 1:
-        raise UserError(
-            f"{train[0].table.path}: column {material.columns.label!r} says {shown(said[0])} in every row; "
-            "a task needs at least two labels: name the right column with --label"
-        )
-    kind, labels = _classes(material.declared, options.kind, train, report, said)
+    train, report = (
+        [clean(table, material.columns, bad) for table in part] for part in (material.train, material.report)
+    )
+    kind, labels = _classes(material.declared, options.kind, train, report)
     examples = [
         joined([labelled(sheet, kind, labels, bad, material.declared) for sheet in part])
         for part in (train, report) if part
     ]  # fmt: skip
+    _refuse_constant(material, examples[0], labels)
     fit, select, scored = _split(train[0].table, examples, kind, options.seed)
     if labels:
         scored = _without_unseen(material.source, fit, scored, labels, bad)
@@ -128,16 +122,30 @@ def noting_repeats(task: Task) -> Task:
 
 
 def _classes(
-    declared: Declared | None, kind: Kind | None, train: list[Sheet], report: list[Sheet], said: list[str]
+    declared: Declared | None, kind: Kind | None, train: list[Sheet], report: list[Sheet]
 ) -> tuple[Kind, tuple[str, ...]]:
     """The kind of task and its classes, as declared or as the labels show."""
     if declared:
         assert declared.kind != "answers"
         return declared.kind, declared.labels
-    kind = kind or find_kind(train[0], said)
-    return kind, class_names(
-        v for sheet in (*train, *report) for v in sheet.values
-    ) if kind == "classification" else ()
+    kind = kind or find_kind(train[0])
+    if kind == "regression":
+        return kind, ()
+    return kind, class_names(value for sheet in (*train, *report) for value in sheet.values)
+
+
+def _refuse_constant(material: Material, train: Examples, labels: tuple[str, ...]) -> None:
+    """There is nothing to learn where every row says the same, or none says anything."""
+    assert train.label is not None
+    values = np.unique(train.label)
+    if not len(values):
+        raise UserError(f"{material.source} has no row that can be used; mend it or give another")
+    if len(values) == 1:
+        only = shown(labels[values[0]] if labels else f"{values[0]:g}")
+        raise UserError(
+            f"{material.train[0].path}: column {material.columns.label!r} says {only} in every row; "
+            "a task needs at least two labels: name the right column with --label"
+        )
 
 
 def _split(first: Table, examples: list[Examples], kind: Kind, seed: int) -> list[Examples]:

@@ -17,9 +17,9 @@ MOST_CLASSES = 20
 """More distinct values than this are scores, or the wrong column, unless the user says that they are classes."""
 
 
-def find_kind(sheet: Sheet, values: Sequence[str]) -> Kind:
+def find_kind(sheet: Sheet) -> Kind:
     """Fractions, and many different numbers, are scores; up to 20 different values of another sort are classes."""
-    counts = Counter(values)
+    counts = Counter(sheet.values)
     numbers, rows = _numbers(list(counts)), np.array(list(counts.values()))
     finite = np.isfinite(numbers)
     mostly_numbers = rows[finite].sum() > rows.sum() / 2  # the rest is then a mistake: `to_scores` says where
@@ -30,7 +30,7 @@ def find_kind(sheet: Sheet, values: Sequence[str]) -> Kind:
     if distinct > MOST_CLASSES:
         raise UserError(
             f"{sheet.table.path}: column {sheet.label_column!r} has {distinct} different values "
-            f"({shown(values[0])}, ...), too many for classes; name the right column with --label, "
+            f"({shown(sheet.values[0])}, ...), too many for classes; name the right column with --label, "
             "or give --kind classification"
         )
     return "classification"
