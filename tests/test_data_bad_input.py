@@ -152,7 +152,7 @@ def test_a_file_that_may_not_be_read(put, monkeypatch):
 
 def test_bad_rows_are_left_out_and_counted_for_each_reason(put):
     rows = csv(GOOD).splitlines()
-    rows[3:3] = ["a, b,1", "   ,0", "some text,"]
+    rows[3:3] = ["a, b,1", "   ,0", ","]  # the last is blank twice and counted once
     content = "\n".join(rows).encode() + b'\ncaf\xe9,1\n"open,1\n'
     path = put("r.csv", content)
     assert "r.csv, line 35: not valid UTF-8" in refused(path)

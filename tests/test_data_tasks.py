@@ -84,6 +84,8 @@ def test_a_folder_in_glues_layout_by_name_by_folder_and_by_root(folder):
     ]  # fmt: skip
     assert len({root.id for root in roots}) == 1 and all(root.options == {} for root in roots)
     assert all(read_task(root.source).report.text == task.report.text for root in roots)
+    with pytest.raises(UserError, match="doesn't hold glue/wnli"):  # whose files look the same
+        read_task("glue/wnli", root=where)
     with pytest.raises(UserError, match=r"glue/rte has its own columns; leave out --label"):
         read_task("glue/rte", root=where.parent, label="x")
     assert read_task(where, label="label", text="sentence1").name == "RTE"  # named columns: a file of one's own
