@@ -106,7 +106,7 @@ class Report:
         if len(self.rounds) > 1:
             lines[-1] += ", variants interleaved; ratio: times as fast as the first"
         if self.agreement is not None:
-            lines += [f"  the variants' logits agree: they differ by {self.agreement:.1e} at most"]
+            lines += [f"  the variants' outputs agree: they differ by {self.agreement:.1e} at most"]
         lines += [f"  {note}" for note in self.notes]
         for claim in self.claims:
             measured = self.ratio(claim.variant, claim.over)
@@ -139,7 +139,7 @@ def difference(outputs: Sequence[np.ndarray]) -> float:
     """How far outputs are from the first at most; too far, and the variants don't do the same work."""
     largest = max(float(np.abs(output - outputs[0]).max()) for output in outputs[1:])
     if not largest <= TOLERANCE:
-        raise SystemExit(f"the variants' logits differ by {largest:.1e}: they don't do the same work")
+        raise SystemExit(f"the variants' outputs differ by {largest:.1e}: they don't do the same work")
     return largest
 
 

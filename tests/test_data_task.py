@@ -36,7 +36,9 @@ def regression():
 
 
 def test_examples_take_keeps_the_columns_together():
-    whole = Examples(("a", "b", "c"), ("x", "y", "z"), ("1", "2", "3"), np.array([0, 1, 2]), (("x",), ("y",), ("z",)))
+    whole = Examples(
+        ("a", "b", "c"), ("x", "y", "z"), ("1", "2", "3"), np.array([0, 1, 2]), (("x",), ("y",), ("z",)), (1, 0, 1)
+    )
     part = whole.take(np.array([2, 0]))
     assert (part.ids, part.text, part.pair, part.words) == (("c", "a"), ("z", "x"), ("3", "1"), (("z",), ("x",)))
     assert part.label.tolist() == [2, 0] and len(part) == 2
@@ -112,6 +114,14 @@ def test_describe_is_plain_and_counts():
     assert said["splits"]["fit"]["words"] == {"min": 2, "median": 2, "mean": 2, "max": 2}
     stars = json.loads(json.dumps(regression().describe()))
     assert stars["splits"]["fit"]["labels"].keys() == {"min", "median", "mean", "max"}
+
+
+def test_describe_has_a_majority_and_chance_for_each_split():
+    splits = classification().describe()["splits"]
+    assert [splits[name]["majority"] for name in ("fit", "select", "report")] == ["no", "no", "yes"]
+    # Chance answers what is frequent in fit: "no", of which report has 1 in 4.
+    assert [splits[name]["chance"] for name in ("fit", "report")] == [pytest.approx(2 / 3), 0.25]
+    assert {split["majority"] for split in regression().describe()["splits"].values()} == {None}
 
 
 def test_describe_counts_the_words_of_both_texts():

@@ -31,7 +31,7 @@ class Columns:
     text: str
     pair: str | None
     label: str
-    note: str | None
+    note: str | None = None
     """What was guessed, if anything was."""
 
 

@@ -1,32 +1,37 @@
-"""From a column of text to labels: which kind of task it is, what its classes are, what its scores are."""
+"""From what a label column says to labels: which kind of task it is, what its classes are, what its scores are."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from bertscope.core.errors import UserError
-from bertscope.data.table import Table, shown
+from bertscope.data.bad_rows import NO_AGREEMENT, BadRows
+from bertscope.data.sheet import Sheet
+from bertscope.data.table import shown
 from bertscope.data.task import Kind
 
 MOST_CLASSES = 20
 """More distinct values than this are scores, or the wrong column, unless the user says that they are classes."""
 
 
-def find_kind(table: Table, column: str, values: Sequence[str]) -> Kind:
+def find_kind(sheet: Sheet) -> Kind:
     """Fractions, and many different numbers, are scores; up to 20 different values of another sort are classes."""
-    numbers = _numbers(values)
+    counts = Counter(sheet.values)
+    numbers, rows = _numbers(list(counts)), np.array(list(counts.values()))
     finite = np.isfinite(numbers)
-    mostly_numbers = finite.mean() > 0.5  # the rest is then a mistake, which `to_scores` reports with its line
+    mostly_numbers = rows[finite].sum() > rows.sum() / 2  # the rest is then a mistake: `to_scores` says where
     fractions = bool((numbers[finite] % 1 != 0).any())
-    distinct = len(set(values))
+    distinct = len(counts)
     if mostly_numbers and (fractions or distinct > MOST_CLASSES):
         return "regression"
     if distinct > MOST_CLASSES:
         raise UserError(
-            f"{table.path}: column {column!r} has {distinct} different values ({shown(values[0])}, ...), too many "
-            "for classes; name the right column with --label, or give --kind classification"
+            f"{sheet.table.path}: column {sheet.label_column!r} has {distinct} different values "
+            f"({shown(sheet.values[0])}, ...), too many for classes; name the right column with --label, "
+            "or give --kind classification"
         )
     return "classification"
 
@@ -40,22 +45,39 @@ def class_names(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def to_classes(values: Sequence[str], names: Sequence[str]) -> np.ndarray:
-    """Each label's index among the class names, int64."""
-    index = {name: i for i, name in enumerate(names)}
-    return np.array([index[value] for value in values], dtype=np.int64)
+def to_classes(
+    sheet: Sheet, names: Sequence[str], bad: BadRows, *, numbered: bool = False, unlabelled: Sequence[str] = ()
+) -> tuple[Sheet, np.ndarray]:
+    """The rows that have one of these labels, and its index among them, int64.
+
+    `numbered` labels may also be given as that index. `unlabelled` is what stands for no label.
+    """
+    index = {str(i): i for i in range(len(names))} if numbered else {}
+    index |= {name: i for i, name in enumerate(names)}
+    label = np.array([index.get(value, -1) for value in sheet.values], dtype=np.int64)
+    unknown = np.flatnonzero(label < 0)
+    agreed = [int(i) for i in unknown if sheet.values[i] not in unlabelled]
+    if agreed:
+        known = ", ".join(names)
+        message = f"{sheet.place(agreed[0])}: label {shown(sheet.values[agreed[0]])} is none of {known}; mend it"
+        bad.refuse("unknown label", message, len(agreed))
+    if len(unknown) > len(agreed):
+        bad.refuse(NO_AGREEMENT, f"{sheet.table.path}: rows without a label; remove them", len(unknown) - len(agreed))
+    return sheet.keep(label >= 0), label[label >= 0]
 
 
-def to_scores(table: Table, column: str, values: Sequence[str]) -> np.ndarray:
-    """Each label as a number, float64."""
-    numbers = _numbers(values)
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    if len(bad):
-        raise UserError(
-            f"{table.path}, line {table.lines[bad[0]]}: {shown(values[bad[0]])} in column {column!r} is no score; "
+def to_scores(sheet: Sheet, bad: BadRows) -> tuple[Sheet, np.ndarray]:
+    """The rows whose label is a number, and that number, float64."""
+    numbers = _numbers(sheet.values)
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        first = int(np.flatnonzero(~finite)[0])
+        message = (
+            f"{sheet.place(first)}: {shown(sheet.values[first])} in column {sheet.label_column!r} is no score; "
             "write a finite number, or give --kind classification"
         )
-    return numbers
+        bad.refuse("no score", message, int((~finite).sum()))
+    return sheet.keep(finite), numbers[finite]
 
 
 def _numbers(values: Sequence[str]) -> np.ndarray:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from bertscope.core.errors import UserError
+
+MetricName = Literal["accuracy", "f1", "macro_f1", "matthews", "pearson"]
 
 PRIMARY = {"classification": "accuracy", "regression": "pearson"}
 """The metric that stands for a task of each kind, unless the task names another."""

@@ -144,7 +144,7 @@ class Task:
         return np.tile(np.eye(self.n_outputs)[most], (n, 1))
 
     def describe(self) -> dict[str, Any]:
-        """Rows, labels and lengths of each split, and chance: plain values for JSON."""
+        """Rows, labels, lengths, chance and the most frequent label of each split: plain values for JSON."""
         splits = {"fit": self.fit, "select": self.select, "report": self.report}
         return {
             "name": self.name,
@@ -165,9 +165,16 @@ class Task:
         if self.kind == "classification":
             counts = np.bincount(label, minlength=len(self.labels)).tolist()
             labels: dict[str, float] = dict(zip(self.labels, counts, strict=True))
+            majority = self.labels[int(np.argmax(counts))]
         else:
-            labels = _summary(label)
-        return {"rows": len(examples), "labels": labels, "words": _summary(lengths)}
+            labels, majority = _summary(label), None
+        return {
+            "rows": len(examples),
+            "labels": labels,
+            "majority": majority,
+            "chance": self.chance(examples),
+            "words": _summary(lengths),
+        }
 
     @property
     def _primary(self) -> Metric:

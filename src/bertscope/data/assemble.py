@@ -1,0 +1,182 @@
+"""From tables to a task: labels, splits, and what has to be said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.data.bad_rows import BadRows
+from bertscope.data.columns import Columns
+from bertscope.data.labels import class_names, find_kind, to_classes, to_scores
+from bertscope.data.metrics import PRIMARY
+from bertscope.data.options import TaskOptions
+from bertscope.data.sheet import Sheet, clean
+from bertscope.data.splits import LEAST_ROWS, REPORT_SHARE, SELECT_SHARE, mixed_order, parts
+from bertscope.data.table import Table, shown
+from bertscope.data.task import Kind, Task
+from bertscope.data.tasks import Declared
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a task is made of."""
+
+    name: str
+    source: str
+    """For messages."""
+    train: Sequence[Table]
+    report: Sequence[Table]
+    """Empty where train is to be split."""
+    columns: Columns
+    declared: Declared | None = None
+    notes: tuple[str, ...] = ()
+
+
+def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
+    """Read the labels, make the splits, and say what a reader must know."""
+    train, report = (
+        [clean(table, material.columns, bad) for table in part] for part in (material.train, material.report)
+    )
+    kind, labels = _classes(material.declared, options.kind, train, report)
+    examples = [
+        joined([labelled(sheet, kind, labels, bad, material.declared) for sheet in part])
+        for part in (train, report) if part
+    ]  # fmt: skip
+    _refuse_constant(material, examples[0], labels)
+    fit, select, scored = _split(train[0].table, examples, kind, options.seed)
+    if labels:
+        scored = _without_unseen(material.source, fit, scored, labels, bad)
+    notes = material.notes + bad.notes() + ((material.columns.note,) if material.columns.note else ())
+    if not material.declared and options.kind is None and len(labels) > 2 and all(map(str.isdigit, labels)):
+        notes += (
+            f"{labels[0]} to {labels[-1]} are read as {len(labels)} classes; if they are scores: --kind regression",
+        )
+    metric = material.declared.metric if material.declared else PRIMARY[kind]
+    return Task(material.name, kind, labels, fit, select, scored, metric, notes)
+
+
+def labelled(
+    sheet: Sheet, kind: Kind, labels: tuple[str, ...], bad: BadRows, declared: Declared | None = None
+) -> Examples:
+    """The sheet's rows with their labels as numbers."""
+    if kind == "regression":
+        sheet, label = to_scores(sheet, bad)
+    else:
+        unlabelled = declared.unlabelled if declared else ()
+        sheet, label = to_classes(sheet, labels, bad, numbered=declared is not None, unlabelled=unlabelled)
+    return sheet.examples(label)
+
+
+def joined(parts: Sequence[Examples]) -> Examples:
+    """The examples of several files, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Examples(
+        ids=tuple(each for part in parts for each in part.ids),
+        text=tuple(each for part in parts for each in part.text),
+        pair=None if parts[0].pair is None else tuple(each for part in parts for each in part.pair or ()),
+        label=None if parts[0].label is None else np.concatenate([part.label for part in parts]),
+    )
+
+
+def with_metric(task: Task, options: TaskOptions) -> Task:
+    """The task, scored by the metric the user asks for."""
+    asked = options.metric
+    if asked is None:
+        return task
+    if (asked == "pearson") != (task.kind == "regression"):
+        raise UserError(f"metric {asked} isn't for {task.kind}, which {task.name} is; leave out --metric")
+    if asked == "f1" and len(task.labels) != 2:
+        raise UserError(f"metric f1 is for two labels, and {task.name} has {len(task.labels)}; give macro_f1")
+    return replace(task, metric=asked)
+
+
+def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:
+    """At most `limit` of the examples, the labels in about the same shares."""
+    limit = options.limit
+    if limit is None or limit >= len(examples):
+        return examples
+    if examples.label is None:
+        label, kind = np.zeros(len(examples)), "regression"
+    else:
+        label = examples.label
+    return examples.take(np.sort(mixed_order(label, kind, options.seed)[:limit]))
+
+
+def noting_repeats(task: Task) -> Task:
+    """The task with a note on report examples that were seen in training: they flatter every score."""
+
+    def contents(examples: Examples) -> list[tuple[str, ...]]:
+        return list(zip(examples.text, examples.pair or examples.text, strict=True))
+
+    seen = set(contents(task.fit))
+    repeats = sum(content in seen for content in contents(task.report))
+    if not repeats:
+        return task
+    note = f"{repeats} of {len(task.report)} report texts also occur in fit"
+    return replace(task, notes=(*task.notes, note))
+
+
+def _classes(
+    declared: Declared | None, kind: Kind | None, train: list[Sheet], report: list[Sheet]
+) -> tuple[Kind, tuple[str, ...]]:
+    """The kind of task and its classes, as declared or as the labels show."""
+    if declared:
+        assert declared.kind != "answers"
+        return declared.kind, declared.labels
+    kind = kind or find_kind(train[0])
+    if kind == "regression":
+        return kind, ()
+    return kind, class_names(value for sheet in (*train, *report) for value in sheet.values)
+
+
+def _refuse_constant(material: Material, train: Examples, labels: tuple[str, ...]) -> None:
+    """There is nothing to learn where every row says the same, or none says anything."""
+    assert train.label is not None
+    values = np.unique(train.label)
+    if not len(values):
+        raise UserError(f"{material.source} has no row that can be used; mend it or give another")
+    if len(values) == 1:
+        only = shown(labels[values[0]] if labels else f"{values[0]:g}")
+        raise UserError(
+            f"{material.train[0].path}: column {material.columns.label!r} says {only} in every row; "
+            "a task needs at least two labels: name the right column with --label"
+        )
+
+
+def _split(first: Table, examples: list[Examples], kind: Kind, seed: int) -> list[Examples]:
+    """Fit, select, report; each in the order of its file."""
+    train, label = examples[0], examples[0].label
+    assert label is not None
+    if len(train) < LEAST_ROWS:
+        raise UserError(f"{first.path} has {len(train)} rows; at least {LEAST_ROWS} are needed to split it")
+    order = mixed_order(label, kind, seed)
+    if len(examples) == 2:
+        if not len(examples[1]):
+            raise UserError(f"{first.path.parent}: no row can be scored; mend the report file")
+        select, fit = parts(order, SELECT_SHARE)
+        return [train.take(np.sort(fit)), train.take(np.sort(select)), examples[1]]
+    report, select, fit = parts(order, REPORT_SHARE, SELECT_SHARE)
+    return [train.take(np.sort(part)) for part in (fit, select, report)]
+
+
+def _without_unseen(source: str, fit: Examples, report: Examples, labels: tuple[str, ...], bad: BadRows) -> Examples:
+    """A label that no training example has can't be predicted; better to say so than to score it wrong."""
+    assert fit.label is not None and report.label is not None
+    seen = np.isin(report.label, fit.label)
+    if seen.all():
+        return report
+    first = int(np.flatnonzero(~seen)[0])
+    stem, _, line = report.ids[first].rpartition(":")
+    message = (
+        f"{source}: label {shown(labels[report.label[first]])} ({stem}, line {line}) is to be scored, but no "
+        "training row has it; remove such rows or add some to train on"
+    )
+    bad.refuse("label that no training row has", message, int((~seen).sum()))
+    if not seen.any():
+        raise UserError(message)
+    return report.take(np.flatnonzero(seen))

@@ -1,0 +1,88 @@
+"""How data is read: the one declaration that `read_task`, identities and the command line share."""
+
+# No `annotations` from `__future__`: the command line inherits these fields, and couldn't look up their types' names.
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any, Self, TypeVar, get_args
+
+from bertscope.core import config
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.data.metrics import MetricName
+from bertscope.data.task import Kind
+
+Reader = TypeVar("Reader", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the data is read, but for the seed, which the command line calls `--data-seed`."""
+
+    text: str | None = None
+    """The column with the text; guessed from its name otherwise."""
+    text_pair: str | None = None
+    """The column with the second text of a pair."""
+    label: str | None = None
+    """The column with the label or score."""
+    kind: Kind | None = None
+    """What the labels are; guessed from them otherwise."""
+    limit: int | None = None
+    """Use at most this many rows of each split."""
+    root: Path | None = None
+    """The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise."""
+    skip_bad: bool = False
+    """Leave out rows that can't be used, and count them, instead of stopping at the first."""
+    metric: MetricName | None = None
+    """The metric that decides; the task's own otherwise."""
+
+
+@dataclass(frozen=True)
+class TaskOptions(Reading):
+    """How a task is read."""
+
+    seed: int = 0
+    """Decides how one file is split, which rows a limit keeps, and what a demo language says."""
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise UserError(f"limit is {self.limit}; give 1 or more rows per split, or leave it out to have all")
+        if self.seed < 0:
+            raise UserError(f"seed is {self.seed}; give 0 or more")
+        for name, known in (("kind", get_args(Kind)), ("metric", get_args(MetricName))):
+            value = getattr(self, name)
+            if value is not None and value not in known:
+                raise UserError(f"{name} is {value!r}; {did_you_mean(str(value), known)}")
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """The options of those names; one that doesn't exist is the user's mistake."""
+        return config.from_json(cls, options)
+
+    def given(self) -> dict[str, Any]:
+        """Those that differ from their defaults, as JSON: what is left unsaid is no part of an identity."""
+        defaults = asdict(type(self)())
+        said = {name: value for name, value in asdict(self).items() if value != defaults[name]}
+        return said | ({"root": str(self.root)} if self.root is not None else {})
+
+    def refuse(self, source: str, *names: str) -> None:
+        """Refuse options that would say again, or otherwise, what the source says itself."""
+        for name in self.given():
+            if name in names:
+                raise UserError(f"{source} has its own columns; leave out --{name.replace('_', '-')}")
+
+
+COLUMNS = ("text", "text_pair", "label", "kind")
+"""The options that say what is where in a file."""
+
+
+def with_options(function: Reader) -> Reader:
+    """Show the options in the signature of a function that takes them as `**options`."""
+    own = signature(function)
+    listed = [
+        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+        for field in fields(TaskOptions)
+    ]
+    kept = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*kept, *listed])  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,102 @@
+"""The rows of a table that can be used: their texts, and what their label column says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bertscope.core.examples import Examples
+from bertscope.data.bad_rows import BLANK_TEXT, BadRows
+from bertscope.data.columns import Columns
+from bertscope.data.table import LONGEST_TEXT, Table
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Some rows of one table, clean."""
+
+    table: Table
+    label_column: str
+    rows: np.ndarray
+    """Which of the table's rows these are."""
+    text: tuple[str, ...]
+    pair: tuple[str, ...] | None
+    values: tuple[str, ...]
+
+    def place(self, i: int) -> str:
+        return self.table.place(int(self.rows[i]))
+
+    def keep(self, which: np.ndarray) -> Sheet:
+        """These rows alone; `which` is a boolean for each."""
+        if which.all():
+            return self
+        at = np.flatnonzero(which)
+
+        def taken(column: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(column[i] for i in at)
+
+        pair = None if self.pair is None else taken(self.pair)
+        return replace(self, rows=self.rows[at], text=taken(self.text), pair=pair, values=taken(self.values))
+
+    def examples(self, label: np.ndarray) -> Examples:
+        return Examples(self.table.ids(self.rows.tolist()), self.text, self.pair, label)
+
+
+def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
+    """The table's texts and labels without the rows that have none, or none that can be read."""
+    roles = [(columns.label, "--label", "label"), (columns.text, "--text", "text")]
+    if columns.pair is not None:
+        roles.append((columns.pair, "--text-pair", "text"))
+    cells = [table.column(name, flag) for name, flag, _ in roles]
+    usable = np.ones(len(table), dtype=bool)
+    for column, (name, flag, role) in zip(cells, roles, strict=True):
+        for rows, reason, message in _problems(table, column, name, flag, role):
+            rows = [row for row in rows if usable[row]]  # a row is left out for one reason only
+            if rows:
+                bad.refuse(reason, message, len(rows))
+                usable[rows] = False
+    at = np.flatnonzero(usable)
+    values, text, *pair = (tuple(column[i] or "" for i in at) for column in cells)
+    return Sheet(table, columns.label, at, text, pair[0] if pair else None, values)
+
+
+def _problems(
+    table: Table, column: list[str | None], name: str, flag: str, role: str
+) -> list[tuple[list[int], str, str]]:
+    """What is wrong with a column: the rows, the reason, and the message about the first of them."""
+    found = []
+    if None in column:  # the tests before the loops are what most columns cost
+        nested = [row for row, cell in enumerate(column) if cell is None]
+        message = f"{table.place(nested[0])}: {name!r} holds no single value; name another column with {flag}"
+        found.append((nested, f"{role} is no single value", message))
+    if "" in column:
+        blank = [row for row, cell in enumerate(column) if cell == ""]
+        count = f"{len(blank)} rows are" if len(blank) > 1 else "1 row is"
+        cure = f"remove such rows or name another column with {flag}"
+        message = f"{table.place(blank[0])}: column {name!r} is blank ({count}); {cure}"
+        found.append((blank, BLANK_TEXT if role == "text" else "blank label", message))
+    sizes = [len(cell or "") for cell in column]
+    if max(sizes, default=0) > LONGEST_TEXT:
+        long = [row for row, size in enumerate(sizes) if size > LONGEST_TEXT]
+        message = f"{table.place(long[0])}: column {name!r} has {sizes[long[0]]:,} characters; shorten it"
+        found.append((long, f"{role} too long", message))
+    if invalid := _not_unicode(column):
+        message = f"{table.place(invalid[0])}: column {name!r} is not valid Unicode; mend it"
+        found.append((invalid, "not valid UTF-8", message))
+    return found
+
+
+def _not_unicode(column: list[str | None]) -> list[int]:
+    """The rows with half a character in them: lone surrogates, which JSON can write and no tokenizer reads."""
+
+    def valid(text: str) -> bool:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    if valid("".join(cell or "" for cell in column)):
+        return []
+    return [row for row, cell in enumerate(column) if not valid(cell or "")]
