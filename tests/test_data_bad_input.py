@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bertscope.core.errors import UserError
-from bertscope.data.read import read_examples, read_task, task_root
+from bertscope.data.corpus import read_examples
+from bertscope.data.read import read_task, task_root
 
 GOOD = [{"text": f"some text {i}", "label": str(i % 2)} for i in range(30)]
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertscope.data.read import read_examples, read_task, task_root
+from bertscope.data.corpus import read_examples
+from bertscope.data.read import read_task, task_root
 from shared_data import DATA, needs_data
 
 COUNTS = {

@@ -8,7 +8,8 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.data import hub
-from bertscope.data.read import read_examples, read_task, task_root
+from bertscope.data.corpus import read_examples
+from bertscope.data.read import read_task, task_root
 from bertscope.data.tasks import TASKS, declared
 
 NLI = ("entailment", "neutral", "contradiction")

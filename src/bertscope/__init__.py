@@ -29,7 +29,7 @@ _WHERE = {
     "load": "bertscope.models.load",
     "observe": "bertscope.models.observe",
     "question": "bertscope.core.catalogue",
-    "read_examples": "bertscope.data.read",
+    "read_examples": "bertscope.data.corpus",
     "read_task": "bertscope.data.read",
     "scratch": "bertscope.experiments.scratch",
 }

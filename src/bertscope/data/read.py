@@ -57,21 +57,32 @@ def read_task(source: str | Path, **options: Any) -> Task:
 @with_options
 def task_root(source: str | Path, **options: Any) -> Root:
     """The identity of what `read_task` would read, by content; `read_task(root.source, **root.options)` reads it."""
-    asked = TaskOptions.of(options)
-    if _is_demo(source):
-        asked.refuse(str(source), *COLUMNS, "root")
-        return Root("task", str(source), demo.identity(str(source)), asked.given())
-    given = replace(asked, root=None).given()  # a place is no identity
-    with _explained(source):
-        if known := _known(source, asked):
-            known.refuse_untrainable()
-            return Root("task", known.source, known.identity(), given)
-        path = Path(source).absolute()
-        return Root("task", str(path), digest_files(plain_files(path)), given)
+    return _root("task", source, TaskOptions.of(options))
 
 
 @with_options
-def read_examples(source: str | Path, *, split: Part = "report", **options: Any) -> Examples:
+def split_root(source: str | Path, *, split: Part = "report", **options: Any) -> Root:
+    """The identity of what `read_split` would read."""
+    root = _root("examples", source, TaskOptions.of(options))
+    return root if split == "report" else replace(root, options={**root.options, "split": split})
+
+
+def _root(kind: Literal["task", "examples"], source: str | Path, asked: TaskOptions) -> Root:
+    if _is_demo(source):
+        asked.refuse(str(source), *COLUMNS, "root")
+        return Root(kind, str(source), demo.identity(str(source)), asked.given())
+    given = replace(asked, root=None).given()  # a place is no identity
+    with _explained(source):
+        if known := _known(source, asked):
+            if kind == "task":
+                known.refuse_untrainable()
+            return Root(kind, known.source, known.identity(), given)
+        path = Path(source).absolute()
+        return Root(kind, str(path), digest_files(plain_files(path)), given)
+
+
+@with_options
+def read_split(source: str | Path, *, split: Part = "report", **options: Any) -> Examples:
     """One split alone, also of what is no task to train on: HANS, which is for evaluation, and SQuAD's questions.
 
     `fit`, `select` and `report` are those of `read_task`; `train`, `dev` and `test` are the splits of a task that is
@@ -85,12 +96,14 @@ def read_examples(source: str | Path, *, split: Part = "report", **options: Any)
     if known and known.task.evaluation_only and split == "report":
         split = known.scored
     if split == "fit" or split == "select" or split == "report":  # so spelled, mypy knows what is left
-        return getattr(read_task(source, **options), split)
+        task = read_task(source, **options)
+        return replace(getattr(task, split), name=task.name, notes=task.notes)
     if known is None:
         raise UserError(f"{source} has no published {split} split; ask for fit, select or report")
     bad = BadRows(skip=asked.skip_bad, expected=known.task.drops)
     kind: Kind = "regression" if known.task.kind == "regression" else "classification"
-    return few(known.examples(split, bad), kind, asked)
+    found = few(known.examples(split, bad), kind, asked)
+    return replace(found, name=known.task.name, notes=bad.notes())
 
 
 @contextmanager

@@ -69,6 +69,18 @@ def read_labelled(folder: Path) -> LabelledMaps:
     return LabelledMaps(maps, special, np.array([CLASSES.index(said) for said in about["label"]]), about)
 
 
+def agreement(folder: Path) -> dict[str, float] | None:
+    """How often a second labeller, who saw some of the maps, said the same; None where there was none."""
+    from sklearn.metrics import cohen_kappa_score
+
+    path = folder / "second.csv"
+    if not path.exists():
+        return None
+    both = pd.read_csv(folder / "labels.csv").merge(pd.read_csv(path), on="id", suffixes=("", "_second"))
+    one, other = both["label"], both["label_second"]
+    return {"maps": len(both), "share": float((one == other).mean()), "kappa": float(cohen_kappa_score(one, other))}
+
+
 def as_layer(
     maps: Sequence[np.ndarray], special: Sequence[Sequence[int]], device: torch.device | str = "cpu"
 ) -> LayerMaps:

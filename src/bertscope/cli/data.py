@@ -1,0 +1,146 @@
+"""`bertscope data`: what a data set holds, before anything is computed from it."""
+
+from __future__ import annotations
+
+import json as to_json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from bertscope.cli.options import DataOptions
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.data.task import Task
+
+Split = Literal["fit", "select", "report"]
+
+
+def data(
+    source: str,
+    /,
+    *,
+    show: int = 0,
+    split: Split = "report",
+    words: tuple[str, ...] = (),
+    write: Path | None = None,
+    json: bool = False,
+    options: Annotated[DataOptions, Parameter(name="*")] = DataOptions(),  # noqa: B008 (frozen)
+) -> None:
+    """Describe a task or a corpus, show some of it, or write it to a file.
+
+    Parameters
+    ----------
+    source
+        What --on takes: demo/entailment, demo/corpus, glue/rte, a file, a folder, a treebank, FrameNet.
+    show
+        Print this many examples with their annotation.
+    split
+        Of a task: the split that is shown and written.
+    words
+        Count, show and write only the examples that mention one of these words (whole words, in either text).
+    write
+        Write the examples to this .csv, .tsv, .jsonl (with all annotation) or .conllu file.
+    json
+        Print the description as JSON.
+    """
+    from bertscope.core.errors import UserError
+    from bertscope.data.slices import divide
+
+    task, examples = _read(source, split, options)
+    sliced, rest = divide(examples, words) if words else (examples, None)
+    if not len(sliced):
+        raise UserError(f"no example of {source} mentions {' or '.join(words)}")
+    about = _describe(task, examples, rest, words)
+    if json:
+        print(to_json.dumps(about, indent=1, ensure_ascii=False))
+    else:
+        _print(about)
+    labels = () if task is None else task.labels
+    for row in range(min(show, len(sliced))):
+        _show(sliced, row, labels)
+    if write is not None:
+        from bertscope.data.write import write_examples
+
+        print(f"{len(sliced)} examples written to {write_examples(sliced, write, labels)}")
+
+
+def _read(source: str, split: Split, options: DataOptions) -> tuple[Task | None, Examples]:
+    """A task and one of its splits; or a corpus, which has none."""
+    from bertscope.data.corpus import is_task, read_examples
+    from bertscope.data.read import read_task
+
+    if not is_task(source, **options.given()):
+        return None, read_examples(source, split=split, **options.given())
+    task = read_task(source, **options.given())
+    return task, getattr(task, split)
+
+
+def _describe(task: Task | None, examples: Examples, rest: Examples | None, words: Sequence[str]) -> dict[str, Any]:
+    from bertscope.data.task import describe_examples
+
+    if task is None:
+        about = {"name": examples.name, "splits": {"all": describe_examples(examples)}, "notes": list(examples.notes)}
+    else:
+        about = task.describe()
+    if rest is not None:
+        about["slice"] = {"words": list(words), "rows": len(examples) - len(rest), "rest": len(rest)}
+    return about
+
+
+def _print(about: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    metric = f", scored by {about['metric']} (chance {about['chance']:.3f})" if "metric" in about else ""
+    console.print(f"{about['name']}{metric}", markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    for column in ("split", "rows", "labels", "words: median", "longest"):
+        table.add_column(column, justify="left" if column in ("split", "labels") else "right")
+    for name, split in about["splits"].items():
+        labels = ", ".join(f"{label} {value:g}" for label, value in (split.get("labels") or {}).items())
+        table.add_row(name, f"{split['rows']:,}", labels, f"{split['words']['median']:g}", f"{split['words']['max']:g}")
+    console.print(table)
+    if sliced := about.get("slice"):
+        named = ", ".join(sliced["words"])
+        console.print(f"{sliced['rows']:,} mention {named}; {sliced['rest']:,} don't", markup=False, soft_wrap=True)
+    for note in about["notes"]:
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
+
+
+def _show(examples: Examples, row: int, labels: Sequence[str]) -> None:
+    """One example: its texts, its label, its words with their marks, its relations."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from bertscope.data.write import label_of
+
+    console = Console(highlight=False)
+    label = label_of(examples, row, labels)
+    console.print(f"\n[bold]{examples.ids[row]}[/]" + ("" if label is None else f"  [bold cyan]{label}[/]"))
+    texts = [examples.text[row], *([] if examples.pair is None else [examples.pair[row]])]
+    for text in texts:
+        console.print(text, markup=False, soft_wrap=True)
+    if examples.answers is not None:
+        said = (texts[1][start:end] for start, end in examples.answers[row])
+        console.print(f"answer: {' | '.join(said) or 'none'}", markup=False, soft_wrap=True)
+    if examples.words is None:
+        return
+    kinds = [kind for kind, column in examples.marks.items() if any(column[row])]
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("", "word", *(["head"] if examples.heads is not None else []), *kinds):
+        table.add_column(column, justify="right" if column == "" else "left")
+    for place, word in enumerate(examples.words[row]):
+        head = []
+        if examples.heads is not None:
+            at = examples.heads[row][place]
+            head = [f"{at + 1} {examples.words[row][at]}" if at >= 0 else "0"]
+        table.add_row(str(place + 1), word, *head, *(examples.marks[kind][row][place] for kind in kinds))
+    console.print(table, markup=False)
+    for link in examples.links[row] if examples.links is not None else ():
+        source, target = (" ".join(examples.words[row][at] for at in side) for side in (link.source, link.target))
+        frame = f"{link.frame}: " if link.frame else ""
+        console.print(f"{frame}{link.name} = {source}  ->  {target}", markup=False, soft_wrap=True)

@@ -1,0 +1,100 @@
+"""Texts to look at, from whatever holds them.
+
+demo/corpus               annotated sentences of the demo language; demo/sentiment and the like: a task's report split
+dev.conllu, a folder      a treebank
+fndata-1.5.zip            FrameNet
+mine.jsonl                own relations (`words` and `links`, see relations.py), or the rows of a task
+sentences.txt             plain text, a line each
+anything else             what `read_task` reads: its report split
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.files import digest_files
+from bertscope.core.step import Root
+from bertscope.data import demo
+from bertscope.data.options import TaskOptions, with_options
+from bertscope.data.read import read_split, task_root
+from bertscope.data.relations import read_relations
+from bertscope.data.sources import Collection, is_collection, stream
+from bertscope.data.text import read_text
+
+_OWN_OPTIONS = ("limit", "seed", "skip_bad")
+"""What may be said of texts that have their own annotation; the rest is about a task's columns and labels."""
+
+
+@with_options
+def read_examples(source: str | Path, **options: Any) -> Examples:
+    """Read texts, with labels and annotation where the source has them. `limit` draws that many at random."""
+    asked = TaskOptions.of(options)
+    if str(source) == demo.CORPUS:
+        _refuse_others(source, asked)
+        return replace(demo.corpus(asked.seed, asked.limit or demo.CORPUS_SIZE), name=demo.CORPUS)
+    if not _is_annotated(source):
+        return read_split(source, **options)
+    _refuse_others(source, asked)
+    path, notes = Path(source), list[str]()
+    if _is_text(path):
+        found = read_text(path, notes=notes)
+    else:
+        found = read_relations(path, skip_bad=asked.skip_bad, notes=notes)
+    if asked.limit is not None and asked.limit < len(found):
+        found = found.take(np.sort(np.random.default_rng(asked.seed).permutation(len(found))[: asked.limit]))
+    return replace(found, name=path.name, notes=tuple(notes))
+
+
+@with_options
+def examples_root(source: str | Path, **options: Any) -> Root:
+    """The identity of what `read_examples` would read, by content."""
+    asked = TaskOptions.of(options)
+    if str(source) == demo.CORPUS:
+        _refuse_others(source, asked)
+        return Root("examples", demo.CORPUS, f"{demo.CORPUS}-{demo.VERSION}", asked.given())
+    if not _is_annotated(source):
+        return replace(task_root(source, **options), kind="examples")
+    _refuse_others(source, asked)
+    path = Path(source).absolute()
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    return Root("examples", str(path), digest_files(files), asked.given())
+
+
+def _is_text(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").removesuffix(".xz").endswith(".txt")
+
+
+def _is_annotated(source: str | Path) -> bool:
+    """Whether the source is a treebank, frames, own relations or plain text: anything but a task."""
+    path = Path(source)
+    name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
+    if not path.exists():
+        return name.endswith((".conllu", ".txt"))  # whose reader says best what is missing
+    if is_collection(path):
+        with Collection(path) as files:
+            return bool(files.ending(".conllu") or files.ending(".dp") or files.ending(".xml"))
+    if name.endswith(".jsonl"):
+        return _has_relations(path)
+    return name.endswith((".conllu", ".txt"))
+
+
+def _has_relations(path: Path) -> bool:
+    """Whether the first line of a .jsonl file marks relations; whatever is wrong with it, its reader will say."""
+    try:
+        first = json.loads(next(iter(stream(path)), b"{}"))
+    except ValueError:
+        return False
+    return isinstance(first, dict) and "links" in first
+
+
+def _refuse_others(source: str | Path, asked: TaskOptions) -> None:
+    for name in asked.given():
+        if name not in _OWN_OPTIONS:
+            raise UserError(f"{source} is no task with columns and labels; leave out --{name.replace('_', '-')}")

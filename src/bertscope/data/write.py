@@ -1,0 +1,80 @@
+"""Examples written to a file that the readers read again: .csv and .tsv, .jsonl with all annotation, .conllu."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.files import write_text
+from bertscope.data.treebank import write_conllu
+
+ENDINGS = (".csv", ".tsv", ".jsonl", ".conllu")
+
+
+def write_examples(examples: Examples, path: str | Path, labels: Sequence[str] = ()) -> Path:
+    """Write the examples as the file's ending says; `labels` are the names of the classes."""
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise UserError(f"cannot write {path}: give a name that ends with {', '.join(ENDINGS)}")
+    if ending == ".conllu":
+        write_conllu(examples, path)
+    elif ending == ".jsonl":
+        rows = (json.dumps(_object(examples, row, labels), ensure_ascii=False) for row in range(len(examples)))
+        write_text(path, "".join(f"{row}\n" for row in rows))
+    else:
+        write_text(path, _delimited(examples, labels, tabs=ending == ".tsv"))
+    return path
+
+
+def label_of(examples: Examples, row: int, labels: Sequence[str]) -> str | float | None:
+    """A row's label as a person writes it: the name of its class, or its score."""
+    if examples.label is None:
+        return None
+    value = examples.label[row].item()
+    return labels[value] if labels else value
+
+
+def _object(examples: Examples, row: int, labels: Sequence[str]) -> dict[str, Any]:
+    """Everything that is known of one example."""
+    said: dict[str, Any] = {"id": examples.ids[row], "text": examples.text[row]}
+    if examples.pair is not None:
+        said["text_pair"] = examples.pair[row]
+    if examples.label is not None:
+        said["label"] = label_of(examples, row, labels)
+    if examples.answers is not None:
+        said["answers"] = [list(span) for span in examples.answers[row]]
+    if examples.words is not None:
+        said["words"] = list(examples.words[row])
+    if examples.first_words is not None:
+        said["first_words"] = examples.first_words[row]
+    said |= {kind: list(column[row]) for kind, column in examples.marks.items()}
+    if examples.heads is not None:
+        said["heads"] = list(examples.heads[row])
+    if examples.links is not None:
+        said["links"] = [asdict(link) for link in examples.links[row]]
+    return said
+
+
+def _delimited(examples: Examples, labels: Sequence[str], *, tabs: bool) -> str:
+    columns: dict[str, Sequence[Any]] = {"id": examples.ids, "text": examples.text}
+    if examples.pair is not None:
+        columns["text_pair"] = examples.pair
+    if examples.label is not None:
+        columns["label"] = [label_of(examples, row, labels) for row in range(len(examples))]
+    out = io.StringIO()
+    if tabs:  # as GLUE writes it: no quotes, so that a text can't hold a tab or a line break
+        rows = ("\t".join(" ".join(str(value).split()) for value in row) for row in zip(*columns.values(), strict=True))
+        out.write("\n".join(["\t".join(columns), *rows, ""]))
+    else:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return out.getvalue()
