@@ -13,6 +13,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -129,7 +130,7 @@ class _Words:
                 spans = sorted({self._span(label) for label in _labels(one, layer)})
             except ValueError:
                 return []
-            apart = all(to <= start for (_, to), (start, _) in zip(spans, spans[1:], strict=False))
+            apart = all(to <= start for (_, to), (start, _) in pairwise(spans))
             if spans and apart:
                 return spans
         return []

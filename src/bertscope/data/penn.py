@@ -56,16 +56,14 @@ def read_dependencies(
 def read_brackets(
     path: str | Path, *, limit: int | None = None, skip_bad: bool = False, notes: list[str] | None = None
 ) -> Examples:
-    """Read the .mrg files of a folder or zip: words with `xpos`, `pos`, and `phrase`, the label of the smallest phrase
-    around a word (NP, VP ...). Brackets have no heads. Traces are left out. An id is a sentence's file and its number
-    there."""
+    """Read the .mrg files of a folder or zip into words with `xpos`, `pos` and `phrase`: the label of the smallest
+    phrase around a word (NP, VP ...). Brackets have no heads, and traces are left out. An id is a sentence's file and
+    its number there."""
     with Collection(Path(path)) as files:
         if not files.ending(".mrg"):
             raise UserError(f"{path} has no .mrg files; give the Penn Treebank's folder or zip")
         found = (tree for name in files.ending(".mrg") for tree in _trees(files, name))
-        return read_each(
-            found, lambda tree: _leaves(*tree), files.path, limit=limit, skip_bad=skip_bad, notes=notes
-        )
+        return read_each(found, lambda tree: _leaves(*tree), files.path, limit=limit, skip_bad=skip_bad, notes=notes)
 
 
 def _blocks(files: Collection) -> Iterator[tuple[Block, str, str]]:

@@ -53,7 +53,8 @@ def read_each(
         if len(kept) == limit:
             break
     if bad and notes is not None:
-        notes.append(f"{len(bad):,} of {len(bad) + len(kept):,} sentences are malformed and left out; first: {bad[0]}")
+        total = len(bad) + len(kept)
+        notes.append(f"{len(bad):,} of {total:,} sentences are malformed and left out; the first: {bad[0]}")
     if not kept:
         raise UserError(bad[0] if bad else f"{where} has no sentences; check that it is the right file")
     return to_examples(kept)

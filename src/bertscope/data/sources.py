@@ -12,10 +12,10 @@ import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from bertscope.core.errors import UserError
 from bertscope.data.table import shown
@@ -25,7 +25,7 @@ LONGEST = 1 << 20
 LARGEST = 1 << 28
 """Bytes that one file in a folder or zip may have."""
 _DEEPEST = 3
-_OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _DAMAGE = (EOFError, NotImplementedError, ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error)
 
 
@@ -94,14 +94,13 @@ def stream(path: Path) -> Iterator[bytes]:
     """The lines of a file, unpacked where its name ends in .gz or .xz; a byte order mark is left out."""
     if not path.exists():
         raise UserError(f"no file {path}; check the path")
-    with _explained(path):
-        with cast(BinaryIO, _OPENERS.get(path.suffix.lower(), open)(path, "rb")) as file:
-            number = 0
-            while line := file.readline(LONGEST + 1):
-                number += 1
-                if len(line) > LONGEST:
-                    raise UserError(f"{path}, line {number}: over {LONGEST >> 20} MiB long; break it into lines")
-                yield line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+    with _explained(path), _OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+        number = 0
+        while line := file.readline(LONGEST + 1):
+            number += 1
+            if len(line) > LONGEST:
+                raise UserError(f"{path}, line {number}: over {LONGEST >> 20} MiB long; break it into lines")
+            yield line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
 
 
 def blocks(lines: Iterable[bytes], where: str | Path) -> Iterator[Block]:
@@ -138,7 +137,6 @@ def decoded(raw: bytes, where: str | Path, line: int = 1) -> str:
 def _explained(where: str | Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise UserError(f"cannot read {where}: {error.strerror or 'the packed data is damaged; get it again'}") from error
-    except _DAMAGE as error:
-        raise UserError(f"cannot read {where}: the packed data is damaged; get the file again") from error
+    except (OSError, *_DAMAGE) as error:
+        reason = getattr(error, "strerror", None) or "the packed data is damaged; get the file again"
+        raise UserError(f"cannot read {where}: {reason}") from error

@@ -122,7 +122,7 @@ def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
         id=said.get("sent_id") or f"{file}:{block.line}",
         text=said.get("text") or _joined(surface),
         words=tuple([intern(token["form"]) for token in words]),
-        marks={kind: [_mark(token, column) for token in words] for kind, column in _KINDS.items()} | _own_marks(words),
+        marks=_marks(words),
         heads=heads,
     )
 
@@ -131,14 +131,8 @@ _AS_WRITTEN = {column: lambda fields, at: fields[at] for column in _COLUMNS}
 _AS_WRITTEN["id"] = lambda fields, at: (fields[at], len(fields))
 
 
-def _mark(token: Any, column: str) -> str:
-    value = token[column]
-    says_nothing = value == "_" and not (column == "lemma" and token["form"] == "_")
-    return "" if says_nothing else intern(value)
-
-
-def _own_marks(words: list[Any]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _marks(words: list[Any]) -> dict[str, list[str]]:
+    found = {kind: [_mark(token, column) for token in words] for kind, column in _KINDS.items()}
     for at, token in enumerate(words):
         if _OWN in token["misc"]:
             for entry in token["misc"].split("|"):
@@ -146,6 +140,12 @@ def _own_marks(words: list[Any]) -> dict[str, list[str]]:
                 if kind.startswith(_OWN):
                     found.setdefault(kind.removeprefix(_OWN), [""] * len(words))[at] = value
     return found
+
+
+def _mark(token: Any, column: str) -> str:
+    value = token[column]
+    says_nothing = value == "_" and not (column == "lemma" and token["form"] == "_")
+    return "" if says_nothing else intern(value)
 
 
 def _joined(surface: list[Any]) -> str:
@@ -157,18 +157,20 @@ def _written(examples: Examples, row: int) -> str:
     assert examples.words is not None and examples.heads is not None
     name, text, words, heads = examples.ids[row], examples.text[row], examples.words[row], examples.heads[row]
     marks = {kind: column[row] for kind, column in examples.marks.items()}
+    if any(len(said) != len(words) for said in (heads, *marks.values())):
+        raise UserError(f"cannot write sentence {shown(name)}: it must have a head and a mark for each of its words")
     lines = [f"# sent_id = {name}", *([f"# text = {text}"] if text else [])]
-    for at, (word, head) in enumerate(zip(words, heads, strict=True)):
+    for at, word in enumerate(words):
         fields = {column: marks[kind][at] for kind, column in _KINDS.items() if kind in marks}
         own = [f"{_OWN}{kind}={said[at]}" for kind, said in marks.items() if kind not in _KINDS and said[at]]
-        fields |= {"id": str(at + 1), "form": word, "head": str(head + 1), "misc": "|".join(own)}
+        fields |= {"id": str(at + 1), "form": word, "head": str(heads[at] + 1), "misc": "|".join(own)}
         lines.append("\t".join(fields.get(column) or "_" for column in _COLUMNS))
     written = "\n".join([*lines, "", ""])
-    # What a field may hold is the reader's to say.
-    wanted = Sentence(name, text, words, marks, heads)
-    if not _reads_back(written, wanted):
-        raise UserError(f"cannot write sentence {shown(name)}: CoNLL-U wouldn't give it back as it is; "
-                        "ids, words and marks must be without tabs, line ends or outer spaces, heads one tree")  # fmt: skip
+    if not _reads_back(written, Sentence(name, text, words, marks, heads)):
+        raise UserError(
+            f"cannot write sentence {shown(name)}: CoNLL-U wouldn't give it back; its id, text, words and marks must "
+            "be without tabs, line ends and outer spaces, and its heads one tree"
+        )
     return written
 
 
