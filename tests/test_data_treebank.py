@@ -182,11 +182,22 @@ def test_what_is_written_is_read_back(tmp_path, corpus):
     assert read.marks == {kind: said for kind, said in corpus.marks.items() if any(map(any, said))}
 
 
-@pytest.mark.parametrize("change", [{"words": (("a\tb", "c"),)}, {"words": (("a", " "),)}, {"words": (("a", "c  d"),)},
-                                    {"heads": ((ROOT, ROOT),)}, {"text": ("a\nb",)}, {"ids": (" s",)},
-                                    {"marks": {"pos": (("X\n", "Y"),)}}, {"marks": {"own": (("x|y", ""),)}},
-                                    {"heads": ((ROOT,),)}, {"marks": {"pos": (("X",),)}},
-                                    {"words": (("\ud800", "b"),)}])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"words": (("a\tb", "c"),)},
+        {"words": (("a", " "),)},
+        {"words": (("a", "c  d"),)},
+        {"words": (("\ud800", "b"),)},
+        {"heads": ((ROOT, ROOT),)},
+        {"heads": ((ROOT,),)},
+        {"text": ("a\nb",)},
+        {"ids": (" s",)},
+        {"marks": {"pos": (("X\n", "Y"),)}},
+        {"marks": {"pos": (("X",),)}},
+        {"marks": {"own": (("x|y", ""),)}},
+    ],
+)
 def test_what_wouldnt_be_read_back_is_not_written(tmp_path, change):
     fields = {"ids": ("s",), "text": ("a b",), "words": (("a", "b"),), "heads": ((ROOT, 0),)}
     with pytest.raises(UserError, match="cannot write sentence"):
@@ -200,7 +211,9 @@ def test_only_trees_are_written(tmp_path):
 
 
 @with_shared
-@pytest.mark.parametrize(("split", "rows", "words"), [("train", 12544, 204577), ("dev", 2001, 25147), ("test", 2077, 25094)])
+@pytest.mark.parametrize(
+    ("split", "rows", "words"), [("train", 12544, 204577), ("dev", 2001, 25147), ("test", 2077, 25094)]
+)
 def test_ewt(split, rows, words):
     read = read_treebank(EWT / f"en_ewt-ud-{split}.conllu")
     assert len(read) == len(set(read.ids)) == rows

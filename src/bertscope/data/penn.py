@@ -1,7 +1,8 @@
 """The Penn Treebank in NLTK's sample: dependencies (.dp) and brackets (.mrg), in a zip or an unpacked folder.
 
-The tags of the Penn Treebank are the mark `xpos`; `pos` has their usual UPOS, which a word can differ from: `to` and
-`that` have one tag each, where UD tells uses apart. Escapes are undone: -LRB- is ( again, and `` is ".
+The tags of the Penn Treebank are the mark `xpos`. `pos` has the UPOS that most words of a tag have, which is not
+always that of the word: `to`, `that`, `have` and `do` have one tag each where UD tells uses apart. Escapes are undone:
+-LRB- is ( again, and `` is ".
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from bertscope.data.table import shown
 from bertscope.data.trees import check_tree
 
 _TAGS = {
-    "ADJ": "JJ JJR JJS AFX",
+    "ADJ": "JJ JJR JJS",
     "ADP": "IN RP",
     "ADV": "RB RBR RBS WRB",
     "AUX": "MD",
@@ -30,17 +31,22 @@ _TAGS = {
     "PART": "TO POS",
     "PRON": "PRP PRP$ WP WP$ WDT EX",
     "PROPN": "NNP NNPS",
-    "PUNCT": ", . : `` '' \" -LRB- -RRB- HYPH NFP",
+    "PUNCT": ", . : `` '' \" -LRB- -RRB-",
     "SYM": "$ # SYM",
     "VERB": "VB VBD VBG VBN VBP VBZ",
-    "X": "FW LS ADD GW XX",
+    "X": "FW LS",
 }
 UPOS = {tag: pos for pos, tags in _TAGS.items() for tag in tags.split()}
-"""The Penn Treebank's tags and the UPOS that most of a tag's words have."""
+_BE = frozenset({"be", "am", "is", "are", "was", "were", "been", "being", "'m", "'s", "'re"})
 _ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}
 _TRACE = "-NONE-"
 _HEAD = re.compile(r"[0-9]{1,7}")
 _BRACKETS = re.compile(r"[()]|[^\s()]+")
+
+
+def upos(word: str, tag: str) -> str:
+    """The UPOS of a word with a tag of the Penn Treebank; `be` is an auxiliary wherever it is a verb."""
+    return "AUX" if tag.startswith("VB") and word.lower() in _BE else UPOS.get(tag, "X")
 
 
 def read_dependencies(
@@ -137,5 +143,5 @@ def _tagged(
     **further: Sequence[str],
 ) -> Sentence:
     words = tuple(_ESCAPED.get(word) or word.replace("\\/", "/").replace("\\*", "*") for word in escaped)
-    marks = {"pos": [UPOS.get(tag, "X") for tag in tags], "xpos": tags, **further}
+    marks = {"pos": [upos(word, tag) for word, tag in zip(words, tags, strict=True)], "xpos": tags, **further}
     return Sentence(name, " ".join(words), words, marks, heads)
