@@ -1,7 +1,7 @@
 """The Penn Treebank in NLTK's sample: dependencies (.dp) and brackets (.mrg), in a zip or an unpacked folder.
 
-The tags of the Penn Treebank are the mark `xpos`. `pos` has the UPOS that most words of a tag have, which is not
-always that of the word: `to`, `that`, `have` and `do` have one tag each where UD tells uses apart. Escapes are undone:
+The tags of the Penn Treebank are the mark `xpos`. `pos` has the UPOS that most words of a tag have, which isn't
+always the word's own: `to`, `that`, `have` and `do` have one tag each where UD tells uses apart. Escapes are undone:
 -LRB- is ( again, and `` is ".
 """
 
