@@ -14,6 +14,7 @@ NAMES = {
     "inference": "one pass of predictions",
     "ablation": "the scan of heads",
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
+    "trees": "reading a treebank, and its trees' distances",
     "scale": "absolute times at bert-base's size (needs a GPU)",
 }
 

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT
-from bertscope.data.trees import check_tree, depths, distances
+from bertscope.data.trees import all_depths, all_distances, check_tree, depths, distances
 
 
 @st.composite
@@ -68,6 +68,23 @@ def test_distances_are_those_of_scipy_and_of_a_walk(heads):
     assert found.dtype == np.int64
     assert (found == walked(heads)).all() and (found == by_scipy(heads)).all()
     assert depths(heads).tolist() == found[heads.index(ROOT)].tolist()
+
+
+@settings(max_examples=50, deadline=None)
+@given(many=st.lists(trees(largest=5), max_size=12), few=st.sampled_from([1, 100, 1 << 20]))
+def test_many_at_once_are_as_one_by_one(many, few):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bertscope.data.trees._AT_ONCE", few)
+        together = list(zip(all_distances(many), all_depths(many), strict=True))
+    assert len(together) == len(many)
+    for heads, (distance, depth) in zip(many, together, strict=True):
+        assert (distance == walked(heads)).all() and (depth == walked(heads)[heads.index(ROOT)]).all()
+
+
+def test_one_bad_tree_among_many_is_named():
+    for asked in (all_depths, all_distances):
+        with pytest.raises(UserError, match="tree 3 of 4 is none: words 1 and 2 are both roots"):
+            asked([(ROOT,), (ROOT, 0), (ROOT, ROOT), (1, ROOT)])
 
 
 @pytest.mark.parametrize("count", [2, 63, 64, 65, 1000])
