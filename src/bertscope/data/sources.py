@@ -43,6 +43,8 @@ class Collection:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._zip: zipfile.ZipFile | None = None
+        if path.exists() and not is_collection(path):
+            raise UserError(f"{path} is no folder and no .zip; give the folder it is in")
         with _explained(path):
             if path.is_dir():
                 levels = ("/".join("*" * depth) for depth in range(1, _DEEPEST + 1))

@@ -77,8 +77,11 @@ def _blocks(files: Collection, names: Sequence[str]) -> Iterator[tuple[Block, st
 
 def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
     """conllu takes the lines apart; that they make a sentence is checked here."""
-    from conllu import parse_token_and_metadata
-    from conllu.exceptions import ParseException
+    try:
+        from conllu import parse_token_and_metadata
+        from conllu.exceptions import ParseException
+    except ImportError as error:
+        raise UserError("CoNLL-U is read with conllu, which isn't installed; pip install conllu") from error
 
     def refuse(why: str) -> UserError:
         return UserError(f"{where}, {place}: {why}; mend it or leave such sentences out with skip_bad")
