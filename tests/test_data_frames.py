@@ -211,6 +211,7 @@ def test_what_isnt_framenet(tmp_path):
 
 
 @with_shared
+@pytest.mark.slow
 def test_the_part_of_framenet_at_hand():
     notes: list[str] = []
     read = read_frames(FRAMENET, notes=notes)

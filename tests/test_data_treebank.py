@@ -81,7 +81,7 @@ def test_line_ends_byte_order_marks_and_blank_lines_dont_matter(write, change):
 def test_packed_files_folders_and_zips(tmp_path, write):
     one = read_treebank(write(PLAIN))
     assert read_treebank(write(gzip.compress(PLAIN.encode()), "t.conllu.gz")).words == one.words
-    files = {"ud/b.conllu": HARD, "ud/a.conllu": PLAIN, "ud/notes.txt": "no"}
+    files = {"ud/b.conllu": "\ufeff" + HARD, "ud/a.conllu": PLAIN, "ud/notes.txt": "no"}
     for source in (laid_out(tmp_path / "folder", files), packed(tmp_path / "ud.zip", files)):
         read = read_treebank(source)
         assert read.ids == ("a.conllu:1", "hard-1")

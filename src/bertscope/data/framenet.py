@@ -160,7 +160,7 @@ def _labels(one: ElementTree.Element, layer: str) -> list[ElementTree.Element]:
 
 def _parsed(files: Collection, name: str) -> ElementTree.Element:
     where = files.where(name)
-    text = decoded(files.read(name), where).removeprefix("\ufeff")
+    text = decoded(files.read(name), where)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise UserError(f"{where} declares a document type, which FrameNet's files don't; get FrameNet again")
     try:

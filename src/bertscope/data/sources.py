@@ -73,6 +73,7 @@ class Collection:
         return f"{self.path}: {name if name.isprintable() else shown(name)}" if self._zip else str(self.path / name)
 
     def read(self, name: str) -> bytes:
+        """A file's content, without a byte order mark."""
         where = self.where(name)
         with _explained(where):
             if self._zip is None:
@@ -85,7 +86,8 @@ class Collection:
                 raise UserError(f"{where} has {size >> 20:,} MiB, over {LARGEST >> 20}; split it")
             if locked:
                 raise UserError(f"{where} is locked with a password; unpack the zip and give the folder")
-            return self._zip.read(name) if self._zip else file.read_bytes()
+            raw = self._zip.read(name) if self._zip else file.read_bytes()
+        return raw.removeprefix(codecs.BOM_UTF8)
 
 
 def is_collection(path: Path) -> bool:
@@ -120,8 +122,10 @@ def blocks(lines: Iterable[bytes], where: str | Path) -> Iterator[Block]:
         gathered.append(line)
         size += len(line)
         if size > LONGEST:
-            raise UserError(f"{where}: the sentence at line {first} goes on for over {LONGEST >> 20} MiB; "
-                            "put blank lines between sentences")  # fmt: skip
+            raise UserError(
+                f"{where}: the sentence at line {first} goes on for over {LONGEST >> 20} MiB; "
+                "put blank lines between sentences"
+            )
     if gathered:
         yield Block(first, b"".join(gathered))
 

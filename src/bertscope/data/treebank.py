@@ -75,52 +75,22 @@ def _blocks(files: Collection, names: Sequence[str]) -> Iterator[tuple[Block, st
             yield block, where, Path(name).name
 
 
+class _Malformed(Exception):
+    """What is wrong with a sentence."""
+
+
 def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
     """conllu takes the lines apart; that they make a sentence is checked here."""
-    try:
-        from conllu import parse_token_and_metadata
-        from conllu.exceptions import ParseException
-    except ImportError as error:
-        raise UserError("CoNLL-U is read with conllu, which isn't installed; pip install conllu") from error
-
-    def refuse(why: str) -> UserError:
-        return UserError(f"{where}, {place}: {why}; mend it or leave such sentences out with skip_bad")
-
     place = f"sentence at line {block.line}"
     try:
-        tokens = parse_token_and_metadata(decoded(block.raw, where, block.line), _COLUMNS, dict(_AS_WRITTEN))
-    except ParseException as error:
-        raise refuse("a line has no tabs between its columns") from error
-    said: dict[str, Any] = dict(tokens.metadata or {})
-    if said.get("sent_id"):
-        place = f"sentence {shown(said['sent_id'])} at line {block.line}"
-    words: list[Any] = []
-    surface: list[Any] = []  # what the text is made of: words, and spans in place of theirs
-    spanned = 0
-    for token in tokens:
-        number, width = token["id"]
-        if width != len(_COLUMNS):
-            raise refuse(f"a line has {width} columns, not {len(_COLUMNS)}")
-        if number == str(len(words) + 1):
-            words.append(token)
-            if len(words) > spanned:
-                surface.append(token)
-        elif (span := _SPAN.fullmatch(number)) and int(span[1]) == len(words) + 1 and int(span[2]) >= int(span[1]):
-            spanned = int(span[2])
-            surface.append(token)
-        elif not _EMPTY_NODE.fullmatch(number):
-            raise refuse(f"word number {shown(number)} comes where {len(words) + 1} should")
-    if spanned > len(words):
-        raise refuse(f"a span reaches word {spanned}, but there are only {len(words)}")
-    for at, token in enumerate(words, start=1):
-        if not token["form"].strip():
-            raise refuse(f"word {at} is blank")
-        if not _HEAD.fullmatch(token["head"]):
-            raise refuse(f"the head of word {at} is {shown(token['head'])}, not a number")
-    heads = tuple([int(token["head"]) - 1 for token in words])
-    wrong = check_tree(heads)
-    if wrong:
-        raise refuse(wrong)
+        tokens = _parsed(decoded(block.raw, where, block.line))
+        said: dict[str, Any] = dict(tokens.metadata or {})
+        if said.get("sent_id"):
+            place = f"sentence {shown(said['sent_id'])} at line {block.line}"
+        words, surface = _numbered(tokens)
+        heads = _heads(words)
+    except _Malformed as why:
+        raise UserError(f"{where}, {place}: {why}; mend it or leave such sentences out with skip_bad") from why
     return Sentence(
         id=said.get("sent_id") or f"{file}:{block.line}",
         text=said.get("text") or _joined(surface),
@@ -130,8 +100,56 @@ def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
     )
 
 
+def _parsed(text: str) -> Any:
+    try:
+        from conllu import parse_token_and_metadata
+        from conllu.exceptions import ParseException
+    except ImportError as error:
+        raise UserError("CoNLL-U is read with conllu, which isn't installed; pip install conllu") from error
+    try:
+        return parse_token_and_metadata(text, _COLUMNS, dict(_AS_WRITTEN))
+    except ParseException as error:
+        raise _Malformed("a line has no tabs between its columns") from error
+
+
 _AS_WRITTEN = {column: lambda fields, at: fields[at] for column in _COLUMNS}
 _AS_WRITTEN["id"] = lambda fields, at: (fields[at], len(fields))
+
+
+def _numbered(tokens: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The words, and what the text is made of: words, and spans in place of theirs."""
+    words: list[Any] = []
+    surface: list[Any] = []
+    spanned = 0
+    for token in tokens:
+        number, width = token["id"]
+        if width != len(_COLUMNS):
+            raise _Malformed(f"a line has {width} columns, not {len(_COLUMNS)}")
+        if number == str(len(words) + 1):
+            words.append(token)
+            if len(words) > spanned:
+                surface.append(token)
+        elif (span := _SPAN.fullmatch(number)) and int(span[1]) == len(words) + 1 and int(span[2]) >= int(span[1]):
+            spanned = int(span[2])
+            surface.append(token)
+        elif not _EMPTY_NODE.fullmatch(number):
+            raise _Malformed(f"word number {shown(number)} comes where {len(words) + 1} should")
+    if spanned > len(words):
+        raise _Malformed(f"a span reaches word {spanned}, but there are only {len(words)}")
+    return words, surface
+
+
+def _heads(words: list[Any]) -> tuple[int, ...]:
+    for at, token in enumerate(words, start=1):
+        if not token["form"].strip():
+            raise _Malformed(f"word {at} is blank")
+        if not _HEAD.fullmatch(token["head"]):
+            raise _Malformed(f"the head of word {at} is {shown(token['head'])}, not a number")
+    heads = tuple([int(token["head"]) - 1 for token in words])
+    wrong = check_tree(heads)
+    if wrong:
+        raise _Malformed(wrong)
+    return heads
 
 
 def _marks(words: list[Any]) -> dict[str, list[str]]:
