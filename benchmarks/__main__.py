@@ -15,6 +15,7 @@ NAMES = {
     "ablation": "the scan of heads",
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
     "reading": "files of labelled texts",
+    "trees": "reading a treebank, and its trees' distances",
     "scale": "absolute times at bert-base's size (needs a GPU)",
 }
 

@@ -21,11 +21,12 @@ import transformers
 from benchmarks.options import BATCH, Options, Sentences
 from bertscope.core.examples import Examples
 
-TOLERANCE = 1e-4  # on logits
+TOLERANCE = 1e-4  # on logits, and on whatever else is compared
 
 
 Work = Callable[[], "np.ndarray | float | None"]
-"""Returns logits, which must agree between variants; or the seconds it took, where it must keep the time itself."""
+"""Returns logits, or the like, which must agree between variants; or the seconds it took, where it must keep the time
+itself."""
 
 
 class Skipped(Exception):
@@ -56,7 +57,7 @@ class Report:
     rounds: dict[str, list[float]]
     """Each variant's seconds, round by round; the first variant is the baseline."""
     agreement: float | None = None
-    """The largest difference between the variants' logits, where there are several variants."""
+    """The largest difference between what the variants give, where there are several variants."""
     passes: int = 1
     """How often the work goes through the examples: once per head in a scan."""
     claims: Sequence[Claim] = ()
@@ -106,7 +107,7 @@ class Report:
         if len(self.rounds) > 1:
             lines[-1] += ", variants interleaved; ratio: times as fast as the first"
         if self.agreement is not None:
-            lines += [f"  the variants' outputs agree: they differ by {self.agreement:.1e} at most"]
+            lines += [f"  the variants agree: they differ by {self.agreement:.1e} at most"]
         lines += [f"  {note}" for note in self.notes]
         for claim in self.claims:
             measured = self.ratio(claim.variant, claim.over)
@@ -139,7 +140,7 @@ def difference(outputs: Sequence[np.ndarray]) -> float:
     """How far outputs are from the first at most; too far, and the variants don't do the same work."""
     largest = max(float(np.abs(output - outputs[0]).max()) for output in outputs[1:])
     if not largest <= TOLERANCE:
-        raise SystemExit(f"the variants' outputs differ by {largest:.1e}: they don't do the same work")
+        raise SystemExit(f"the variants differ by {largest:.1e}: they don't do the same work")
     return largest
 
 

@@ -19,6 +19,9 @@ HARD = (
     ("don't", "pay", "$", "1,000.5", "(", "or", "3.14e-10", ")", "!"),
     ("naïve", "straße", "你好世界", "Ελλάδα", "cafe\u0301"),
     ("\U0001f44d\U0001f3fd", "and", "\U0001f469\u200d\U0001f469\u200d\U0001f467", "☀\ufe0f", "yes"),
+    ("rock’n’roll", "—", "“", "e.g.", "U.S.A", "and/or", "...", "#tag", "@user", "C++", "o'clock", "-", "'"),
+    ("½", "１２", "ﬁne", "x²", "٣٫٥", "\u202bمرحبا", "नमस्ते", "\U0001f600", "ZWJ\u200dword", "so\u00adft"),
+    ("10 000", "people", "in", "New York"),
     ("a", "donaudampfschifffahrt" * 8, "b"),
     ("one",),
 )
@@ -67,11 +70,29 @@ def eurobert():
     )
 
 
-def sentencepiece():
-    """XLM-R, CamemBERT, ALBERT, DeBERTa: pieces that begin with ▁, over spaces only."""
+def cased():
+    """BERT's tokenizer for models that tell capitals and accents apart."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    tokenizer.post_processor = processors.BertProcessing(("</s>", 2), ("<s>", 0))
+    return fast(tokenizer)
+
+
+def albert():
+    """ALBERT's has no capitals and no accents."""
+    return sentencepiece(normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase())
+
+
+def sentencepiece(*further):
+    """XLM-R, CamemBERT, DeBERTa: pieces that begin with ▁, over spaces only."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+        [normalizers.Nmt(), normalizers.NFKC(), *further, normalizers.Replace(Regex(" {2,}"), " ")]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
@@ -84,7 +105,7 @@ def sentencepiece():
     return fast(tokenizer)
 
 
-KINDS = ("bert", "roberta", "modernbert", "eurobert", "sentencepiece")
+KINDS = ("bert", "cased", "roberta", "modernbert", "eurobert", "sentencepiece", "albert")
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -159,7 +180,9 @@ def test_roberta_reads_words_as_with_add_prefix_space():
 
 @pytest.mark.parametrize("kind, nothing", [("bert", "\u200b"), ("bert", "\x07"), ("bert", "\ufe0f"), ("bert", ""),
                                            ("sentencepiece", "\u200b"), ("sentencepiece", "\x07"),
-                                           ("roberta", ""), ("eurobert", ""), ("sentencepiece", "")])  # fmt: skip
+                                           ("cased", "\u200b"), ("cased", ""), ("albert", "\u0301"), ("albert", ""),
+                                           ("roberta", ""), ("modernbert", ""), ("eurobert", ""),
+                                           ("sentencepiece", "")])  # fmt: skip
 def test_a_word_that_is_normalised_away_leaves_the_others_their_numbers(kind, nothing, _pocket):
     tokenizer = _pocket.tokenizer if kind == "bert" else globals()[kind]()
     tokens = tokenise(tokenizer, marked(("one", nothing, "three"), (nothing,), (), ("last",)), 64)

@@ -69,12 +69,13 @@ def data(
 
 def _read(source: str, split: Split, options: DataOptions) -> tuple[Task | None, Examples]:
     """A task and one of its splits; or a corpus, which has none."""
-    from bertscope.data.corpus import is_task, read_examples
-    from bertscope.data.read import read_task
+    from bertscope.data.corpus import read_examples
+    from bertscope.data.read import is_task, read_task
 
-    if not is_task(source, **options.given()):
-        return None, read_examples(source, split=split, **options.given())
-    task = read_task(source, **options.given())
+    given = options.given()
+    if not is_task(source, **given):
+        return None, read_examples(source, split=split, **given)
+    task = read_task(source, **given)
     return task, getattr(task, split)
 
 

@@ -23,7 +23,7 @@ from bertscope.core.files import digest_files
 from bertscope.core.step import Root
 from bertscope.data import demo
 from bertscope.data.options import TaskOptions, with_options
-from bertscope.data.read import read_split, task_root
+from bertscope.data.read import Part, read_split, split_root
 from bertscope.data.relations import read_relations
 from bertscope.data.sources import Collection, is_collection, stream
 from bertscope.data.text import read_text
@@ -33,14 +33,18 @@ _OWN_OPTIONS = ("limit", "seed", "skip_bad")
 
 
 @with_options
-def read_examples(source: str | Path, **options: Any) -> Examples:
-    """Read texts, with labels and annotation where the source has them. `limit` draws that many at random."""
+def read_examples(source: str | Path, *, split: Part = "report", **options: Any) -> Examples:
+    """Read texts, with labels and annotation where the source has them. `limit` draws that many at random.
+
+    `split` is which part of a task: fit, select or report, or train, dev or test as a task known by name publishes
+    them. What is no task to train on (HANS, SQuAD) can be read here too.
+    """
     asked = TaskOptions.of(options)
     if str(source) == demo.CORPUS:
         _refuse_others(source, asked)
         return replace(demo.corpus(asked.seed, asked.limit or demo.CORPUS_SIZE), name=demo.CORPUS)
     if not _is_annotated(source):
-        return read_split(source, **options)
+        return read_split(source, split=split, **options)
     _refuse_others(source, asked)
     path, notes = Path(source), list[str]()
     if _is_text(path):
@@ -53,14 +57,14 @@ def read_examples(source: str | Path, **options: Any) -> Examples:
 
 
 @with_options
-def examples_root(source: str | Path, **options: Any) -> Root:
+def examples_root(source: str | Path, *, split: Part = "report", **options: Any) -> Root:
     """The identity of what `read_examples` would read, by content."""
     asked = TaskOptions.of(options)
     if str(source) == demo.CORPUS:
         _refuse_others(source, asked)
         return Root("examples", demo.CORPUS, f"{demo.CORPUS}-{demo.VERSION}", asked.given())
     if not _is_annotated(source):
-        return replace(task_root(source, **options), kind="examples")
+        return split_root(source, split=split, **options)
     _refuse_others(source, asked)
     path = Path(source).absolute()
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
