@@ -12,7 +12,7 @@ import torch
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models.batches import group_by_budget
-from bertscope.models.observe import observe
+from bertscope.models.observe import Passed, observe
 
 
 class Keep:
@@ -148,3 +148,24 @@ def test_memory_is_flat_in_the_number_of_texts():
 
     few, many = peak(2_000), peak(20_000)
     assert many < 1.1 * few
+
+
+def test_long_texts_are_cut_or_left_out_and_counted(tiny):
+    long = "the old man saw the dog and " * 20
+    examples = Examples(ids=("a", "b", "c"), text=("it rained .", long, "no ."))
+
+    class Rows:
+        needs = frozenset({"logits"})
+
+        def __init__(self):
+            self.seen = []
+
+        def update(self, batch, seen):
+            self.seen += batch.rows.tolist()
+
+    cut, left = Rows(), Rows()
+    assert observe([tiny], examples, [cut]) == Passed(3, truncated=1, left_out=0)
+    assert observe([tiny], examples, [left], long="left out") == Passed(2, truncated=0, left_out=1)
+    assert sorted(cut.seen) == [0, 1, 2] and sorted(left.seen) == [0, 2]
+    with pytest.raises(UserError, match="longer"):
+        observe([tiny], examples.take([1]), [Rows()], long="left out")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import torch
@@ -135,8 +135,9 @@ def opened(
 
 def read_notes(examples: Examples, passed: Passed, encoder: Encoder) -> list[str]:
     """What a reader should know about the texts before believing the numbers."""
-    cut = f"{passed.truncated} texts are longer than {encoder.max_length} tokens and were cut"
-    return [*examples.notes, *([cut] if passed.truncated else [])]
+    longer = f"texts are longer than {encoder.max_length} tokens and were"
+    notes = [(passed.truncated, f"{longer} cut"), (passed.left_out, f"{longer} left out")]
+    return [*examples.notes, *(f"{count} {said}" for count, said in notes if count)]
 
 
 def entropy(flat: Tensor, view: View) -> Tensor:
@@ -163,6 +164,7 @@ def read_maps(
     weighted: bool = False,
     tokens: int | None = None,
     window: int = 2048,
+    long: Literal["cut", "left out"] = "cut",
 ) -> Passed:
     """Run the encoders over the examples once and let every reader read every layer's maps.
 
@@ -170,8 +172,9 @@ def read_maps(
                to sum to 1 again: a head that looks at [SEP] and takes nothing from it doesn't count as looking there
     """
     return observe(
-        encoders, examples, [_Pass(readers, weighted)], tokens=tokens, window=window, label="reading attention"
-    )
+        encoders, examples, [_Pass(readers, weighted)],
+        tokens=tokens, window=window, long=long, label="reading attention",
+    )  # fmt: skip
 
 
 class _Pass:

@@ -69,8 +69,8 @@ def data(
 
 def _read(source: str, split: Split, options: DataOptions) -> tuple[Task | None, Examples]:
     """A task and one of its splits; or a corpus, which has none."""
-    from bertscope.data.corpus import read_examples
-    from bertscope.data.read import is_task, read_task
+    from bertscope.data.corpus import is_task, read_examples
+    from bertscope.data.read import read_task
 
     given = options.given()
     if not is_task(source, **given):
@@ -80,10 +80,10 @@ def _read(source: str, split: Split, options: DataOptions) -> tuple[Task | None,
 
 
 def _describe(task: Task | None, examples: Examples, rest: Examples | None, words: Sequence[str]) -> dict[str, Any]:
-    from bertscope.data.task import describe_examples
+    from bertscope.data.task import describe_lengths
 
     if task is None:
-        about = {"name": examples.name, "splits": {"all": describe_examples(examples)}, "notes": list(examples.notes)}
+        about = {"name": examples.name, "splits": {"all": describe_lengths(examples)}, "notes": list(examples.notes)}
     else:
         about = task.describe()
     if rest is not None:
@@ -103,7 +103,9 @@ def _print(about: dict[str, Any]) -> None:
         table.add_column(column, justify="left" if column in ("split", "labels") else "right")
     for name, split in about["splits"].items():
         labels = ", ".join(f"{label} {value:g}" for label, value in (split.get("labels") or {}).items())
-        table.add_row(name, f"{split['rows']:,}", labels, f"{split['words']['median']:g}", f"{split['words']['max']:g}")
+        table.add_row(
+            name, f"{split['rows']:,}", labels, f"{split['words']['median']:g}", f"{split['words']['max']:g}"
+        )
     console.print(table)
     if sliced := about.get("slice"):
         named = ", ".join(sliced["words"])

@@ -43,7 +43,9 @@ def train_patterns(
     counts = ", ".join(f"{name} {(labelled.label == place).sum()}" for place, name in enumerate(CLASSES))
     console.print(f"{len(labelled)} maps: {counts}", soft_wrap=True)
     if both:
-        console.print(f"two labellers agree on {both['share']:.2f} of {both['maps']} maps (kappa {both['kappa']:.2f})")
+        console.print(
+            f"two labellers agree on {both['share']:.2f} of {both['maps']} maps (kappa {both['kappa']:.2f})"
+        )
     table = Table(box=None, pad_edge=False)
     for column in ("classifier", "held out", "maps", "macro F1", "95% interval", "accuracy", *CLASSES):
         table.add_column(column, justify="left" if column in ("classifier", "held out") else "right")

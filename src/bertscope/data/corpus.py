@@ -23,7 +23,7 @@ from bertscope.core.files import digest_files
 from bertscope.core.step import Root
 from bertscope.data import demo
 from bertscope.data.options import TaskOptions, with_options
-from bertscope.data.read import Part, read_split, split_root
+from bertscope.data.read import Part, can_train, read_split, split_root
 from bertscope.data.relations import read_relations
 from bertscope.data.sources import Collection, is_collection, stream
 from bertscope.data.text import read_text
@@ -69,6 +69,11 @@ def examples_root(source: str | Path, *, split: Part = "report", **options: Any)
     path = Path(source).absolute()
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     return Root("examples", str(path), digest_files(files), asked.given())
+
+
+def is_task(source: str | Path, **options: Any) -> bool:
+    """Whether the source is a task to train on, with splits and labels."""
+    return str(source) != demo.CORPUS and not _is_annotated(source) and can_train(source, **options)
 
 
 def _is_text(path: Path) -> bool:

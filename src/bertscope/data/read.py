@@ -106,6 +106,15 @@ def read_split(source: str | Path, *, split: Part = "report", **options: Any) ->
     return replace(found, name=known.task.name, notes=bad.notes())
 
 
+def can_train(source: str | Path, **options: Any) -> bool:
+    """Whether `read_task` takes this source; otherwise `read_split` alone does."""
+    if _is_demo(source):
+        return demo.can_train(str(source))
+    with _explained(source):
+        known = _known(source, TaskOptions.of(options))
+    return known is None or not known.task.evaluation_only
+
+
 @contextmanager
 def _explained(source: str | Path) -> Iterator[None]:
     """Turn the operating system's refusals into one clear line."""

@@ -159,22 +159,14 @@ class Task:
     def _describe(self, examples: Examples) -> dict[str, Any]:
         label = examples.label
         assert label is not None
-        lengths = np.array([len(text.split()) for text in examples.text])
-        if examples.pair is not None:
-            lengths += np.array([len(text.split()) for text in examples.pair])
         if self.kind == "classification":
             counts = np.bincount(label, minlength=len(self.labels)).tolist()
             labels: dict[str, float] = dict(zip(self.labels, counts, strict=True))
             majority = self.labels[int(np.argmax(counts))]
         else:
             labels, majority = _summary(label), None
-        return {
-            "rows": len(examples),
-            "labels": labels,
-            "majority": majority,
-            "chance": self.chance(examples),
-            "words": _summary(lengths),
-        }
+        found = {"labels": labels, "majority": majority, "chance": self.chance(examples)}
+        return describe_lengths(examples) | found
 
     @property
     def _primary(self) -> Metric:
@@ -195,6 +187,17 @@ class Task:
         if logits.shape[-2] != len(examples):
             raise ValueError(f"outputs for {logits.shape[-2]} examples, but there are {len(examples)}")
         return examples.label
+
+
+def describe_lengths(examples: Examples) -> dict[str, Any]:
+    """How many rows there are, and how many words they have: the source's own, or what stands between spaces."""
+    if examples.words is not None:
+        lengths = np.array([len(words) for words in examples.words])
+    else:
+        lengths = np.array([len(text.split()) for text in examples.text])
+        if examples.pair is not None:
+            lengths += np.array([len(text.split()) for text in examples.pair])
+    return {"rows": len(examples), "words": _summary(lengths)}
 
 
 def _summary(values: np.ndarray) -> dict[str, float]:

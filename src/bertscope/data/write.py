@@ -71,7 +71,9 @@ def _delimited(examples: Examples, labels: Sequence[str], *, tabs: bool) -> str:
         columns["label"] = [label_of(examples, row, labels) for row in range(len(examples))]
     out = io.StringIO()
     if tabs:  # as GLUE writes it: no quotes, so that a text can't hold a tab or a line break
-        rows = ("\t".join(" ".join(str(value).split()) for value in row) for row in zip(*columns.values(), strict=True))
+        rows = (
+            "\t".join(" ".join(str(value).split()) for value in row) for row in zip(*columns.values(), strict=True)
+        )
         out.write("\n".join(["\t".join(columns), *rows, ""]))
     else:
         writer = csv.writer(out, lineterminator="\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -103,13 +103,25 @@ def pad(tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device
 
 
 def batches(
-    tokenizer: Any, examples: Examples, *, max_length: int, tokens: int, window: int, device: Any = "cpu"
+    tokenizer: Any,
+    examples: Examples,
+    *,
+    max_length: int,
+    tokens: int,
+    window: int,
+    device: Any = "cpu",
+    long: Literal["cut", "left out"] = "cut",
 ) -> Iterator[Batch]:
-    """All examples once, in batches of at most `tokens` tokens, padding included; windows are in file order."""
+    """All examples once, in batches of at most `tokens` tokens, padding included; windows are in file order.
+
+    What is longer than `max_length` is cut to it, or left out.
+    """
     for first in range(0, len(examples), window):
         texts = examples.take(range(first, min(first + window, len(examples))))
         coded = tokenise(tokenizer, texts, max_length)
-        for rows in group_by_budget(coded.lengths, tokens):
+        kept = np.flatnonzero(~coded.truncated) if long == "left out" else np.arange(len(coded))
+        for group in group_by_budget(coded.lengths[kept], tokens):
+            rows = kept[group]
             yield pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first, device=device)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import torch
@@ -57,6 +57,8 @@ class Passed:
     examples: int
     truncated: int
     """Texts longer than the model reads, which were cut."""
+    left_out: int = 0
+    """Texts longer than the model reads, which were left out."""
 
 
 @dataclass(frozen=True)
@@ -75,28 +77,36 @@ def observe(
     *,
     tokens: int | None = None,
     window: int = 2048,
+    long: Literal["cut", "left out"] = "cut",
     label: str = "reading",
 ) -> Passed:
     """Run every encoder over the examples once and show each batch to every observer.
 
     tokens   the budget of a batch, padding included; by default what suits the device
     window   how many texts are tokenised and sorted by length at a time: memory depends on it, results don't
+    long     what becomes of texts longer than the model reads
     """
     first = _check(encoders, examples, observers)
     needs = frozenset().union(*(observer.needs for observer in observers))
     tokens = tokens or default_budget(first)
     max_length = min(encoder.max_length for encoder in encoders)
-    truncated = 0
+    seen_examples = truncated = 0
     with evaluating(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
         for batch in batches(
-            first.tokenizer, examples, max_length=max_length, tokens=tokens, window=window, device=first.device
-        ):
+            first.tokenizer, examples, max_length=max_length, tokens=tokens, window=window, device=first.device,
+            long=long,
+        ):  # fmt: skip
             seen = [_look(encoder, batch, needs) for encoder in encoders]
             for observer in observers:
                 observer.update(batch, seen)
             truncated += batch.truncated
+            seen_examples += len(batch)
             bar.advance(len(batch))
-    return Passed(len(examples), truncated)
+    if not seen_examples:
+        raise UserError(
+            f"every text is longer than the {max_length} tokens that {first.name} reads; give shorter ones"
+        )
+    return Passed(seen_examples, truncated, len(examples) - seen_examples)
 
 
 def default_budget(encoder: Encoder) -> int:
