@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.data import demo
 from bertscope.data.baselines import bag_of_words
 from bertscope.data.read import read_task, task_root
-from bertscope.data.sentiment import NEW_WORDS
+from bertscope.data.language.sentiment import NEW_WORDS
 
 VOCABULARY = Path(bertscope.__file__).parent / "models/pocket/vocab.txt"
 PRAISE = {"beautiful", "brilliant", "charming", "clean", "clever", "delicious", "fresh", "friendly", "good", "great",

@@ -10,7 +10,7 @@ from bertscope.core.examples import Examples
 from bertscope.data.language.grammar import PEOPLE, Speaker, pronoun
 from bertscope.data.language.realise import realise
 from bertscope.data.language.senses import DATIVE, SENSES, TELLING, TRANSITIVE, Slot
-from bertscope.data.language.sentence import Sentence, examples
+from bertscope.data.language.sentence import Row, Sentence, examples
 from bertscope.data.language.syntax import Clause, Joined, NounPhrase, State
 
 _INTRANSITIVE = tuple(sense for sense in SENSES if not sense.object)
@@ -24,7 +24,7 @@ def corpus(seed: int, n: int) -> Examples:
     """`n` different sentences; a seed always gives the same ones, and more of them begin with the same."""
     random = Random(f"demo/corpus {seed}")
     seen: set[str] = set()
-    return examples("corpus", [drawn(random, seen) for _ in range(n)])
+    return examples("corpus", [Row(drawn(random, seen)) for _ in range(n)])
 
 
 def drawn(random: Random, seen: set[str]) -> Sentence:

@@ -112,38 +112,56 @@ def shifted(link: Link, by: int) -> Link:
 
 def joined(sentences: Sequence[Sentence]) -> Sentence:
     """Several sentences as one text; each keeps a root of its own."""
-    starts = np.cumsum([0, *(len(each.words) for each in sentences)]).tolist()
-    placed = list(zip(sentences, starts, strict=False))
+    heads: list[int] = []
+    links: list[Link] = []
+    for each in sentences:
+        before = len(heads)
+        links += [shifted(link, before) for link in each.links]
+        heads += [head if head == ROOT else head + before for head in each.heads]
 
     def column(name: str) -> tuple[str, ...]:
         return tuple(value for each in sentences for value in getattr(each, name))
 
     return Sentence(
-        " ".join(each.text for each in sentences),
-        *(column(name) for name in ("words", "pos", "relations")),
-        tuple(head if head == ROOT else head + by for each, by in placed for head in each.heads),
-        *(column(name) for name in ("entities", "genders")),
-        tuple(shifted(link, by) for each, by in placed for link in each.links),
+        text=" ".join(each.text for each in sentences),
+        words=column("words"),
+        pos=column("pos"),
+        relations=column("relations"),
+        heads=tuple(heads),
+        entities=column("entities"),
+        genders=column("genders"),
+        links=tuple(links),
     )
 
 
-def examples(
-    split: str,
-    first: Sequence[Sentence],
-    second: Sequence[Sentence] | None = None,
-    *,
-    label: np.ndarray | None = None,
-    answers: Sequence[tuple[int, int]] | None = None,
-) -> Examples:
-    """Sentences, or pairs of them, as `Examples` with all their annotation."""
-    whole = first if second is None else [joined(pair) for pair in zip(first, second, strict=True)]
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One example of a task."""
+
+    first: Sentence
+    second: Sentence | None = None
+    label: float = 0
+    answer: tuple[int, int] | None = None
+    """The characters of the second text that answer the first."""
+
+    @property
+    def text(self) -> str:
+        """Both texts, to tell rows apart by."""
+        return self.first.text if self.second is None else f"{self.first.text} | {self.second.text}"
+
+
+def examples(split: str, rows: Sequence[Row], label: np.ndarray | None = None) -> Examples:
+    """Rows as `Examples` with all their annotation."""
+    paired = rows[0].second is not None
+    whole = [row.first if row.second is None else joined((row.first, row.second)) for row in rows]
+    answers = tuple(() if row.answer is None else (row.answer,) for row in rows)
     return Examples(
-        ids=tuple(f"{split}:{row}" for row in range(1, len(first) + 1)),
-        text=tuple(each.text for each in first),
-        pair=None if second is None else tuple(each.text for each in second),
+        ids=tuple(f"{split}:{number}" for number in range(1, len(rows) + 1)),
+        text=tuple(row.first.text for row in rows),
+        pair=tuple(row.second.text for row in rows if row.second is not None) if paired else None,
         label=label,
         words=tuple(each.words for each in whole),
-        first_words=None if second is None else tuple(len(each.words) for each in first),
+        first_words=tuple(len(row.first.words) for row in rows) if paired else None,
         marks={
             "pos": tuple(each.pos for each in whole),
             "relation": tuple(each.relations for each in whole),
@@ -152,5 +170,5 @@ def examples(
         },
         heads=tuple(each.heads for each in whole),
         links=tuple(each.links for each in whole),
-        answers=None if answers is None else tuple((answer,) for answer in answers),
+        answers=answers if any(answers) else None,
     )
