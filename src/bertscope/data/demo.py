@@ -14,7 +14,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
-from bertscope.data.language import sentiment
+from bertscope.data.language import acceptability, entailment, paraphrase, qa, sentiment, similarity
 from bertscope.data.language.sentence import Row
 from bertscope.data.language.sentence import examples as annotated
 from bertscope.data.task import Kind, Task
@@ -39,6 +39,13 @@ class _Recipe:
 
 _RECIPES = {
     "demo/sentiment": _Recipe(sentiment.rows, sentiment.SIZES, "classification", sentiment.LABELS, "accuracy"),
+    "demo/entailment": _Recipe(entailment.rows, entailment.SIZES, "classification", entailment.LABELS, "accuracy"),
+    "demo/paraphrase": _Recipe(paraphrase.rows, paraphrase.SIZES, "classification", paraphrase.LABELS, "accuracy"),
+    "demo/similarity": _Recipe(similarity.rows, similarity.SIZES, "regression", (), "pearson"),
+    "demo/acceptability": _Recipe(
+        acceptability.rows, acceptability.SIZES, "classification", acceptability.LABELS, "matthews"
+    ),
+    "demo/qa": _Recipe(qa.rows, qa.SIZES, "span", (), ""),
 }
 NAMES = tuple(_RECIPES)
 

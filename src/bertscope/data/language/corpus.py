@@ -14,7 +14,7 @@ from bertscope.data.language.sentence import Row, Sentence, examples
 from bertscope.data.language.syntax import Clause, Joined, NounPhrase, State
 
 _INTRANSITIVE = tuple(sense for sense in SENSES if not sense.object)
-_PEOPLE_DO = tuple(sense for sense in SENSES if PEOPLE <= {*sense.subject.kinds})
+_PEOPLE_DO = tuple(sense for sense in SENSES if {*sense.subject.kinds} >= PEOPLE)
 _ACTS = tuple(sense for sense in _PEOPLE_DO if sense.ongoing and sense.located and sense.frame != "Sleep")
 _TURNED = tuple(sense for sense in TRANSITIVE if sense.frame not in {"Departing", "Losing", "Emotion"})
 _SHORTEST, _LONGEST = 5, 40
@@ -122,9 +122,20 @@ def _when(speaker: Speaker) -> Joined:
     return Joined(replace(main, negation=""), link, other, second_first=same is None and random.random() < 0.4)
 
 
+def _long(speaker: Speaker) -> Joined:
+    """Somebody says at length what others did, and when."""
+    said = _saying(speaker)
+    content = _dative(speaker)
+    role = content.sense.oblique.role if content.sense.oblique else ""
+    content = replace(_with_relative(speaker, content, role), tense="past", time=(), time_first=False)
+    said = _with_relative(speaker, replace(said, content=content), said.sense.subject.role)
+    aside = replace(speaker.clause(_ACTS), negation="", tense="past", time=(), time_first=False)
+    return Joined(said, speaker.random.choice(("before", "after", "when")), aside, second_first=True)
+
+
 _CONSTRUCTIONS: dict[str, Callable[[Speaker], Clause | State | Joined]] = {
     "plain": _plain, "moving": _moving, "passive": _passive, "dative": _dative, "saying": _saying, "state": _state,
     "subject relative": _subject_relative, "object relative": _object_relative, "two subjects": _two_subjects,
-    "two clauses": _two_clauses, "two verbs": _two_verbs, "when": _when,
+    "two clauses": _two_clauses, "two verbs": _two_verbs, "when": _when, "long": _long,
 }  # fmt: skip
 _WEIGHTED = (*_CONSTRUCTIONS, "plain", "passive", "dative", "state", "subject relative", "object relative")

@@ -11,10 +11,23 @@ from functools import cache
 from random import Random
 
 from bertscope.data.language.lexicon import (
-    ADJECTIVES, CROSSED, ENCLOSED, MODIFIERS, NOUNS, ODD, POSSESSIVES, PRONOUNS, SPOUSES, STATES, UNIQUE, WHERE, Gender, Noun,
+    ADJECTIVES,
+    CROSSED,
+    ENCLOSED,
+    MODIFIERS,
+    NOUNS,
+    ODD,
+    POSSESSIVES,
+    PRONOUNS,
+    SPOUSES,
+    STATES,
+    UNIQUE,
+    WHERE,
+    Gender,
+    Noun,
 )  # fmt: skip
 from bertscope.data.language.senses import TRANSITIVE, Sense, Slot
-from bertscope.data.language.syntax import Adjunct, Clause, NounPhrase, Relative, State, Tense
+from bertscope.data.language.syntax import Adjunct, Clause, Negation, NounPhrase, Relative, State, Tense
 
 PEOPLE = frozenset({"person", "name", "kin"})
 _HABITS = frozenset({"Ingestion", "Reading_activity", "Visiting", "Assistance", "Self_motion", "Sleep", "Make_noise"})
@@ -31,6 +44,9 @@ def _nouns(kinds: tuple[str, ...]) -> tuple[tuple[Noun, ...], ...]:
     return tuple(NOUNS[kind] for kind in kinds)
 
 
+_STATEFUL = _nouns(("person", "text", "openable", "building", "thing", "animal", "furniture"))
+
+
 class Speaker:
     """Draws the parts of one sentence."""
 
@@ -42,11 +58,12 @@ class Speaker:
 
     def participant(self, slot: Slot, owner: NounPhrase | None = None, *, rich: bool = True) -> NounPhrase:
         """Who or what can fill a slot; `owner` is whom "her mother" would belong to."""
-        random = self.random
         kinds = slot.kinds
-        if kinds == ("place",) and slot.preposition in {"into", "through"}:
-            return self.place(ENCLOSED if slot.preposition == "into" else tuple(CROSSED))
-        return self.phrase(self._noun(random.choice(_nouns(kinds))), owner, rich=rich)
+        if slot.role == "Path":
+            return self.place(CROSSED[slot.preposition].split())
+        if kinds == ("place",) and slot.preposition == "into":
+            return self.place(ENCLOSED)
+        return self.phrase(self._noun(self.random.choice(_nouns(kinds))), owner, rich=rich)
 
     def phrase(self, noun: Noun, owner: NounPhrase | None = None, *, rich: bool = True) -> NounPhrase:
         """A noun with what stands around it."""
@@ -117,7 +134,8 @@ class Speaker:
     def sense(self, senses: Sequence[Sense]) -> Sense:
         """One whose verb the sentence doesn't have yet, if there is one."""
         sense = self.random.choice([each for each in senses if each.verb.base not in self._used] or senses)
-        self._used.add(sense.verb.base)
+        base = sense.verb.base
+        self._used.update((base, f"{base}r", f"{base}er", f"{base}or"))  # no writer writes, no visitor visits
         return sense
 
     # Clauses
@@ -137,20 +155,20 @@ class Speaker:
         random, sense = self.random, clause.sense
         tense = self.tense(sense)
         draw = random.random()
-        negation = "not" if draw < 0.1 else "never" if draw < 0.14 and tense in {"past", "perfect"} else ""
-        adverb, place, time, time_first = "", None, (), False
-        if rich and not negation and sense.adverbs and random.random() < 0.25:
-            adverb = random.choice(sense.adverbs)
-        if rich and sense.located and not adverb and random.random() < 0.3:
+        never = draw >= 0.1 and draw < 0.14 and tense in {"past", "perfect"}
+        negation: Negation = "not" if draw < 0.1 else "never" if never else ""
+        clause = replace(clause, tense=tense, negation=negation)
+        if not rich:
+            return clause
+        if not negation and sense.adverbs and random.random() < 0.25:
+            clause = replace(clause, adverb=random.choice(sense.adverbs))
+        elif sense.located and random.random() < 0.3:
             where = self.place()
-            place = Adjunct(WHERE.get(where.noun.singular, "in"), where)
+            clause = replace(clause, place=Adjunct(WHERE.get(where.noun.singular, "in"), where))
         timeless = sense.frame in _CONDITIONS or negation == "never" or (negation and tense == "present")
-        if rich and not timeless and random.random() < 0.35:
-            time = self.time(tense)
-            time_first = bool(time) and random.random() < 0.3
-        return replace(
-            clause, tense=tense, negation=negation, adverb=adverb, place=place, time=time, time_first=time_first
-        )  # type: ignore[arg-type]
+        if not timeless and random.random() < 0.35 and (time := self.time(tense)):
+            clause = replace(clause, time=time, time_first=random.random() < 0.3)
+        return clause
 
     def tense(self, sense: Sense) -> Tense:
         draw = self.random.random()
@@ -193,12 +211,16 @@ class Speaker:
         plural = bool(noun.plural) and random.random() < 0.5
         subject = NounPhrase(noun, plural, modifier=modifier)
         tense: Tense = "present" if random.random() < 0.5 else "past"
-        negation = "not" if random.random() < 0.15 else ""
+        negation: Negation = "not" if random.random() < 0.15 else ""
         if noun.kind in {"text", "thing"} and random.random() < 0.3:
             on = self.phrase(self._noun(NOUNS["surface"]), rich=False)
             return State(subject, place=Adjunct("on", replace(on, plural=False, determiner="the")), tense=tense)
-        said = [each for each in STATES[noun.kind].split() if noun.singular not in ODD.get(each, ())]
-        return State(subject, random.choice(said), tense=tense, negation=negation)  # type: ignore[arg-type]
+        said = [
+            each
+            for each in STATES[noun.kind].split()
+            if noun.singular not in ODD.get(each, ()) and each not in self._used
+        ]
+        return State(subject, random.choice(said), tense=tense, negation=negation)
 
     def with_relative(self, phrase: NounPhrase) -> NounPhrase:
         """A participant with a clause about it, in which it acts or is acted upon, where there is one."""
@@ -214,11 +236,11 @@ class Speaker:
         gap, other = (sense.subject, direct) if subject_gap else (direct, sense.subject)
         beside = self.participant(other, stub if subject_gap else None, rich=False)
         pronouns = _RELATIVES[kind == "person", subject_gap]
-        if beside.determiner in {"two", "three", "some", "many", "a"}:  # "the house two men built" is hard to read
+        if beside.determiner not in {"the", "my", "our"}:  # "the prince George helped" is hard to read
             pronouns = tuple(filter(None, pronouns))
         fillers = {gap.role: stub, other.role: beside}
-        tense = "present" if sense.frame in _CONDITIONS and random.random() < 0.5 else "past"
-        clause = Clause(sense, fillers, tense=tense)  # type: ignore[arg-type]
+        tense: Tense = "present" if sense.frame in _CONDITIONS and random.random() < 0.5 else "past"
+        clause = Clause(sense, fillers, tense=tense)
         return replace(phrase, modifier=None, relative=Relative(clause, gap.role, random.choice(pronouns)))
 
 

@@ -71,8 +71,9 @@ NAMES = _nouns("name", """
     Tom:m Martin:m Arthur:m Stephen:m Nicholas:m David:m Thomas:m Edward:m Andrew:m Philip:m Harry:m
 """, entity="PER")  # fmt: skip
 TITLED = _titled("Mr_Smith:m Mrs_Smith:f Mr_Jones:m Mrs_Jones:f Mr_Brown:m Mrs_Brown:f Captain_Smith Doctor_Martin")
-LANDS = _nouns("land", "Paris London Rome England France Egypt Russia America Italy Germany India China Africa Moscow",
-               entity="LOC")  # fmt: skip
+LANDS = _nouns("land", """
+    Paris London Rome England France Egypt Russia America Italy Germany India China Africa Moscow
+""", entity="LOC")  # fmt: skip
 ORGANISATIONS = tuple(
     Noun("organisation", head, "", "", "ORG", tail=tuple(tail.split()))
     for head, tail in (
@@ -94,25 +95,29 @@ OPENABLE = _nouns("openable", "door/doors window/windows box/boxes gate/gates bo
 LOCKABLE = _nouns("lockable", "door/doors box/boxes gate/gates trunk")
 BUILDINGS = _nouns("building", "house/houses church tower hotel castle palace cottage cabin school/schools hospital")
 BUILT = _nouns("built", "bridge wall/walls boat/boats ship/ships")
-THINGS = _nouns("thing", "key/keys lamp picture/pictures cup knife mirror clock candle "
-                "rope sword gun ball basket stone/stones flower/flowers coin pen plate stick card map bag")  # fmt: skip
-PLACES = _nouns("place", "garden kitchen library park market village school/schools church station hospital hotel "
-                "street/streets forest farm hill/hills beach island/islands field/fields town/towns city/cities valley "
-                "office theatre university prison camp bedroom hall bridge river sea lake road/roads")  # fmt: skip
+THINGS = _nouns("thing", """
+    key/keys lamp picture/pictures cup knife mirror clock candle rope sword gun ball basket stone/stones
+    flower/flowers coin pen plate stick card map bag
+""")  # fmt: skip
+PLACES = _nouns("place", """
+    garden kitchen library park market village school/schools church station hospital hotel street/streets forest farm
+    hill/hills beach island/islands field/fields town/towns city/cities valley office theatre university prison camp
+    bedroom hall bridge river sea lake road/roads
+""")  # fmt: skip
 HOMES = _nouns("home", "village town city castle cottage cabin forest valley")
 ABSTRACT = _nouns("abstract", "love death war music freedom", mass=True)
 
 UNIQUE = frozenset({"king", "queen"})
 """Nouns that take no "a": a country has one."""
-WHERE = {word: "at" for word in ("market", "station", "hotel", "theatre", "university")} | {
+WHERE = dict.fromkeys(("market", "station", "hotel", "theatre", "university"), "at") | {
     "hill": "on", "beach": "on", "island": "on", "farm": "on", "bridge": "on", "road": "on",
     "river": "near", "sea": "by", "lake": "by",
 }  # fmt: skip
 """How a place takes what happens there; "in" unless it is here."""
 ENCLOSED = ("garden", "kitchen", "library", "church", "hotel", "office", "bedroom", "hall")
-CROSSED = {"garden": "through", "park": "through", "village": "through", "forest": "through", "field": "across",
-           "bridge": "across", "street": "along", "river": "along", "beach": "along", "road": "along",
-           "city": "through", "town": "through", "market": "through"}  # fmt: skip
+CROSSED = {"through": "garden park village forest city town market", "across": "field bridge park",
+           "along": "street river beach road"}  # fmt: skip
+"""Where one can go, by the preposition."""
 
 SURFACES = _nouns("surface", "table chair bed desk floor plate")
 FURNITURE = _nouns("furniture", "table/tables chair/chairs bed desk trunk")
@@ -129,12 +134,14 @@ SPOUSES: dict[str, Gender] = {"wife": "masculine", "husband": "feminine"}
 POSSESSIVE_GENDER: dict[str, Gender] = {"her": "feminine", "his": "masculine"}
 
 NOUNS: dict[str, tuple[Noun, ...]] = {
-    "person": PERSONS, "kin": KIN, "name": NAMES + TITLED, "land": LANDS, "organisation": ORGANISATIONS,
-    "animal": ANIMALS, "wild": BEASTS, "food": FOODS, "drink": DRINKS, "text": TEXTS, "song": SONGS,
-    "clothes": CLOTHES, "openable": OPENABLE, "building": BUILDINGS, "built": BUILT, "thing": THINGS, "place": PLACES,
-    "abstract": ABSTRACT, "surface": SURFACES, "furniture": FURNITURE, "pet": PETS, "stock": STOCK, "lockable": LOCKABLE,
-    "home": HOMES, "container": CONTAINERS,
+    nouns[0].kind: nouns
+    for nouns in (
+        PERSONS, KIN, NAMES + TITLED, LANDS, ORGANISATIONS, ANIMALS, BEASTS, PETS, STOCK, FOODS, DRINKS, TEXTS, SONGS,
+        CLOTHES, OPENABLE, LOCKABLE, BUILDINGS, BUILT, THINGS, PLACES, HOMES, ABSTRACT, SURFACES, FURNITURE,
+        CONTAINERS,
+    )
 }  # fmt: skip
+"""All nouns but the pronouns, by kind."""
 
 _ADJECTIVES = {
     "person": "young old tall kind clever tired rich poor famous quiet brave honest proud wise foolish busy lonely",
@@ -206,8 +213,9 @@ STATE_FRAMES = {
     "tired": ("Biological_urge", "Experiencer"), "hungry": ("Biological_urge", "Experiencer"),
     "busy": ("Being_active", "Agent"), "happy": ("Emotion_directed", "Experiencer"),
     "angry": ("Emotion_directed", "Experiencer"), "sad": ("Emotion_directed", "Experiencer"),
-    "asleep": ("Sleep", "Sleeper"), "afraid": ("Fear", "Experiencer"), "ready": ("Activity_ready_state", "Protagonist"),
-    "safe": ("Being_at_risk", "Asset"), "lost": ("Locating", "Sought_entity"), "famous": ("Fame", "Entity"),
+    "asleep": ("Sleep", "Sleeper"), "afraid": ("Fear", "Experiencer"),
+    "ready": ("Activity_ready_state", "Protagonist"), "safe": ("Being_at_risk", "Asset"),
+    "lost": ("Locating", "Sought_entity"), "famous": ("Fame", "Entity"),
     "interesting": ("Stimulus_focus", "Stimulus"), "useful": ("Usefulness", "Entity"),
     "open": ("Openness", "Useful_location"), "closed": ("Openness", "Useful_location"),
     "broken": ("Being_operational", "Object"), "empty": ("Fullness", "Container"), "old": ("Age", "Entity"),

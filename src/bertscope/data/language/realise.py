@@ -7,11 +7,18 @@ clause it is the relative pronoun, or the noun itself where there is none.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bertscope.data.language.lexicon import POSSESSIVE_GENDER, STATE_FRAMES
 from bertscope.data.language.sentence import Element, Phrase, Sentence, Word, finish
 from bertscope.data.language.syntax import (
-    COORDINATORS, Adjunct, Clause, Joined, NounPhrase, Relative, State,
+    COORDINATORS,
+    Adjunct,
+    Clause,
+    Joined,
+    NounPhrase,
+    Relative,
+    State,
 )  # fmt: skip
 from bertscope.data.language.verb_group import copula, verb_group
 
@@ -20,7 +27,7 @@ _POSSESSIVES = frozenset({"his", "her", "their", "my", "our"})
 _DETERMINERS = {"two": ("NUM", "nummod"), "three": ("NUM", "nummod"), "many": ("ADJ", "amod")}
 _TIME_WORDS = {"in": ("ADP", "case"), "on": ("ADP", "case"), "the": ("DET", "det"), "this": ("DET", "det"),
                "every": ("DET", "det"), "last": ("ADJ", "amod"), "next": ("ADJ", "amod")}  # fmt: skip
-_BEFORE_VERB = frozenset({"often", "always", "finally", "suddenly"})
+_BEFORE_VERB = frozenset({"once", "often", "always", "finally", "suddenly"})
 
 
 def realise(said: Joined | Clause | State, *, capital: bool = True) -> Sentence:
@@ -28,6 +35,23 @@ def realise(said: Joined | Clause | State, *, capital: bool = True) -> Sentence:
     builder = Builder()
     phrase = builder.sentence(said if isinstance(said, Joined) else Joined(said))
     return finish(phrase, builder.elements, capital=capital)
+
+
+def ask(said: Clause, role: str) -> Sentence:
+    """The question whose answer fills that element, or says where (`Place`) or when (`Time`)."""
+    builder = Builder()
+    if role in {"Place", "Time"}:
+        word = Word("where" if role == "Place" else "when", "ADV")
+        known = replace(said, place=None) if role == "Place" else replace(said, time=())
+    else:
+        word, known = (
+            Word("who" if said.fillers[role].noun.kind in {"person", "name", "kin"} else "what", "PRON"),
+            said,
+        )
+    event = _Event(builder, known, (role, word, word), asked=role != said.sense.subject.role)
+    if word.pos == "ADV":
+        word.under(event.verb, "advmod")
+    return finish(event.phrase(), builder.elements, mark="?")
 
 
 def article(after: str) -> str:
@@ -41,7 +65,7 @@ class Builder:
 
     def __init__(self) -> None:
         self.elements: list[Element] = []
-        self._subject: list[Word] = []
+        self.subject: list[Word] = []
 
     def sentence(self, said: Joined) -> Phrase:
         main = self.clause(said.first)
@@ -62,7 +86,7 @@ class Builder:
         """A clause of its own; a subject that is left out is that of the clause before."""
         if isinstance(said, State):
             return self._state(said)
-        return _Event(self, said, None, subject_left_out).phrase()
+        return _Event(self, said, subject_left_out=subject_left_out).phrase()
 
     def noun_phrase(self, said: NounPhrase, *, objective: bool = False) -> Phrase:
         noun = said.noun
@@ -78,7 +102,7 @@ class Builder:
             words = [Word(each, "ADJ").under(word, "amod") for each in said.adjectives]
             words.append(word)
             if said.determiner:
-                words.insert(0, self._determiner(said.determiner, word, words[0].form))
+                words = [*self._determiner(said.determiner, word, words[0].form), *words]
         if noun.tail:
             last = Word(noun.tail[1], "PROPN", "", noun.entity).under(word, "nmod")
             words += [Word(noun.tail[0], "ADP", "", noun.entity).under(last, "case"), last]
@@ -100,11 +124,14 @@ class Builder:
         self.elements.append(Element(name, words, target, frame, core))
 
     @staticmethod
-    def _determiner(form: str, noun: Word, after: str) -> Word:
+    def _determiner(form: str, noun: Word, after: str) -> list[Word]:
         if form in _POSSESSIVES:
-            return Word(form, "PRON", "nmod:poss", "", POSSESSIVE_GENDER.get(form, "")).under(noun)
+            return [Word(form, "PRON", "nmod:poss", "", POSSESSIVE_GENDER.get(form, "")).under(noun)]
+        if form == "not every":
+            every = Word("every", "DET").under(noun, "det")
+            return [Word("not", "PART").under(every, "advmod"), every]
         pos, relation = _DETERMINERS.get(form, ("DET", "det"))
-        return Word(article(after) if form == "a" else form, pos, relation, noun.entity).under(noun)
+        return [Word(article(after) if form == "a" else form, pos, relation, noun.entity).under(noun)]
 
     def _relative(self, said: Relative, noun: Word) -> list[Word]:
         pronoun = Word(said.pronoun, "PRON") if said.pronoun else None
@@ -130,47 +157,35 @@ class Builder:
 
 
 class _Event:
-    """One clause about an event while it is being built: `gap` is the element that a relative clause's noun fills,
-    its pronoun, if any, and the noun."""
+    """One clause about an event while it is being built.
+
+    gap    the element that a relative clause's noun fills, or that a question asks for; its pronoun, if any; the noun
+    asked  the subject follows the auxiliary, as it does in a question for anything else
+    """
 
     def __init__(
         self,
         builder: Builder,
         said: Clause,
-        gap: tuple[str, Word | None, Word] | None,
+        gap: tuple[str, Word | None, Word] | None = None,
+        *,
         subject_left_out: bool = False,
+        asked: bool = False,
     ) -> None:
-        self.builder, self.said, self.gap, self.subject_left_out = builder, said, gap, subject_left_out
+        self.builder, self.said, self.gap = builder, said, gap
+        self.subject_left_out, self.asked = subject_left_out, asked
         sense = said.sense
-        subject = sense.subject
-        if said.passive:
-            moved = sense.oblique if said.shifted else sense.object
-            assert moved is not None
-            subject = moved
+        subject = (sense.oblique if said.shifted else sense.object) if said.passive else sense.subject
+        assert subject is not None
         self.subject = subject
-        self.group = verb_group(
-            sense.verb, said.tense, said.negation, said.passive, said.fillers[subject.role].is_plural
-        )
+        plural = said.fillers[subject.role].is_plural
+        self.group = verb_group(sense.verb, said.tense, said.negation, said.passive, plural, asked=asked)
         self.verb = self.group[-1]
 
     def phrase(self) -> Phrase:
         said, verb = self.said, self.verb
-        relation = "nsubj:pass" if said.passive else "nsubj"
-        if self.subject_left_out:
-            before: list[Word] = []
-            self.builder.add(self.subject.role, self.builder._subject, verb, said.sense.frame)
-        else:
-            before = self._filled(self.subject.role, relation, front=True)
-            if self.gap is None:
-                self.builder._subject = before
-        if self.gap is not None and self.gap[0] != self.subject.role and self.gap[1] is not None:
-            before = [self.gap[1], *before]
-        group = self.group
-        adverb_first = bool(said.adverb) and (said.adverb in _BEFORE_VERB or said.sense.object is not None)
-        if adverb_first:
-            group = [*group[:-1], self._manner(), verb]
-        words = [*before, *group, *self._complements()]
-        if said.adverb and not adverb_first:
+        words = [*self._beginning(), *self._complements()]
+        if said.adverb and not self._adverb_first:
             words.append(self._manner())
         if said.place is not None:
             place = self.builder.adjunct(said.place).under(verb, "obl")
@@ -178,13 +193,37 @@ class _Event:
             words += place
         if said.content is not None:
             content = self.builder.clause(said.content)
-            content_words = [Word("that", "SCONJ").under(content.head, "mark"), *content.under(verb, "ccomp")]
-            self.builder.add(said.sense.content, content_words, verb, said.sense.frame)
-            words += content_words
+            message = [Word("that", "SCONJ").under(content.head, "mark"), *content.under(verb, "ccomp")]
+            self._note(said.sense.content, message, core=True)
+            words += message
         if said.time:
             time = self._time()
             words = [*time, Word(",", "PUNCT").under(verb, "punct"), *words] if said.time_first else [*words, *time]
         return Phrase(verb, words)
+
+    @property
+    def _adverb_first(self) -> bool:
+        """Whether the adverb stands before the verb."""
+        return bool(self.said.adverb) and (self.said.adverb in _BEFORE_VERB or self.said.sense.object is not None)
+
+    def _beginning(self) -> list[Word]:
+        """All up to the verb: what a relative clause or a question begins with, the subject, the auxiliaries."""
+        front: list[Word] = []
+        if self.gap is not None and self.gap[0] != self.subject.role and self.gap[1] is not None:
+            front = [self.gap[1]]
+        if self.subject_left_out:
+            subject: list[Word] = []
+            self._note(self.subject.role, self.builder.subject, core=True)
+        else:
+            subject = self._filled(self.subject.role, "nsubj:pass" if self.said.passive else "nsubj", first=True)
+            if self.gap is None:
+                self.builder.subject = subject
+        *group, verb = self.group
+        if self._adverb_first:
+            group = [*group, self._manner()]
+        if self.asked:
+            return [*front, group[0], *subject, *group[1:], verb]
+        return [*front, *subject, *group, verb]
 
     def _complements(self) -> list[Word]:
         """What follows the verb: object, recipient or place, and a passive's agent."""
@@ -201,18 +240,20 @@ class _Event:
             words += self._filled(sense.subject.role, "obl:agent", "by")
         return words
 
-    def _filled(self, role: str, relation: str, preposition: str = "", *, front: bool = False) -> list[Word]:
-        """The words of an element where it stands: none for one left out, or moved to the front of a relative."""
+    def _filled(self, role: str, relation: str, preposition: str = "", *, first: bool = False) -> list[Word]:
+        """The words of an element where it stands: none for one that is left out, or that stands in front."""
         if self.gap is not None and self.gap[0] == role:
             _, pronoun, noun = self.gap
             if pronoun is not None:
                 pronoun.under(self.verb, relation)
-            self._note(role, [noun if pronoun is None else pronoun], core=True)
-            return [pronoun] if front and pronoun is not None else []
+            self._note(role, [pronoun or noun], core=True)
+            if preposition:
+                return [Word(preposition, "ADP").under(pronoun or noun, "case")]
+            return [pronoun] if first and pronoun is not None else []
         filler = self.said.fillers.get(role)
         if filler is None:
             return []
-        phrase = self.builder.noun_phrase(filler, objective=not front)
+        phrase = self.builder.noun_phrase(filler, objective=not first)
         words = phrase.under(self.verb, relation)
         if preposition:
             words = [Word(preposition, "ADP").under(phrase.head, "case"), *words]

@@ -54,7 +54,7 @@ class Sense:
         return next(slot for slot in (self.subject, self.object, self.oblique) if slot and slot.role == role)
 
 
-def _verb(forms: str) -> Verb:
+def verb(forms: str) -> Verb:
     """`give gave given`: base, past and participle; regular ones are given by their base alone, and a participle
     that is the past is left out."""
     base, *rest = forms.split()
@@ -78,20 +78,21 @@ def _slot(text: str) -> Slot | None:
 
 
 _WHO = "person person name name kin"  # kin are drawn less often
+_SEEN = f"{_WHO} animal building built thing"
 _TABLE = f"""
 Giving | give gave given | Donor: {_WHO} | Theme: text thing clothes food | Recipient to: {_WHO} | quietly gladly
 Offering | offer | Offerer: {_WHO} | Theme: food drink | Potential_recipient to: {_WHO} | quietly gently
 Commerce_sell | sell sold | Seller: {_WHO} | Goods: stock building clothes thing furniture | Buyer to: {_WHO} |
 Commerce_sell | sell sold | Seller: organisation | Goods: building | Buyer to: {_WHO} |
 Sending | send sent | Sender: {_WHO} | Theme: text | Recipient to: {_WHO} organisation | quickly
-Cause_to_perceive | show showed shown | Agent: {_WHO} | Phenomenon: text thing clothes | Perceiver to: {_WHO} | quickly
+Cause_to_perceive | show showed shown | Agent: {_WHO} | Phenomenon: text thing clothes | Perceiver to: {_WHO} |
 Bringing | bring brought | Agent: {_WHO} | Theme: food drink text thing | Goal to: {_WHO} | quickly quietly
 Ingestion | eat ate eaten | Ingestor: {_WHO} pet | Ingestibles: food | | slowly quickly quietly
 Ingestion | drink drank drunk | Ingestor: {_WHO} | Ingestibles: drink | | slowly quickly quietly
 Reading_activity | read read | Reader: {_WHO} | Text: text | | slowly quietly carefully
 Text_creation | write wrote written | Author: {_WHO} | Text: text song | | slowly quickly carefully
-Perception_active | watch | Perceiver_agentive: {_WHO} animal | Phenomenon: {_WHO} animal | | quietly carefully silently
-Perception_experience | see saw seen | Perceiver_passive: {_WHO} animal | Phenomenon: {_WHO} animal building built thing | | suddenly
+Perception_active | watch | Perceiver_agentive: {_WHO} animal | Phenomenon: {_WHO} animal | | quietly silently
+Perception_experience | see saw seen | Perceiver_passive: {_WHO} animal | Phenomenon: {_SEEN} | | suddenly
 Perception_experience | hear heard | Perceiver_passive: {_WHO} | Phenomenon: {_WHO} animal song | | suddenly
 Closure | open opened | Agent: {_WHO} | Container_portal: openable | | slowly quickly quietly carefully
 Closure | close closed | Agent: {_WHO} | Container_portal: openable | | slowly quickly quietly carefully
@@ -121,10 +122,12 @@ Placing | hide hid hidden | Agent: {_WHO} | Theme: thing text clothes | Goal in:
 Self_motion | walk | Self_mover: {_WHO} animal | | Goal to: place | slowly quickly quietly
 Self_motion | run ran run | Self_mover: {_WHO} | | Goal into: place | quickly suddenly
 Self_motion | walk | Self_mover: {_WHO} animal | | Path through: place | slowly quickly quietly
+Self_motion | walk | Self_mover: {_WHO} animal | | Path along: place | slowly quickly quietly
+Self_motion | run ran run | Self_mover: {_WHO} animal | | Path across: place | quickly suddenly
 Motion | travel travelled | Theme: {_WHO} | | Goal to: land | slowly often
 Arriving | return returned | Theme: {_WHO} | | Source from: place land | quickly finally
 Departing | leave left | Theme: {_WHO} | Source: land place | | quickly quietly suddenly
-Being_employed | work | Employee: {_WHO} | | Employer for: organisation person | often
+Being_employed | work | Employee: {_WHO} | | Employer for: organisation name | often
 Residence | live lived | Resident: {_WHO} | | Location in: land home | quietly
 Waiting | wait waited | Protagonist: {_WHO} animal | | Expected_event for: {_WHO} | quietly
 Make_noise | laugh | Sound_source: {_WHO} | | | loudly softly suddenly quietly
@@ -152,7 +155,7 @@ def _senses() -> tuple[Sense, ...]:
         first = _slot(subject)
         assert first is not None
         found.append(
-            Sense(frame, _verb(forms), first, _slot(direct), _slot(oblique), adverbs=tuple(adverbs.split()),
+            Sense(frame, verb(forms), first, _slot(direct), _slot(oblique), adverbs=tuple(adverbs.split()),
                   located=frame not in _UNPLACED, ongoing=frame not in _LASTING)
         )  # fmt: skip
     return tuple(found)
@@ -164,7 +167,7 @@ def _telling() -> tuple[Sense, ...]:
         frame, forms, subject, content = (part.strip() for part in line.split("|"))
         first = _slot(subject)
         assert first is not None
-        found.append(Sense(frame, _verb(forms), first, content=content, located=False, ongoing=False))
+        found.append(Sense(frame, verb(forms), first, content=content, located=False, ongoing=False))
     return tuple(found)
 
 

@@ -7,12 +7,14 @@ positions are counted once, when the sentence is whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from bertscope.core.examples import ROOT, Examples, Link
 
+T = TypeVar("T")
 _CLOSING = frozenset(",.?")
 
 
@@ -104,9 +106,15 @@ def spaced(words: Sequence[str]) -> str:
     return "".join([word if word in _CLOSING or not at else f" {word}" for at, word in enumerate(words)])
 
 
+def characters(words: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """Where words first to last (included) stand in the text that all words make."""
+    end = len(spaced(words[: last + 1]))
+    return end - len(spaced(words[first : last + 1])), end
+
+
 def shifted(link: Link, by: int) -> Link:
     """A link of words that `by` others have come before."""
-    source, target = (tuple(at + by for at in words) for words in (link.source, link.target))
+    source, target = (tuple([at + by for at in words]) for words in (link.source, link.target))
     return Link(link.name, source, target, link.frame, link.core)
 
 
@@ -134,6 +142,36 @@ def joined(sentences: Sequence[Sentence]) -> Sentence:
     )
 
 
+def respelled(sentence: Sentence, at: int, form: str) -> Sentence:
+    """The sentence with another form of one word."""
+    words = (*sentence.words[:at], form, *sentence.words[at + 1 :])
+    return replace(sentence, words=words, text=spaced(words))
+
+
+def exchanged(sentence: Sentence, at: int) -> Sentence:
+    """The sentence with a word and the next one in each other's place; its tree and frames are as they were."""
+    place = [*range(len(sentence.words))]
+    place[at], place[at + 1] = at + 1, at
+
+    def column(values: Sequence[T]) -> tuple[T, ...]:
+        return tuple(values[old] for old in place)
+
+    def moved(where: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(place[old] for old in where))
+
+    words = column(sentence.words)
+    return Sentence(
+        text=spaced(words),
+        words=words,
+        pos=column(sentence.pos),
+        relations=column(sentence.relations),
+        heads=tuple(ROOT if head == ROOT else place[head] for head in column(sentence.heads)),
+        entities=column(sentence.entities),
+        genders=column(sentence.genders),
+        links=tuple(replace(link, source=moved(link.source), target=moved(link.target)) for link in sentence.links),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One example of a task."""
@@ -143,6 +181,8 @@ class Row:
     label: float = 0
     answer: tuple[int, int] | None = None
     """The characters of the second text that answer the first."""
+    kind: str = ""
+    """What it is an instance of, where a task has several kinds."""
 
     @property
     def text(self) -> str:

@@ -181,7 +181,9 @@ class _Review:
         who, *modal, said = [each for each in opener if each != "that"]
         verb = Word(said, "VERB")
         subject = Word(who, "PRON").under(verb, "nsubj")
-        frame, names = ("Statement", ("Speaker", "Message")) if said == "say" else ("Opinion", ("Cognizer", "Opinion"))
+        frame, names = (
+            ("Statement", ("Speaker", "Message")) if said == "say" else ("Opinion", ("Cognizer", "Opinion"))
+        )
         for name, words in zip(names, ([subject], content), strict=True):
             self.elements.append(Element(name, words, verb, frame))
         body.head.under(verb, "ccomp")

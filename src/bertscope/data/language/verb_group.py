@@ -7,12 +7,14 @@ from bertscope.data.language.sentence import Word
 from bertscope.data.language.syntax import Negation, Tense
 
 
-def verb_group(verb: Verb, tense: Tense, negation: Negation, passive: bool, plural: bool) -> list[Word]:
-    """The words of the group; the verb, which the others depend on, is the last."""
+def verb_group(
+    verb: Verb, tense: Tense, negation: Negation, passive: bool, plural: bool, *, asked: bool = False
+) -> list[Word]:
+    """The words of the group; the verb, which the others depend on, is the last. A question needs an auxiliary."""
     if passive:
         before, form = _be(tense, plural, "aux:pass"), verb.participle
     else:
-        before, form = _active(verb, tense, negation == "not", plural)
+        before, form = _active(verb, tense, asked or negation == "not", plural)
     return _group(before, negation, Word(form, "VERB"))
 
 
@@ -38,7 +40,7 @@ def _be(tense: Tense, plural: bool, relation: str) -> list[Word]:
 
 
 def _active(verb: Verb, tense: Tense, supported: bool, plural: bool) -> tuple[list[Word], str]:
-    """The auxiliaries and the verb's form; `supported` where "not" asks for "do"."""
+    """The auxiliaries and the verb's form; `supported` where it takes "do", as with "not"."""
     if tense == "future":
         return [Word("will", "AUX", "aux")], verb.base
     if tense == "perfect":
