@@ -14,7 +14,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
-from bertscope.data.language import acceptability, entailment, paraphrase, qa, sentiment, similarity
+from bertscope.data.language import acceptability, corpus, entailment, paraphrase, qa, sentiment, similarity
 from bertscope.data.language.sentence import Row
 from bertscope.data.language.sentence import examples as annotated
 from bertscope.data.task import Kind, Task
@@ -32,35 +32,39 @@ class _Recipe:
 
     rows: _Rows
     sizes: Mapping[str, int]
-    kind: Kind | Literal["span"]
-    labels: tuple[str, ...]
-    metric: str
+    kind: Kind | Literal["span", "unlabelled"]
+    labels: tuple[str, ...] = ()
+    metric: str = ""
 
 
 _RECIPES = {
     "demo/sentiment": _Recipe(sentiment.rows, sentiment.SIZES, "classification", sentiment.LABELS, "accuracy"),
     "demo/entailment": _Recipe(entailment.rows, entailment.SIZES, "classification", entailment.LABELS, "accuracy"),
     "demo/paraphrase": _Recipe(paraphrase.rows, paraphrase.SIZES, "classification", paraphrase.LABELS, "accuracy"),
-    "demo/similarity": _Recipe(similarity.rows, similarity.SIZES, "regression", (), "pearson"),
+    "demo/similarity": _Recipe(similarity.rows, similarity.SIZES, "regression", metric="pearson"),
     "demo/acceptability": _Recipe(
         acceptability.rows, acceptability.SIZES, "classification", acceptability.LABELS, "matthews"
     ),
-    "demo/qa": _Recipe(qa.rows, qa.SIZES, "span", (), ""),
+    "demo/qa": _Recipe(qa.rows, qa.SIZES, "span"),
+    "demo/corpus": _Recipe(corpus.rows, corpus.SIZES, "unlabelled"),
 }
 NAMES = tuple(_RECIPES)
+"""All that `demo/...` can be."""
 
 
 def make(name: str, seed: int) -> Task:
     """The demo task of that name; the same seed always gives the same sentences."""
     recipe = _recipe(name)
-    if recipe.kind == "span":
-        raise UserError(f"{name} can be shown and written, but not yet trained on; choose {_others(name)}")
+    if recipe.kind == "span" or recipe.kind == "unlabelled":
+        why = "has answers that no model can be trained on yet" if recipe.kind == "span" else "has no labels"
+        tasks = ", ".join(other for other, each in _RECIPES.items() if each.metric)
+        raise UserError(f"{name} {why}: it can be shown and written, but not trained on; choose one of {tasks}")
     splits = _splits(name, seed)
     return Task(name, recipe.kind, recipe.labels, splits["fit"], splits["select"], splits["report"], recipe.metric)
 
 
 def examples(name: str, split: Split, seed: int = 0) -> Examples:
-    """One split of a demo task, of those too that nothing can be trained on yet."""
+    """One split of a demo task, or of what isn't one: the questions and the corpus."""
     if split not in (known := _recipe(name).sizes):
         raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, known)}")
     return _splits(name, seed)[split]
@@ -78,10 +82,6 @@ def _recipe(name: str) -> _Recipe:
     return _RECIPES[name]
 
 
-def _others(name: str) -> str:
-    return ", ".join(other for other in NAMES if other != name)
-
-
 def _splits(name: str, seed: int) -> dict[str, Examples]:
     """All splits, drawn one after the other so that they share no row."""
     recipe = _recipe(name)
@@ -90,7 +90,7 @@ def _splits(name: str, seed: int) -> dict[str, Examples]:
     for split, n in recipe.sizes.items():
         rows = recipe.rows(split, n, random, seen)
         label = None
-        if recipe.kind != "span":
+        if recipe.metric:
             kind = np.int64 if recipe.kind == "classification" else np.float64
             label = np.array([row.label for row in rows], dtype=kind)
         made[split] = annotated(split, rows, label)

@@ -9,7 +9,7 @@ from random import Random
 from bertscope.core.examples import Examples
 from bertscope.data.language.grammar import PEOPLE, Speaker, pronoun
 from bertscope.data.language.realise import realise
-from bertscope.data.language.senses import DATIVE, SENSES, TELLING, TRANSITIVE, Slot
+from bertscope.data.language.senses import BETWEEN_PEOPLE, DATIVE, SENSES, TELLING, TRANSITIVE, Slot
 from bertscope.data.language.sentence import Row, Sentence, examples
 from bertscope.data.language.syntax import Clause, Joined, NounPhrase, State
 
@@ -18,13 +18,18 @@ _PEOPLE_DO = tuple(sense for sense in SENSES if {*sense.subject.kinds} >= PEOPLE
 _ACTS = tuple(sense for sense in _PEOPLE_DO if sense.ongoing and sense.located and sense.frame != "Sleep")
 _TURNED = tuple(sense for sense in TRANSITIVE if sense.frame not in {"Departing", "Losing", "Emotion"})
 _SHORTEST, _LONGEST = 5, 40
+SIZES = {"fit": 2000, "select": 500, "report": 1000}
 
 
 def corpus(seed: int, n: int) -> Examples:
     """`n` different sentences; a seed always gives the same ones, and more of them begin with the same."""
-    random = Random(f"demo/corpus {seed}")
-    seen: set[str] = set()
-    return examples("corpus", [Row(drawn(random, seen)) for _ in range(n)])
+    return examples("corpus", rows("", n, Random(f"demo/corpus {seed}"), set()))
+
+
+def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
+    """`n` sentences that aren't in `seen`, added to it."""
+    del split
+    return [Row(drawn(random, seen)) for _ in range(n)]
 
 
 def drawn(random: Random, seen: set[str]) -> Sentence:
@@ -55,9 +60,18 @@ def _dative(speaker: Speaker) -> Clause:
 
 
 def _saying(speaker: Speaker) -> Clause:
+    """What somebody says, knows or thinks, sometimes about what was done to himself."""
     sense = speaker.random.choice(TELLING)
     who = speaker.participant(sense.subject)
-    inner = speaker.state() if speaker.random.random() < 0.3 else speaker.clause(SENSES, rich=False)
+    draw = speaker.random.random()
+    if draw < 0.3:
+        inner: Clause | State = speaker.state()
+    elif draw < 0.5 and (same := pronoun(who)) is not None:
+        inner = speaker.clause(BETWEEN_PEOPLE, rich=False)
+        assert inner.sense.object is not None
+        inner = replace(inner, fillers={**inner.fillers, inner.sense.object.role: same})
+    else:
+        inner = speaker.clause(SENSES, rich=False)
     inner = replace(inner, tense="progressive" if inner.tense == "progressive" else "past")
     return Clause(sense, {sense.subject.role: who}, content=inner)
 
@@ -114,7 +128,8 @@ def _two_verbs(speaker: Speaker) -> Joined:
 def _when(speaker: Speaker) -> Joined:
     """Something that happened while, before or after something else; the same person can do both."""
     random = speaker.random
-    main = replace(speaker.clause(_ACTS, rich=False), tense="past")
+    subject = _pair(speaker) if random.random() < 0.2 else None
+    main = replace(speaker.clause(_ACTS, rich=False, subject=subject), tense="past")
     same = pronoun(main.fillers[main.sense.subject.role]) if random.random() < 0.5 else None
     link = random.choice(("while", "before", "after") if same else ("while", "before", "after", "when"))
     other = speaker.clause(_ACTS, rich=False, subject=same)
@@ -138,4 +153,4 @@ _CONSTRUCTIONS: dict[str, Callable[[Speaker], Clause | State | Joined]] = {
     "subject relative": _subject_relative, "object relative": _object_relative, "two subjects": _two_subjects,
     "two clauses": _two_clauses, "two verbs": _two_verbs, "when": _when, "long": _long,
 }  # fmt: skip
-_WEIGHTED = (*_CONSTRUCTIONS, "plain", "passive", "dative", "state", "subject relative", "object relative")
+_WEIGHTED = (*_CONSTRUCTIONS, "plain", "passive", "dative", "state", "subject relative", "object relative", "when")

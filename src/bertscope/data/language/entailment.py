@@ -2,7 +2,7 @@
 
 Every sentence affirms or denies something (it happened once, it never did; a boy did it, no boy did; every boy
 did it, not every boy did). What two sentences are about is the same (in the passive, perhaps), or one is the narrower
-(a dog, or in the garden, where the other has an animal, or no place), or it is something else (the roles are swapped).
+(a dog, or in the garden, where the other has an animal, or no place), or it is something else (roles are swapped).
 The label follows from these three, and from none of them alone.
 """
 

@@ -25,7 +25,7 @@ from bertscope.data.language.lexicon import (
     WHERE,
     Gender,
     Noun,
-)  # fmt: skip
+)
 from bertscope.data.language.senses import TRANSITIVE, Sense, Slot
 from bertscope.data.language.syntax import Adjunct, Clause, Negation, NounPhrase, Relative, State, Tense
 

@@ -111,7 +111,7 @@ UNIQUE = frozenset({"king", "queen"})
 """Nouns that take no "a": a country has one."""
 WHERE = dict.fromkeys(("market", "station", "hotel", "theatre", "university"), "at") | {
     "hill": "on", "beach": "on", "island": "on", "farm": "on", "bridge": "on", "road": "on",
-    "river": "near", "sea": "by", "lake": "by",
+    "river": "near", "sea": "near", "lake": "near",
 }  # fmt: skip
 """How a place takes what happens there; "in" unless it is here."""
 ENCLOSED = ("garden", "kitchen", "library", "church", "hotel", "office", "bedroom", "hall")

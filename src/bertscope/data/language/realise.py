@@ -19,7 +19,7 @@ from bertscope.data.language.syntax import (
     NounPhrase,
     Relative,
     State,
-)  # fmt: skip
+)
 from bertscope.data.language.verb_group import copula, verb_group
 
 _CONSONANT_FIRST = ("uni", "use", "eur", "one")
@@ -268,7 +268,7 @@ class _Event:
     def _time(self) -> list[Word]:
         *before, last = self.said.time
         adverb = last in {"soon", "once"}
-        head = Word(last, "ADV" if adverb else "NOUN")
+        head = Word(last, "ADV" if adverb else "PROPN" if last == "Sunday" else "NOUN")
         words = [*(Word(each, *_TIME_WORDS[each]).under(head) for each in before), head]
         bare = not any(word.pos == "ADP" for word in words)
         head.under(self.verb, "advmod" if adverb else "obl:tmod" if bare else "obl")
