@@ -13,8 +13,8 @@ import bertscope
 from bertscope.core.errors import UserError
 from bertscope.data import demo
 from bertscope.data.baselines import bag_of_words
+from bertscope.data.language.sentiment import NEW_WORDS
 from bertscope.data.read import read_task, task_root
-from bertscope.data.sentiment import NEW_WORDS
 
 VOCABULARY = Path(bertscope.__file__).parent / "models/pocket/vocab.txt"
 PRAISE = {"beautiful", "brilliant", "charming", "clean", "clever", "delicious", "fresh", "friendly", "good", "great",
@@ -148,6 +148,30 @@ def test_the_same_seed_gives_the_same_bytes_and_another_doesnt(task):
     assert (demo.VERSION, digest(0)[:16]) == (1, "febbeb29ab717542")
     assert digest(0) != digest(1)
     assert not set(task.report.text) <= set(read_task("demo/sentiment", seed=1).report.text)
+
+
+def test_every_judgement_is_annotated(task):
+    """The adjective that judges and what it judges, found in the text and through the links."""
+    said = re.compile(r"the (\w+) (?:was|were) (?:[a-z]+ )*?(\w+)(?=$|[,.]| and| despite)|despite the (\w+) (\w+)")
+    for text, words, heads, links in zip(task.fit.text, task.fit.words, task.fit.heads, task.fit.links, strict=True):
+        found = [(noun or other, word or adjective) for noun, word, adjective, other in said.findall(text)]
+        judged = [link for link in links if link.name == "Evaluee"]
+        assert sorted((words[link.source[-1]], words[link.target[0]]) for link in judged) == sorted(found)
+        for link in judged:  # "the food" depends on "good", or, after "despite", the other way round
+            assert heads[link.source[-1]] == link.target[0] or heads[link.target[0]] == link.source[-1]
+
+
+def test_a_contrast_with_an_opener_by_hand(task):
+    text = "last night, even though the breakfast was never really good, the coffee was by no means awful."
+    row = task.fit.text.index(text)
+    tree = zip(task.fit.words[row], task.fit.heads[row], task.fit.marks["relation"][row], strict=True)
+    assert [(word, head + 1, relation) for word, head, relation in tree] == [
+        ("last", 2, "amod"), ("night", 19, "obl:tmod"), (",", 19, "punct"), ("even", 11, "advmod"),
+        ("though", 11, "mark"), ("the", 7, "det"), ("breakfast", 11, "nsubj"), ("was", 11, "cop"),
+        ("never", 11, "advmod"), ("really", 11, "advmod"), ("good", 19, "advcl"), (",", 19, "punct"),
+        ("the", 14, "det"), ("coffee", 19, "nsubj"), ("was", 19, "cop"), ("by", 18, "case"), ("no", 18, "det"),
+        ("means", 19, "obl"), ("awful", 0, "root"), (".", 19, "punct"),
+    ]  # fmt: skip
 
 
 def test_limit_keeps_the_balance(task):

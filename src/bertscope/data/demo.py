@@ -1,44 +1,97 @@
-"""`demo/sentiment`: a task made on the spot, small and readable, for a first look and for the tests."""
+"""`demo/...`: tasks and a corpus made on the spot, small and readable, for a first look and for the tests.
+
+Whatever is made has gold annotation: words, parts of speech, trees, frames, named entities and gender.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from random import Random
+from typing import Literal
 
 import numpy as np
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
-from bertscope.data.metrics import PRIMARY
-from bertscope.data.sentiment import sentences
-from bertscope.data.task import Task
+from bertscope.data.language import acceptability, corpus, entailment, paraphrase, qa, sentiment, similarity
+from bertscope.data.language.sentence import Row
+from bertscope.data.language.sentence import examples as annotated
+from bertscope.data.task import Kind, Task
 
 VERSION = 1
 """Raise it whenever the sentences change: stored results are identified by it."""
 
-SIZES = {"fit": 1200, "select": 200, "report": 400}
-"""As many as teach the pocket model the rules in half a minute, and few enough that it still errs."""
-_NAMES = ("demo/sentiment",)
+Split = Literal["fit", "select", "report"]
+_Rows = Callable[[str, int, Random, set[str]], list[Row]]
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """How a task is made."""
+
+    rows: _Rows
+    sizes: Mapping[str, int]
+    kind: Kind | Literal["span", "unlabelled"]
+    labels: tuple[str, ...] = ()
+    metric: str = ""
+
+
+_RECIPES = {
+    "demo/sentiment": _Recipe(sentiment.rows, sentiment.SIZES, "classification", sentiment.LABELS, "accuracy"),
+    "demo/entailment": _Recipe(entailment.rows, entailment.SIZES, "classification", entailment.LABELS, "accuracy"),
+    "demo/paraphrase": _Recipe(paraphrase.rows, paraphrase.SIZES, "classification", paraphrase.LABELS, "accuracy"),
+    "demo/similarity": _Recipe(similarity.rows, similarity.SIZES, "regression", metric="pearson"),
+    "demo/acceptability": _Recipe(
+        acceptability.rows, acceptability.SIZES, "classification", acceptability.LABELS, "matthews"
+    ),
+    "demo/qa": _Recipe(qa.rows, qa.SIZES, "span"),
+    "demo/corpus": _Recipe(corpus.rows, corpus.SIZES, "unlabelled"),
+}
+NAMES = tuple(_RECIPES)
+"""All that `demo/...` can be."""
 
 
 def make(name: str, seed: int) -> Task:
     """The demo task of that name; the same seed always gives the same sentences."""
-    identity(name)
-    random, seen = Random(f"{name} {seed}"), set[str]()
-    fit, select, report = (
-        _examples(split, list(sentences(rows, random, seen, new_words=split == "report")))
-        for split, rows in SIZES.items()
-    )
-    return Task(name, "classification", ("negative", "positive"), fit, select, report, PRIMARY["classification"])
+    recipe = _recipe(name)
+    if recipe.kind == "span" or recipe.kind == "unlabelled":
+        why = "has answers that no model can be trained on yet" if recipe.kind == "span" else "has no labels"
+        tasks = ", ".join(other for other, each in _RECIPES.items() if each.metric)
+        raise UserError(f"{name} {why}: it can be shown and written, but not trained on; choose one of {tasks}")
+    splits = _splits(name, seed)
+    return Task(name, recipe.kind, recipe.labels, splits["fit"], splits["select"], splits["report"], recipe.metric)
+
+
+def examples(name: str, split: Split, seed: int = 0) -> Examples:
+    """One split of a demo task, or of what isn't one: the questions and the corpus."""
+    if split not in (known := _recipe(name).sizes):
+        raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, known)}")
+    return _splits(name, seed)[split]
 
 
 def identity(name: str) -> str:
     """What a demo task holds, apart from its seed."""
-    if name not in _NAMES:
-        raise UserError(f"no demo task {name!r}; {did_you_mean(name, _NAMES)}")
+    _recipe(name)
     return f"{name}-{VERSION}"
 
 
-def _examples(split: str, rows: list[tuple[str, int]]) -> Examples:
-    text, label = zip(*rows, strict=True)
-    ids = tuple(f"{split}:{row}" for row in range(1, len(rows) + 1))
-    return Examples(ids, text, label=np.array(label, dtype=np.int64))
+def _recipe(name: str) -> _Recipe:
+    if name not in _RECIPES:
+        raise UserError(f"no demo task {name!r}; {did_you_mean(name, _RECIPES)}")
+    return _RECIPES[name]
+
+
+def _splits(name: str, seed: int) -> dict[str, Examples]:
+    """All splits, drawn one after the other so that they share no row."""
+    recipe = _recipe(name)
+    random, seen = Random(f"{name} {seed}"), set[str]()
+    made = {}
+    for split, n in recipe.sizes.items():
+        rows = recipe.rows(split, n, random, seen)
+        label = None
+        if recipe.metric:
+            kind = np.int64 if recipe.kind == "classification" else np.float64
+            label = np.array([row.label for row in rows], dtype=kind)
+        made[split] = annotated(split, rows, label)
+    return made

@@ -1,0 +1,1 @@
+"""The demo language: English sentences from a grammar, with gold annotation by construction."""

@@ -1,0 +1,82 @@
+"""`demo/paraphrase`: do two sentences say the same?
+
+They do where one is the other turned round: active or passive, either order of gift and recipient, another place for
+the time, synonyms. They don't where roles or qualities are swapped: the words are the same, but somebody else does
+it, or is the sad one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from bertscope.data.language.lexicon import NAMES, TEXTS, THINGS
+from bertscope.data.language.pairs import matched
+from bertscope.data.language.realise import realise
+from bertscope.data.language.senses import DATIVE
+from bertscope.data.language.sentence import Row
+from bertscope.data.language.synonyms import ACTIONS, PEOPLE, QUALITIES, in_other_words
+from bertscope.data.language.syntax import Clause, NounPhrase
+
+LABELS = ("different", "same")
+SIZES = {"fit": 2400, "select": 300, "report": 600}
+_TIMES = (("yesterday",), ("last", "night"), ("in", "the", "morning"), ("last", "week"))
+_GIVING = tuple(sense for sense in DATIVE if sense.frame in {"Giving", "Sending", "Cause_to_perceive"})
+
+
+def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
+    """`n` pairs that aren't in `seen`, added to it, half of them paraphrases."""
+    del split
+    return matched(lambda label: _row(bool(label), random), range(len(LABELS)), n, seen)
+
+
+def _row(same: bool, random: Random) -> Row:
+    said = _giving(random) if random.random() < 0.4 else _acting(random)
+    meant = said if same else _swapped(said, random)
+    first = realise(_arranged(said, random))
+    while True:
+        second = realise(in_other_words(_arranged(meant, random), random, 0.3))
+        if second.text != first.text:
+            return Row(first, second, int(same))
+
+
+def _acting(random: Random) -> Clause:
+    """What one person did to another, one of whom is said to be sad, or clever ..."""
+    sense = random.choice(random.choice(ACTIONS))
+    people = [NounPhrase(random.choice(words)) for words in random.sample(PEOPLE, 2)]
+    which = random.randrange(2)
+    people[which] = replace(people[which], adjectives=(random.choice(random.choice(QUALITIES)),))
+    assert sense.object is not None
+    return Clause(sense, {sense.subject.role: people[0], sense.object.role: people[1]}, time=random.choice(_TIMES))
+
+
+def _giving(random: Random) -> Clause:
+    sense = random.choice(_GIVING)
+    assert sense.object is not None and sense.oblique is not None
+    giver, taker = (NounPhrase(name, determiner="") for name in random.sample(NAMES, 2))
+    thing = NounPhrase(random.choice(TEXTS if sense.frame == "Sending" else TEXTS + THINGS), determiner="a")
+    fillers = {sense.subject.role: giver, sense.object.role: thing, sense.oblique.role: taker}
+    return Clause(sense, fillers, time=random.choice(_TIMES))
+
+
+def _arranged(clause: Clause, random: Random) -> Clause:
+    """The same in one of the ways to say it."""
+    return replace(
+        clause,
+        passive=random.random() < 0.4,
+        shifted=clause.sense.dative and random.random() < 0.5,
+        time_first=random.random() < 0.5,
+    )
+
+
+def _swapped(clause: Clause, random: Random) -> Clause:
+    """The same words with another meaning: the two people, or what they are like, change places."""
+    one, other = (role for role, filler in clause.fillers.items() if filler.noun.kind in {"person", "name"})
+    first, second = clause.fillers[one], clause.fillers[other]
+    draw = random.random()
+    swapped = {one: second, other: first}
+    if draw < 0.4 and first.adjectives != second.adjectives:
+        swapped = {
+            one: replace(first, adjectives=second.adjectives), other: replace(second, adjectives=first.adjectives)
+        }  # fmt: skip
+    return replace(clause, fillers={**clause.fillers, **swapped})

@@ -1,0 +1,214 @@
+"""Words with their annotation, built up as phrases and read off as a sentence.
+
+A `Word` points at its head itself, so that phrases are joined by putting lists of words one after the other;
+positions are counted once, when the sentence is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from bertscope.core.examples import ROOT, Examples, Link
+
+T = TypeVar("T")
+_CLOSING = frozenset(",.?")
+
+
+class Word:
+    """One word while its sentence is being built."""
+
+    __slots__ = ("at", "entity", "form", "gender", "head", "pos", "relation")
+
+    def __init__(self, form: str, pos: str, relation: str = "", entity: str = "", gender: str = "") -> None:
+        self.form, self.pos, self.relation, self.entity, self.gender = form, pos, relation, entity, gender
+        self.head: Word | None = None
+        self.at = ROOT
+
+    def under(self, head: Word, relation: str = "") -> Word:
+        """This word, made a dependent of `head`."""
+        self.head, self.relation = head, relation or self.relation
+        return self
+
+
+class Phrase:
+    """Words in their order, one of which is the head of the others."""
+
+    __slots__ = ("head", "words")
+
+    def __init__(self, head: Word, words: list[Word]) -> None:
+        self.head, self.words = head, words
+
+    def under(self, head: Word, relation: str) -> list[Word]:
+        """The words of this phrase, made a dependent of `head`."""
+        self.head.under(head, relation)
+        return self.words
+
+
+@dataclass(frozen=True)
+class Element:
+    """A frame's element while its sentence is being built."""
+
+    name: str
+    words: Sequence[Word]
+    target: Word
+    frame: str
+    core: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence and what is known of its words."""
+
+    text: str
+    words: tuple[str, ...]
+    pos: tuple[str, ...]
+    relations: tuple[str, ...]
+    heads: tuple[int, ...]
+    entities: tuple[str, ...]
+    genders: tuple[str, ...]
+    links: tuple[Link, ...]
+
+
+def finish(phrase: Phrase, elements: Iterable[Element] = (), *, mark: str = ".", capital: bool = True) -> Sentence:
+    """The sentence that a phrase makes, with its closing mark."""
+    head = phrase.head
+    head.relation = "root"
+    words = [*phrase.words, Word(mark, "PUNCT").under(head, "punct")]
+    for at, word in enumerate(words):
+        word.at = at
+    if capital:
+        first = words[0]
+        first.form = first.form[0].upper() + first.form[1:]
+    forms = tuple([word.form for word in words])
+    return Sentence(
+        spaced(forms),
+        forms,
+        tuple([word.pos for word in words]),
+        tuple([word.relation for word in words]),
+        tuple([ROOT if word.head is None else word.head.at for word in words]),
+        tuple([word.entity for word in words]),
+        tuple([word.gender for word in words]),
+        tuple(
+            [
+                Link(each.name, tuple([word.at for word in each.words]), (each.target.at,), each.frame, each.core)
+                for each in elements
+            ]
+        ),
+    )
+
+
+def spaced(words: Sequence[str]) -> str:
+    """Words as running text: no space before a closing mark."""
+    return "".join([word if word in _CLOSING or not at else f" {word}" for at, word in enumerate(words)])
+
+
+def characters(words: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """Where words first to last (included) stand in the text that all words make."""
+    end = len(spaced(words[: last + 1]))
+    return end - len(spaced(words[first : last + 1])), end
+
+
+def shifted(link: Link, by: int) -> Link:
+    """A link of words that `by` others have come before."""
+    source, target = (tuple([at + by for at in words]) for words in (link.source, link.target))
+    return Link(link.name, source, target, link.frame, link.core)
+
+
+def joined(sentences: Sequence[Sentence]) -> Sentence:
+    """Several sentences as one text; each keeps a root of its own."""
+    heads: list[int] = []
+    links: list[Link] = []
+    for each in sentences:
+        before = len(heads)
+        links += [shifted(link, before) for link in each.links]
+        heads += [head if head == ROOT else head + before for head in each.heads]
+
+    def column(name: str) -> tuple[str, ...]:
+        return tuple(value for each in sentences for value in getattr(each, name))
+
+    return Sentence(
+        text=" ".join(each.text for each in sentences),
+        words=column("words"),
+        pos=column("pos"),
+        relations=column("relations"),
+        heads=tuple(heads),
+        entities=column("entities"),
+        genders=column("genders"),
+        links=tuple(links),
+    )
+
+
+def respelled(sentence: Sentence, at: int, form: str) -> Sentence:
+    """The sentence with another form of one word."""
+    words = (*sentence.words[:at], form, *sentence.words[at + 1 :])
+    return replace(sentence, words=words, text=spaced(words))
+
+
+def exchanged(sentence: Sentence, at: int) -> Sentence:
+    """The sentence with a word and the next one in each other's place; its tree and frames are as they were."""
+    place = [*range(len(sentence.words))]
+    place[at], place[at + 1] = at + 1, at
+
+    def column(values: Sequence[T]) -> tuple[T, ...]:
+        return tuple(values[old] for old in place)
+
+    def moved(where: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(place[old] for old in where))
+
+    words = column(sentence.words)
+    return Sentence(
+        text=spaced(words),
+        words=words,
+        pos=column(sentence.pos),
+        relations=column(sentence.relations),
+        heads=tuple(ROOT if head == ROOT else place[head] for head in column(sentence.heads)),
+        entities=column(sentence.entities),
+        genders=column(sentence.genders),
+        links=tuple(replace(link, source=moved(link.source), target=moved(link.target)) for link in sentence.links),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One example of a task."""
+
+    first: Sentence
+    second: Sentence | None = None
+    label: float = 0
+    answer: tuple[int, int] | None = None
+    """The characters of the second text that answer the first."""
+    kind: str = ""
+    """What it is an instance of, where a task has several kinds."""
+
+    @property
+    def text(self) -> str:
+        """Both texts, to tell rows apart by."""
+        return self.first.text if self.second is None else f"{self.first.text} | {self.second.text}"
+
+
+def examples(split: str, rows: Sequence[Row], label: np.ndarray | None = None) -> Examples:
+    """Rows as `Examples` with all their annotation."""
+    paired = rows[0].second is not None
+    whole = [row.first if row.second is None else joined((row.first, row.second)) for row in rows]
+    answers = tuple(() if row.answer is None else (row.answer,) for row in rows)
+    return Examples(
+        ids=tuple(f"{split}:{number}" for number in range(1, len(rows) + 1)),
+        text=tuple(row.first.text for row in rows),
+        pair=tuple(row.second.text for row in rows if row.second is not None) if paired else None,
+        label=label,
+        words=tuple(each.words for each in whole),
+        first_words=tuple(len(row.first.words) for row in rows) if paired else None,
+        marks={
+            "pos": tuple(each.pos for each in whole),
+            "relation": tuple(each.relations for each in whole),
+            "entity": tuple(each.entities for each in whole),
+            "gender": tuple(each.genders for each in whole),
+        },
+        heads=tuple(each.heads for each in whole),
+        links=tuple(each.links for each in whole),
+        answers=answers if any(answers) else None,
+    )

@@ -1,0 +1,67 @@
+"""`demo/similarity`: how much of the meaning do two sentences share, from 0 to 5?
+
+A point for each part that is the same: who did it, what was done, to whom, where, and what the other one was like.
+A synonym is the same; who takes the other's role isn't, though the words are.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from bertscope.data.language.pairs import matched
+from bertscope.data.language.realise import realise
+from bertscope.data.language.sentence import Row, Sentence
+from bertscope.data.language.synonyms import ACTIONS, PEOPLE, PLACES, QUALITIES, located, synonym
+from bertscope.data.language.syntax import Clause, NounPhrase
+
+SIZES = {"fit": 2400, "select": 300, "report": 600}
+SCORES = range(6)
+_PARTS: dict[str, tuple[tuple[Any, Any], ...]] = {
+    "agent": PEOPLE, "patient": PEOPLE, "action": ACTIONS, "place": PLACES, "quality": QUALITIES,
+}  # fmt: skip
+_Meaning = dict[str, Any]
+"""The word for each part."""
+
+
+def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
+    """`n` pairs that aren't in `seen`, added to it, as many of each score."""
+    del split
+    return matched(lambda score: _row(int(score), random), SCORES, n, seen)
+
+
+def _row(score: int, random: Random) -> Row:
+    meaning: _Meaning = {}
+    for part in _PARTS:
+        meaning[part] = _another(part, meaning.values(), random)
+    changed = _changed(meaning, len(_PARTS) - score, random)
+    share = random.choice((0.0, 0.5, 1.0))
+    other = {part: synonym(word) if random.random() < share else word for part, word in (meaning | changed).items()}
+    return Row(_sentence(meaning, random), _sentence(other, random), float(score))
+
+
+def _changed(meaning: _Meaning, n: int, random: Random) -> _Meaning:
+    """New words for `n` parts; where both people are among them, they mostly change places."""
+    parts = random.sample([*_PARTS], n)
+    if {"agent", "patient"} <= {*parts} and random.random() < 0.7:
+        swapped = {"agent": meaning["patient"], "patient": meaning["agent"]}
+    else:
+        swapped = {}
+    changed = {**swapped}
+    for part in parts:
+        if part not in swapped:
+            changed[part] = _another(part, [*meaning.values(), *changed.values()], random)
+    return changed
+
+
+def _another(part: str, taken: Any, random: Random) -> Any:
+    """A word for a part that isn't a synonym of one that is taken."""
+    return random.choice(random.choice([pair for pair in _PARTS[part] if not {*pair} & {*taken}]))
+
+
+def _sentence(meaning: _Meaning, random: Random) -> Sentence:
+    sense = meaning["action"]
+    patient = NounPhrase(meaning["patient"], adjectives=(meaning["quality"],))
+    fillers = {sense.subject.role: NounPhrase(meaning["agent"]), sense.object.role: patient}
+    place = located(NounPhrase(meaning["place"]))
+    return realise(Clause(sense, fillers, place=place, passive=random.random() < 0.3))
