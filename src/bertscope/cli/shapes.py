@@ -20,7 +20,7 @@ def train_patterns(
     Parameters
     ----------
     folder
-        Labelled maps: maps.safetensors, maps.jsonl, labels.csv and, for the agreement, second.csv (patterns/README.md).
+        Labelled maps: maps.safetensors, maps.jsonl, labels.csv and second.csv, as patterns/README.md says.
     method
         Which: features (the small net over closed-form numbers), cnn (the paper's network over the picture).
     out

@@ -1,6 +1,6 @@
 """Texts to look at, from whatever holds them.
 
-demo/corpus               annotated sentences of the demo language; demo/sentiment and the like: a task's report split
+demo/corpus               annotated sentences of the demo language
 dev.conllu, a folder      a treebank
 fndata-1.5.zip            FrameNet
 mine.jsonl                own relations (`words` and `links`, see relations.py), or the rows of a task
@@ -21,7 +21,6 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import digest_files
 from bertscope.core.step import Root
-from bertscope.data import demo
 from bertscope.data.options import TaskOptions, with_options
 from bertscope.data.read import Part, can_train, read_split, split_root
 from bertscope.data.relations import read_relations
@@ -40,9 +39,6 @@ def read_examples(source: str | Path, *, split: Part = "report", **options: Any)
     them. What is no task to train on (HANS, SQuAD) can be read here too.
     """
     asked = TaskOptions.of(options)
-    if str(source) == demo.CORPUS:
-        _refuse_others(source, asked)
-        return replace(demo.corpus(asked.seed, asked.limit or demo.CORPUS_SIZE), name=demo.CORPUS)
     if not _is_annotated(source):
         return read_split(source, split=split, **options)
     _refuse_others(source, asked)
@@ -60,9 +56,6 @@ def read_examples(source: str | Path, *, split: Part = "report", **options: Any)
 def examples_root(source: str | Path, *, split: Part = "report", **options: Any) -> Root:
     """The identity of what `read_examples` would read, by content."""
     asked = TaskOptions.of(options)
-    if str(source) == demo.CORPUS:
-        _refuse_others(source, asked)
-        return Root("examples", demo.CORPUS, f"{demo.CORPUS}-{demo.VERSION}", asked.given())
     if not _is_annotated(source):
         return split_root(source, split=split, **options)
     _refuse_others(source, asked)
@@ -73,7 +66,7 @@ def examples_root(source: str | Path, *, split: Part = "report", **options: Any)
 
 def is_task(source: str | Path, **options: Any) -> bool:
     """Whether the source is a task to train on, with splits and labels."""
-    return str(source) != demo.CORPUS and not _is_annotated(source) and can_train(source, **options)
+    return not _is_annotated(source) and can_train(source, **options)
 
 
 def _is_text(path: Path) -> bool:

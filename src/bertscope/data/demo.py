@@ -22,7 +22,6 @@ from bertscope.data.task import Kind, Task
 VERSION = 1
 """Raise it whenever the sentences change: stored results are identified by it."""
 
-Split = Literal["fit", "select", "report"]
 _Rows = Callable[[str, int, Random, set[str]], list[Row]]
 
 
@@ -63,7 +62,12 @@ def make(name: str, seed: int) -> Task:
     return Task(name, recipe.kind, recipe.labels, splits["fit"], splits["select"], splits["report"], recipe.metric)
 
 
-def examples(name: str, split: Split, seed: int = 0) -> Examples:
+def can_train(name: str) -> bool:
+    """Whether it is a task; the questions and the corpus can only be looked at."""
+    return bool(_recipe(name).metric)
+
+
+def examples(name: str, split: str, seed: int = 0) -> Examples:
     """One split of a demo task, or of what isn't one: the questions and the corpus."""
     if split not in (known := _recipe(name).sizes):
         raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, known)}")

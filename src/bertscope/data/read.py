@@ -95,6 +95,9 @@ def read_split(source: str | Path, *, split: Part = "report", **options: Any) ->
         known = None if _is_demo(source) else _known(source, asked)
     if known and known.task.evaluation_only and split == "report":
         split = known.scored
+    if _is_demo(source) and not demo.can_train(str(source)):
+        asked.refuse(str(source), *COLUMNS, "root", "metric")
+        return replace(few(demo.examples(str(source), split, asked.seed), "regression", asked), name=str(source))
     if split == "fit" or split == "select" or split == "report":  # so spelled, mypy knows what is left
         task = read_task(source, **options)
         return replace(getattr(task, split), name=task.name, notes=task.notes)

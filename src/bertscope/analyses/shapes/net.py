@@ -7,6 +7,7 @@ them.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -107,7 +108,7 @@ def read_net(path: Path, method: Method) -> nn.Module:
     return net.eval()
 
 
-def write_net(net: nn.Module, path: Path, facts: dict[str, object]) -> None:
+def write_net(net: nn.Module, path: Path, facts: Mapping[str, Any]) -> None:
     """Write the weights, and beside them (in the same file) what is known of how good they are."""
     save_file(net.state_dict(), path, metadata={"facts": json.dumps(facts)})
 
