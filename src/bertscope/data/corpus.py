@@ -21,6 +21,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import digest_files
 from bertscope.core.step import Root
+from bertscope.data.locate import recognise
 from bertscope.data.options import TaskOptions, with_options
 from bertscope.data.read import Part, can_train, read_split, split_root
 from bertscope.data.relations import read_relations
@@ -60,6 +61,8 @@ def examples_root(source: str | Path, *, split: Part = "report", **options: Any)
         return split_root(source, split=split, **options)
     _refuse_others(source, asked)
     path = Path(source).absolute()
+    if not path.exists():
+        raise UserError(f"no file {source}; check the path")
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     return Root("examples", str(path), digest_files(files), asked.given())
 
@@ -77,14 +80,19 @@ def _is_annotated(source: str | Path) -> bool:
     """Whether the source is a treebank, frames, own relations or plain text: anything but a task."""
     path = Path(source)
     name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
-    if not path.exists():
-        return name.endswith((".conllu", ".txt"))  # whose reader says best what is missing
-    if is_collection(path):
-        with Collection(path) as files:
-            return bool(files.ending(".conllu") or files.ending(".dp") or files.ending(".xml"))
-    if name.endswith(".jsonl"):
-        return _has_relations(path)
-    return name.endswith((".conllu", ".txt"))
+    if name.endswith(".conllu"):
+        return True
+    try:
+        if name.endswith(".txt"):
+            return not path.exists() or recognise(path) is None  # some tasks are published as .txt files
+        if path.is_file() and name.endswith(".jsonl"):
+            return _has_relations(path)
+        if path.exists() and is_collection(path):
+            with Collection(path) as files:
+                return any(files.ending(ending) for ending in (".conllu", ".dp", ".xml"))
+    except OSError:  # a name that can't be one, a folder that can't be entered: the task's reader says so
+        pass
+    return False
 
 
 def _has_relations(path: Path) -> bool:
