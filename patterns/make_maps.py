@@ -1,14 +1,14 @@
 """Draws attention maps from four models and writes maps.safetensors and maps.jsonl: the set that was labelled by eye.
 
-    python patterns/make_maps.py MINILM POCKET-SST2 POCKET-MNLI [OUT]
+    python patterns/make_maps.py MINILM POCKET-SST2 POCKET-STSB [--out FOLDER]
 
-The three are model folders; README.md says how to get them. What is drawn depends on nothing but the seeds.
+The three are model folders; README.md says how to get them. What is drawn depends on nothing but the seed.
 """
 
 from __future__ import annotations
 
 import json
-import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -29,26 +29,9 @@ from bertscope.models.observe import Seen, observe
 HERE = Path(__file__).parent
 HEADS = 12
 """Heads per layer: the same in all the models."""
-
-
-@dataclass(frozen=True)
-class Share:
-    """How many maps of one model, spread evenly over these layers (1-based)."""
-
-    model: str
-    layers: tuple[int, ...]
-    maps: int
-
-
-ROUNDS: tuple[tuple[Share, ...], ...] = (
-    (
-        Share("pocket", tuple(range(1, 13)), 150),
-        Share("pocket-sst2", tuple(range(1, 13)), 75),
-        Share("pocket-mnli", tuple(range(1, 13)), 75),
-        Share("minilm", tuple(range(1, 7)), 140),
-    ),
-)
-"""Each round was drawn after the one before it had been labelled; a round's place is its seed."""
+SHARES = {"pocket": (12, 150), "pocket-sst2": (12, 75), "pocket-stsb": (12, 75), "minilm": (6, 140)}
+"""Of each model: its layers, and how many maps are drawn from it."""
+SEED = 0
 
 
 @dataclass(frozen=True)
@@ -67,25 +50,24 @@ def read_texts(path: Path = HERE / "texts.jsonl") -> list[dict[str, Any]]:
 
 
 def draw(text_ids: Sequence[str]) -> list[Drawn]:
-    """The maps of all rounds. Inside a round they are shuffled, so that an id says nothing about the model."""
-    taken: set[tuple[str, int, int, str]] = set()
-    drawn: list[Drawn] = []
-    for seed, shares in enumerate(ROUNDS):
-        random = np.random.default_rng(seed)
-        places = [place for share in shares for place in _places(share, text_ids, random, taken)]
-        for at in random.permutation(len(places)):
-            drawn.append(Drawn(f"m{len(drawn) + 1:04d}", *places[at]))
-    return drawn
+    """All the maps. They are shuffled, so that an id says nothing about the model."""
+    random = np.random.default_rng(SEED)
+    places = [(model, *place) for model, share in SHARES.items() for place in _places(*share, text_ids, random)]
+    return [
+        Drawn(f"m{number:04d}", *places[at]) for number, at in enumerate(random.permutation(len(places)), start=1)
+    ]
 
 
 def _places(
-    share: Share, text_ids: Sequence[str], random: np.random.Generator, taken: set[tuple[str, int, int, str]]
-) -> Iterator[tuple[str, int, int, str]]:
-    """Layers in turn, texts in turn in random order (thus single and pair, short and long), heads at random."""
-    texts = [text for _ in range(-(-share.maps // len(text_ids))) for text in random.permutation(text_ids).tolist()]
-    for layer, text in zip(cycle(share.layers), texts[: share.maps], strict=False):
-        free = [head for head in range(1, HEADS + 1) if (share.model, layer, head, text) not in taken]
-        place = (share.model, layer, int(random.choice(free)), text)
+    layers: int, maps: int, text_ids: Sequence[str], random: np.random.Generator
+) -> Iterator[tuple[int, int, str]]:
+    """Layer, head, text: layers in turn, texts in turn in random order (thus single and pair, short and long), a head
+    at random of those that weren't drawn with that text."""
+    texts = [text for _ in range(-(-maps // len(text_ids))) for text in random.permutation(text_ids).tolist()]
+    taken: set[tuple[int, int, str]] = set()
+    for layer, text in zip(cycle(range(1, layers + 1)), texts[:maps], strict=False):
+        free = [head for head in range(1, HEADS + 1) if (layer, head, text) not in taken]
+        place = (layer, int(random.choice(free)), text)
         taken.add(place)
         yield place
 
@@ -135,16 +117,21 @@ def collect(encoders: Mapping[str, Encoder], drawn: Sequence[Drawn], texts: Sequ
     return found
 
 
-def main(minilm: str, sst2: str, mnli: str, out: str = str(HERE)) -> None:
-    folders = {"pocket": "pocket", "pocket-sst2": sst2, "pocket-mnli": mnli, "minilm": minilm}
+def main() -> None:
+    parser = ArgumentParser(description="Draw the maps again.")
+    for name, what in (("minilm", "all-MiniLM-L6-v2"), ("sst2", "pocket tuned on SST-2"), ("stsb", "... on STS-B")):
+        parser.add_argument(name, help=f"the folder of {what}")
+    parser.add_argument("--out", type=Path, default=HERE, help="where the two files go (default: %(default)s)")
+    given = parser.parse_args()
+    folders = {"pocket": "pocket", "pocket-sst2": given.sst2, "pocket-stsb": given.stsb, "minilm": given.minilm}
     texts = read_texts()
     drawn = draw([text["id"] for text in texts])
     found = collect({model: load(folder, device="cpu") for model, folder in folders.items()}, drawn, texts)
     ids = [one.id for one in drawn]
-    save_file({id: found.maps[id] for id in ids}, Path(out) / "maps.safetensors")
+    save_file({id: found.maps[id] for id in ids}, given.out / "maps.safetensors")
     lines = [json.dumps(found.about[id]) + "\n" for id in ids]
-    (Path(out) / "maps.jsonl").write_text("".join(lines), encoding="utf-8")
+    (given.out / "maps.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,18 +1,18 @@
 """Draws contact sheets of the maps for somebody to label by eye: a number beside each, nothing else about it.
 
-    python patterns/sheets.py OUT [FIRST [LAST]]      the maps from number FIRST to LAST, in the order of their ids
-    python patterns/sheets.py OUT --sample N KEY.csv  N maps at random, numbered anew; which is which goes to KEY.csv
+    python patterns/sheets.py OUT                            every map, numbered as its id is
+    python patterns/sheets.py OUT --sample N --key KEY.csv   N at random, numbered anew; KEY.csv says which is which
 
 Large: square root of the attention, white = 0, black = the map's 99th percentile or 4 / length, whichever is more.
-Small: the attention itself, white = 0, black = 1. Red ticks: [CLS] and [SEP]; blue line: where the second text begins.
+Small: the attention itself, white = 0, black = 1. Red ticks: [CLS] and [SEP]; blue lines: the second text begins.
 """
 
 from __future__ import annotations
 
 import json
 import struct
-import sys
 import zlib
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 HERE = Path(__file__).parent
-LARGE, SMALL, MARGIN, ACROSS, DOWN = 260, 128, 12, 3, 4
+LARGE, SMALL, MARGIN, ACROSS, DOWN = 252, 96, 8, 3, 4
 WIDTH, HEIGHT = LARGE + SMALL + 3 * MARGIN, LARGE + 2 * MARGIN
 RED, BLUE = (220, 0, 0), (60, 120, 255)
 DIGITS = ("75557", "26227", "71747", "71717", "55711", "74717", "74757", "71111", "75757", "75717")
@@ -77,27 +77,29 @@ def write_png(path: Path, image: np.ndarray) -> None:
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + parts)
 
 
-def main(out: str, *options: str) -> None:
+def main() -> None:
+    parser = ArgumentParser(description="Draw contact sheets of the maps.")
+    parser.add_argument("out", type=Path, help="the folder for the sheets")
+    parser.add_argument("--sample", type=int, help="how many maps, at random and numbered anew (default: all)")
+    parser.add_argument("--key", type=Path, help="where to write which number is which map; with --sample")
+    given = parser.parse_args()
+    if (given.sample is None) != (given.key is None):
+        parser.error("--sample and --key go together")
     maps = load_file(HERE / "maps.safetensors")
-    lines = (HERE / "maps.jsonl").read_text(encoding="utf-8").splitlines()
-    numbered = dict(enumerate((json.loads(line) for line in lines), start=1))
-    if options[:1] == ("--sample",):
-        chosen = np.random.default_rng(SEED).permutation(len(numbered))[: int(options[1])] + 1
-        numbered = {new: numbered[int(old)] for new, old in enumerate(chosen, start=1)}
-        key = [f"{number},{about['id']}\n" for number, about in numbered.items()]
-        Path(options[2]).write_text("number,id\n" + "".join(key), encoding="utf-8")
-    else:
-        first, last = (*map(int, options), *(1, len(numbered))[len(options) :])
-        numbered = {number: numbered[number] for number in range(first, last + 1)}
-    Path(out).mkdir(parents=True, exist_ok=True)
-    panels = [panel(number, maps[about["id"]], about) for number, about in numbered.items()]
+    about = [json.loads(line) for line in (HERE / "maps.jsonl").read_text(encoding="utf-8").splitlines()]
+    if given.sample is not None:
+        about = [about[at] for at in np.random.default_rng(SEED).permutation(len(about))[: given.sample]]
+        key = [f"{number},{row['id']}\n" for number, row in enumerate(about, start=1)]
+        given.key.write_text("number,id\n" + "".join(key), encoding="utf-8")
+    given.out.mkdir(parents=True, exist_ok=True)
     blank = np.full((HEIGHT, WIDTH, 3), 255, np.uint8)
-    for start in range(0, len(panels), ACROSS * DOWN):
-        some = panels[start : start + ACROSS * DOWN]
-        some += [blank] * (-len(some) % ACROSS)
-        rows = [np.concatenate(some[at : at + ACROSS], axis=1) for at in range(0, len(some), ACROSS)]
-        write_png(Path(out) / f"sheet-{min(numbered) + start:04d}.png", np.concatenate(rows))
+    for start in range(0, len(about), ACROSS * DOWN):
+        rows = enumerate(about[start : start + ACROSS * DOWN], start=start + 1)
+        panels = [panel(number, maps[row["id"]], row) for number, row in rows]
+        panels += [blank] * (-len(panels) % ACROSS)
+        lines = [np.concatenate(panels[at : at + ACROSS], axis=1) for at in range(0, len(panels), ACROSS)]
+        write_png(given.out / f"sheet-{start + 1:04d}.png", np.concatenate(lines))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
