@@ -77,13 +77,15 @@ class Drawing:
         above_zero = all(value > 0 for value in self.extent(column))
         logarithmic = alt.Scale(type="log" if above_zero else "symlog", nice=False)
         scale = logarithmic if log else alt.Scale(zero=False, nice=True)
-        ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": False}
+        between_panels = column == self.figure.x and self.figure.facet is not None
+        ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": between_panels}  # no room there for what reaches out
         if self.whole(column):
             ticks |= {"tickMinStep": 1, "format": "~s" if log else ",d"}
         return {"field": self.fields[column], "type": "quantitative", "title": self.label(column),
                 "scale": scale, "axis": alt.Axis(**ticks)}  # fmt: skip
 
-    def tooltip(self) -> list[alt.Tooltip]:
+    def tooltip(self, *columns: str) -> list[alt.Tooltip]:
+        """The values of those columns, or of all, for the cell or point under the mouse."""
         import altair as alt
 
         return [
@@ -91,6 +93,7 @@ class Drawing:
             if self.numeric(column) and not self.whole(column)
             else alt.Tooltip(field=field, type="nominal", title=self.label(column))
             for column, field in self.fields.items()
+            if not columns or column in columns
         ]
 
     def series(self) -> dict[str, Any]:
@@ -98,25 +101,34 @@ class Drawing:
         import altair as alt
 
         column = self.figure.color
-        if column is None:
-            return {}
+        return {} if column is None else self.colour() | {"shape": alt.Shape(**self._apart(column))}
+
+    def colour(self, **scale: Any) -> dict[str, Any]:
+        """The series' colour alone, for lines and bars, which have no shape."""
+        import altair as alt
+
+        column = self.figure.color
+        return {} if column is None else {"color": alt.Color(**self._apart(column, **scale))}
+
+    def _apart(self, column: str, **scale: Any) -> dict[str, Any]:
+        import altair as alt
+
         names = self.values(column)
         longest = max((len(str(name)) for name in names), default=1)
-        legend = alt.Legend(columns=max(1, min(len(names), _PHONE // (longest + 4))))
-        # The domain is spelt out in both: Vega-Lite then sees one legend, not two.
-        about: dict[str, Any] = {
-            "field": self.fields[column], "type": "nominal", "title": self.label(column), "legend": legend,
-            "scale": alt.Scale(domain=names),
+        # The domain is spelt out in colour and shape: Vega-Lite then sees one legend, not two.
+        return {
+            "field": self.fields[column], "type": "nominal", "title": self.label(column),
+            "legend": alt.Legend(columns=max(1, min(len(names), _PHONE // (longest + 4)))),
+            "scale": alt.Scale(domain=names, **scale),
         }  # fmt: skip
-        return {"color": alt.Color(**about), "shape": alt.Shape(**about)}
-
-    def colour(self) -> dict[str, Any]:
-        """The series' colour alone, for lines and bars, which have no shape."""
-        return {channel: of for channel, of in self.series().items() if channel == "color"}
 
     def has(self, *columns: str) -> str:
         """The expression for rows in which all those columns have a value."""
         return " && ".join(f"isValid(datum.{self.fields[column]})" for column in columns)
+
+    def rows(self) -> list[str]:
+        """The columns that say in which row of which panel a value stands."""
+        return [column for column in (self.figure.y, self.figure.facet) if column is not None]
 
     def interval(self) -> tuple[str, str] | None:
         low, high = self.figure.low, self.figure.high
