@@ -25,8 +25,8 @@ def panels(drawing: Drawing, one: Any) -> Any:
     names = drawing.values(column) if column else []
     if column is None or not names:
         return one
-    what = f"{json.dumps(drawing.label(column) + ' ')} + datum.label" if drawing.numeric(column) else "datum.label"
-    header = alt.Header(labelExpr=f"split({what}, ' · ')", labelLimit=one.width)
+    kind = drawing.label(column) + " " if drawing.numeric(column) else ""
+    header = alt.Header(labelExpr=f"split({json.dumps(kind)} + (datum.label), ' · ')", labelLimit=one.width)
     facet = alt.Facet(field=drawing.fields[column], type="nominal", sort=names, title=None, header=header)
     beside, around = _margins(drawing)
     columns = _columns(len(names), (ROOM - beside + GAP) / (one.width + around + GAP))
