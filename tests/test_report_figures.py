@@ -181,6 +181,8 @@ WHOLE = heads().assign(panel=["a", "b"] * 3)
 ODD = {
     "missing values": WHOLE.assign(effect=[None, 1.0, float("inf"), float("nan"), 0.5, 0.1], panel=["a", None] * 3),
     "nothing but missing": WHOLE.assign(effect=float("nan"), low=float("nan"), panel=None),
+    "no labels": WHOLE.assign(layer=None, head=pd.Series([None] * 6, dtype=object)),
+    "categories": WHOLE.assign(panel=pd.Categorical(["a"] * 6, ["a", "unused"])),
     "one row": WHOLE.head(1),
     "one panel": WHOLE.assign(panel=1.0),
     "no row": WHOLE.head(0),

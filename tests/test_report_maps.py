@@ -110,6 +110,22 @@ def test_what_all_cells_of_a_map_share_is_under_the_mouse():
     picture = spec["spec"]["layer"][1]["encoding"]
     assert [tip["title"] for tip in picture["tooltip"]] == ["map", "layer"]
     assert picture["description"]["field"] == "c0" and spec["data"]["values"][0]["c5"] == 7
+    alone = table.query("map == 'head 1 · block'").drop(columns=["map", "layer"])
+    assert layers(maps(facet=None), alone)[1]["encoding"]["tooltip"] == []
+
+
+@pytest.mark.parametrize("facet", ["map", None])
+def test_a_sheet_without_a_cell_has_no_picture(facet):
+    table = cells(np.eye(2))
+    for empty in (table.head(0), table.assign(query=float("nan"), key=float("nan"))):
+        assert draw(maps(facet=facet, token="token"), empty).to_dict()["data"]["values"] == []
+
+
+def test_an_endless_value_is_the_highest_colour_and_fits_json():
+    table = cells(np.array([[0.5, np.inf], [-np.inf, np.nan]])).assign(score=np.inf)
+    (row,) = draw(maps(), table).to_dict()["data"]["values"]
+    assert pixels(row).tolist() == [[255, 255], [0, 0]]
+    json.dumps(row, allow_nan=False)
 
 
 def test_a_sheet_of_twenty_maps_is_light():

@@ -169,7 +169,7 @@ def _from_zero(drawing: Drawing) -> alt.Scale:
     """From 0 to a round number; to 1 where the bars are shares, which rounding may make a little more or less."""
     import altair as alt
 
-    totals = drawing.table.groupby(drawing.rows())[drawing.figure.x].sum()
+    totals = drawing.table.groupby(drawing.rows(), observed=True)[drawing.figure.x].sum()
     shares = drawing.numeric(drawing.figure.x) and abs(totals.max() - 1) < 0.02
     return alt.Scale(domain=[0, 1]) if shares else alt.Scale(zero=True, nice=True)
 

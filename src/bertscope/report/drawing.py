@@ -7,6 +7,7 @@ quote has a meaning, and a column may be called anything.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,19 +33,19 @@ class Drawing:
     def data(self) -> alt.Data:
         import altair as alt
 
-        columns = [[_finite(value) for value in self.table[column]] for column in self.fields]
+        columns = [[finite(value) for value in self.table[column]] for column in self.fields]
         names = list(self.fields.values())
         return alt.Data(values=[dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
 
     def values(self, column: str) -> list[Any]:
         """The column's distinct values: numbers in order, words as the table has them."""
-        found = list(dict.fromkeys(_finite(value) for value in self.table[column]))
+        found = list(dict.fromkeys(finite(value) for value in self.table[column]))
         known = [value for value in found if value is not None]
         return sorted(known) if self.numeric(column) else known
 
     def extent(self, *columns: str | None) -> list[float]:
         """Every finite number in those columns."""
-        numbers = (_finite(value) for column in columns if column for value in self.table[column])
+        numbers = (finite(value) for column in columns if column for value in self.table[column])
         return [value for value in numbers if isinstance(value, (int, float))]
 
     def numeric(self, column: str) -> bool:
@@ -84,8 +85,8 @@ class Drawing:
         return {"field": self.fields[column], "type": "quantitative", "title": self.label(column),
                 "scale": scale, "axis": alt.Axis(**ticks)}  # fmt: skip
 
-    def tooltip(self, *columns: str) -> list[alt.Tooltip]:
-        """The values of those columns, or of all, for the cell or point under the mouse."""
+    def tooltip(self, columns: Collection[str] | None = None) -> list[alt.Tooltip]:
+        """What is shown of the cell or point under the mouse: all columns, if none are named."""
         import altair as alt
 
         return [
@@ -93,7 +94,7 @@ class Drawing:
             if self.numeric(column) and not self.whole(column)
             else alt.Tooltip(field=field, type="nominal", title=self.label(column))
             for column, field in self.fields.items()
-            if not columns or column in columns
+            if columns is None or column in columns
         ]
 
     def series(self) -> dict[str, Any]:
@@ -135,6 +136,7 @@ class Drawing:
         return None if low is None or high is None else (low, high)
 
 
-def _finite(value: Any) -> Plain:
+def finite(value: Any) -> Plain:
+    """What Vega can draw of a cell."""
     value = plain(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

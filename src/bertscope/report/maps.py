@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from bertscope.core.errors import UserError
 from bertscope.report import png
-from bertscope.report.drawing import Drawing
-from bertscope.report.values import Plain, plain
+from bertscope.report.drawing import Drawing, finite
+from bertscope.report.values import Plain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ MOST_TOKENS = 24
 @dataclass(frozen=True)
 class _Map:
     facts: dict[str, Plain]
-    """What all rows of the map say alike, by field."""
+    """The columns in which all rows of the map are alike, such as its name."""
     values: np.ndarray
     tokens: list[str]
 
@@ -38,17 +38,18 @@ def maps(drawing: Drawing) -> Any:
     figure = drawing.figure
     if figure.value is None:
         raise UserError(f"figure {figure.title!r}: maps need a value column for their colour")
-    sheet = list(_sheet(drawing))
+    sheet = [each for each in _sheet(drawing) if each.values.size]
     longest = max((len(each.tokens) for each in sheet), default=0)
     named = figure.token is not None and longest <= MOST_TOKENS
     top = max(drawing.extent(figure.value), default=0)
     top = top if top > 0 else 1.0
 
-    rows = [each.facts | _picture(each.values, top) for each in sheet]
-    layers = _pictures(drawing, drawing.label(figure.value), top)
+    facts = [column for column in drawing.fields if all(column in each.facts for each in sheet)]
+    rows = [_row(drawing, each, facts) | _picture(each.values, top) for each in sheet]
+    layers = _pictures(drawing, facts, top)
     if named:
-        panel = [drawing.fields[column] for column in (figure.facet,) if column is not None]
-        rows += [row for each in sheet for row in _places(each, panel)]
+        panel = [column for column in facts if column == figure.facet]
+        rows += [_row(drawing, each, panel) | place for each in sheet for place in _places(each.tokens)]
         layers += _words()
     side = max(SIDE, LETTER * longest) if named else SIDE
     return alt.layer(*layers, data=alt.Data(values=rows)).properties(width=side, height=side)
@@ -59,7 +60,7 @@ def _sheet(drawing: Drawing) -> Iterator[_Map]:
     if figure.facet is None:
         yield _map(drawing, table)
     else:
-        for _, rows in table.groupby(figure.facet, sort=False):
+        for _, rows in table.groupby(figure.facet, sort=False, observed=True):
             yield _map(drawing, rows)
 
 
@@ -83,20 +84,24 @@ def _map(drawing: Drawing, rows: pd.DataFrame) -> _Map:
     values[cells] = pd.to_numeric(rows[figure.value], errors="coerce").to_numpy(float, na_value=0.0)[placed]
     tokens = {} if figure.token is None else dict(zip(down, rows[figure.token], strict=True))
     return _Map(
-        facts=dict(_facts(drawing, rows)),
+        facts=dict(_facts(rows.drop(columns=[figure.x, figure.y, figure.value]))),
         values=values.reshape(len(names), len(names)),
-        tokens=[str(plain(tokens.get(place)) or "") for place in range(len(names))],
+        tokens=[str(finite(tokens.get(place)) or "") for place in range(len(names))],
     )
 
 
-def _facts(drawing: Drawing, rows: pd.DataFrame) -> Iterator[tuple[str, Plain]]:
-    for column, name in drawing.fields.items():
-        said = {plain(value) for value in rows[column]}
+def _facts(rows: pd.DataFrame) -> Iterator[tuple[str, Plain]]:
+    for column in rows:
+        said = {finite(value) for value in rows[column]}
         if len(said) == 1:
-            yield name, said.pop()
+            yield str(column), said.pop()
 
 
-def _picture(values: np.ndarray, top: float) -> dict[str, Plain]:
+def _row(drawing: Drawing, one: _Map, columns: list[str]) -> dict[str, Any]:
+    return {drawing.fields[column]: one.facts[column] for column in columns}
+
+
+def _picture(values: np.ndarray, top: float) -> dict[str, str]:
     import numpy as np
 
     levels = np.round((png.LEVELS - 1) * np.sqrt(np.clip(values / top, 0, 1)))
@@ -104,14 +109,13 @@ def _picture(values: np.ndarray, top: float) -> dict[str, Plain]:
     return {"head": head, "body": body}
 
 
-def _places(one: _Map, panel: list[str]) -> Iterator[dict[str, Any]]:
-    """Where the map's tokens stand along its sides, from 0 to 1."""
-    shared = {name: one.facts[name] for name in panel}
-    for place, token in enumerate(one.tokens):
-        yield shared | {"token": token, "at": (place + 0.5) / len(one.tokens)}
+def _places(tokens: list[str]) -> Iterator[dict[str, Any]]:
+    """Where a map's tokens stand along its sides, from 0 to 1."""
+    for place, token in enumerate(tokens):
+        yield {"token": token, "at": (place + 0.5) / len(tokens)}
 
 
-def _pictures(drawing: Drawing, title: str, top: float) -> list[Any]:
+def _pictures(drawing: Drawing, facts: list[str], top: float) -> list[Any]:
     """Each map's picture, on a ground in the colour of 0 that also gives the legend."""
     import altair as alt
 
@@ -123,11 +127,11 @@ def _pictures(drawing: Drawing, title: str, top: float) -> list[Any]:
     # By the square root: attention spread over thirty tokens is seen as well as attention to one.
     scale = alt.Scale(type="sqrt", domain=[0, top], range="heatmap", interpolate="rgb")
     legend = alt.Legend(gradientLength=180, values=[0, top / 16, top / 4, top], format=".2~r")
+    title = drawing.label(str(figure.value))
     nothing = alt.Color(field="nothing", type="quantitative", title=title, scale=scale, legend=legend)
     # Vega joins the picture's pieces with the palette of the theme it draws in.
     url = f"'{png.START}' + datum.head + map_palette + datum.body"
-    own = [column for column in drawing.fields if column not in (figure.x, figure.y, figure.value, figure.token)]
-    about = {"url": alt.Url(field="url", type="nominal"), "tooltip": drawing.tooltip(*own)}
+    about = {"url": alt.Url(field="url", type="nominal"), "tooltip": drawing.tooltip(facts)}
     if figure.facet is not None:
         about["description"] = alt.Description(field=drawing.fields[figure.facet], type="nominal")
     ground = alt.Chart().mark_rect(aria=False, strokeWidth=0).encode(color=nothing, **whole)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bertscope.report.drawing import Drawing
 
 ROOM, GAP = 780, 20  # pixels: the width of the page's column, and what is free between panels
-LABEL, TITLE, HEADING = 6.5, 30, 60  # pixels: a letter beside an axis, its title, the lines over and under a panel
+LABEL, TITLE, HEADING = 6.5, 30, 45  # pixels: a letter beside an axis, its title, the lines over and under a panel
 TOKEN = 48  # pixels: a map's tokens beside it; the theme cuts longer ones
 
 
@@ -56,4 +56,4 @@ def _margins(drawing: Drawing) -> tuple[int, int]:
     if figure.kind == "maps":
         return 0, TOKEN if figure.token else 0
     labels = [""] if drawing.numeric(figure.y) else drawing.values(figure.y)
-    return TITLE + min(150, math.ceil(LABEL * max(5, *(len(str(label)) for label in labels)))), 0
+    return TITLE + min(150, math.ceil(LABEL * max([5, *(len(str(label)) for label in labels)]))), 0
