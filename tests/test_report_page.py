@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -14,7 +16,10 @@ from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from test_report import HOSTILE, ablation, heads, heat, put
+from test_report_figures import bars, shares
+from test_report_maps import cells, maps
 
+FIGURES = 8
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium: apt-get install chromium")
 QUIET = [
@@ -38,6 +43,17 @@ def page_file(tmp_path_factory) -> Path:
     rules = {"majority": 0.5, "bag of words": 0.81}
     dots = Figure("intervals", "arms", "accuracy", "arm", "Arms", "c", low="low", high="high", rules=rules)
     put(store, Result("scratch", 1, {"arms": arms}, figures=[dots], subject={"model": "pocket"}))
+    panels = pd.concat([shares(name) for name in ("pocket", "tuned", HOSTILE)])
+    sheet = cells(*np.random.default_rng(0).random((7, 20, 20)))
+    clusters = heads(12, 12).assign(cluster="one")
+    figures = [
+        bars(facet="model"), maps(token="token"), heat(facet="cluster"),
+        Figure("points", "clusters", "effect", "low", "Heads", "c", color="cluster"),
+    ]  # fmt: skip
+    drawn_from = ["shares", "maps", "clusters", "clusters"]
+    figures = [replace(figure, table=table) for figure, table in zip(figures, drawn_from, strict=True)]
+    tables = {"shares": panels, "maps": sheet, "clusters": clusters}
+    put(store, Result("patterns", 1, tables, figures=figures, subject={"model": "pocket"}))
     return build_report(store, store / "page.html")
 
 
@@ -79,11 +95,16 @@ def draw_all(page) -> None:
         chart.locator("svg").wait_for()
 
 
+def all_drawn(page, theme: str) -> None:
+    """Wait for it; without wait_for_function, whose second look is an eval that the page forbids."""
+    page.locator(f".chart[data-drawn={theme}] svg").nth(FIGURES - 1).wait_for()
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_every_figure_is_drawn_and_nothing_overflows(visit, width):
     page = visit(width)
     draw_all(page)
-    assert page.locator(".chart svg").count() == page.locator(".chart").count() == 4
+    assert page.locator(".chart svg").count() == page.locator(".chart").count() == FIGURES
     page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     inside = "(svg) => svg.getBoundingClientRect().right <= svg.closest('article').getBoundingClientRect().right"
@@ -93,13 +114,13 @@ def test_every_figure_is_drawn_and_nothing_overflows(visit, width):
         const box = text.getBoundingClientRect(), whole = svg.getBoundingClientRect();
         return box.width && (box.right > whole.right + 1 || box.left < whole.left - 1);
     }).map((text) => text.textContent)"""
-    assert [svg.evaluate(cut) for svg in page.locator(".chart svg").all()] == [[]] * 4
+    assert [svg.evaluate(cut) for svg in page.locator(".chart svg").all()] == [[]] * FIGURES
 
 
 def test_figures_wait_until_they_come_into_view(visit):
     page = visit()
     page.locator(".chart svg").first.wait_for()
-    assert page.locator(".chart svg").count() < 4
+    assert page.locator(".chart svg").count() < FIGURES
 
 
 def test_hostile_text_is_shown_as_text(visit):
@@ -115,9 +136,9 @@ def test_the_theme_follows_the_system_and_the_button(visit):
     draw_all(page)
     background = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(background)
-    assert page.locator(".chart[data-drawn=dark]").count() == 4
+    assert page.locator(".chart[data-drawn=dark]").count() == FIGURES
     page.get_by_role("button", name="Light").click()
-    page.wait_for_function("document.querySelectorAll('.chart[data-drawn=light] svg').length === 4")
+    all_drawn(page, "light")
     assert page.evaluate(background) != dark
     page.reload()
     assert page.evaluate("document.documentElement.dataset.theme") == "light"  # remembered
@@ -155,11 +176,11 @@ def test_tables_and_figures_can_be_downloaded(visit):
 def test_paper_has_every_figure_in_light_and_the_short_tables(visit):
     page = visit(theme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.wait_for_function("document.querySelectorAll('.chart[data-drawn=light] svg').length === 4")
+    all_drawn(page, "light")
     assert page.locator("details.table:not(.long):not([open])").count() == 0
     assert page.locator("details.long[open]").count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    page.wait_for_function("document.querySelectorAll('.chart[data-drawn=dark] svg').length === 4")
+    all_drawn(page, "dark")
     assert page.locator("main details[open]").count() == 0
 
 
@@ -168,3 +189,52 @@ def test_the_keyboard_reaches_the_results_at_once(visit):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the results"
     assert not page.locator("nav details").evaluate("(details) => details.open")  # folded away on a phone
+
+
+def test_panels_are_arranged_anew_when_the_window_changes(visit):
+    page = visit(1280)
+    draw_all(page)
+    chart = page.locator("#question-patterns .chart").first
+    tops = "(texts) => texts.map((text) => Math.round(text.getBoundingClientRect().top))"
+
+    def rows() -> int:
+        return len(set(chart.locator(".role-title-text").evaluate_all(tops)))
+
+    assert rows() == 1
+    page.set_viewport_size({"width": 390, "height": 900})
+    chart.locator("svg[width^='3']").wait_for()
+    assert rows() == 3
+
+
+def test_maps_are_pictures_in_the_themes_colours_with_names(visit):
+    """The browser decodes them, and what it shows of the highest value is the theme's last colour."""
+    highest = """async (image) => {
+        const picture = new Image();
+        picture.src = image.getAttribute('href') ?? image.getAttribute('xlink:href');
+        await picture.decode();
+        const canvas = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+        canvas.drawImage(picture, 0, 0);
+        const colours = canvas.getImageData(0, 0, picture.width, picture.height).data;
+        let end = 0;
+        for (let at = 0; at < colours.length; at += 4) if (colours[at] < colours[end] === LIGHT) end = at;
+        return [picture.width, picture.height, ...colours.slice(end, end + 3)];
+    }"""
+    for theme, last in (("light", "#0b3c70"), ("dark", "#d6ecff")):
+        page = visit(theme=theme)
+        draw_all(page)
+        images = page.locator("#question-patterns image").all()
+        assert len(images) == 7 and images[0].get_attribute("aria-label") == "head 1 · block"
+        found = [image.evaluate(highest.replace("LIGHT", str(theme == "light").lower())) for image in images]
+        assert {tuple(size) for *size, _, _, _ in found} == {(20, 20)}
+        assert min(abs(red - int(last[1:3], 16)) for _, _, red, _, _ in found) <= 1
+        assert page.get_by_label("Maps", exact=True).count() == 1
+
+
+def test_a_packed_table_is_downloaded_whole(visit):
+    page = visit()
+    table = page.locator("#question-patterns details.table").nth(1)
+    table.locator("summary").click()
+    with page.expect_download() as download:
+        table.get_by_role("button", name="Download CSV").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert len(lines) == 1 + 7 * 20 * 20 and lines[1].startswith("head 1 · block,1,1,0.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FigureKind = Literal["heatmap", "lines", "intervals", "bars", "maps"]
+FigureKind = Literal["heatmap", "lines", "intervals", "bars", "points", "maps"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,9 @@ class Figure:
     kind: FigureKind
     """`heatmap`: a grid of x by y coloured by `value`; `lines`: y against x, one line per `color`;
     `intervals`: a point per row of `y` with its value on x and a bar from `low` to `high`; `bars`: for each y the
-    values x of its series (`color`) one after the other, such as shares that add up to 1."""
+    values x of its series (`color`) one after the other, such as shares that add up to 1; `points`: a scatter of x
+    and y, a colour and a shape per `color`; `maps`: a contact sheet of small square matrices, one per `facet`, row y
+    and column x coloured by `value` from 0 up, such as attention from query y to key x."""
     table: str
     """The name of the result's table that is drawn."""
     x: str
@@ -27,11 +29,14 @@ class Figure:
     caption: str
     """What it is and how to read it: one or two sentences."""
     value: str | None = None
-    """Heat maps: the column that gives the colour."""
+    """Heat maps and maps: the column that gives the colour."""
     color: str | None = None
-    """Lines, intervals and bars: the column that separates the series."""
+    """Lines, intervals, bars and points: the column that separates the series, in the table's order."""
     facet: str | None = None
-    """Heat maps and bars: the column that gives each of its values a panel of its own, side by side."""
+    """The column that gives each of its values a panel of its own, side by side, with the value as its heading; what
+    follows ` · ` in the value goes on the heading's next line."""
+    token: str | None = None
+    """Maps: the column with the token at the row's y, written along both sides where a map has at most 24."""
     low: str | None = None
     high: str | None = None
     """The columns that hold the ends of each row's interval."""
@@ -49,5 +54,5 @@ class Figure:
 
     def columns(self) -> list[str]:
         """The columns the figure needs its table to have."""
-        named = (self.x, self.y, self.value, self.color, self.facet, self.low, self.high, self.mark, *self.where)
-        return [name for name in named if name is not None]
+        named = (self.x, self.y, self.value, self.color, self.facet, self.token, self.low, self.high, self.mark)
+        return [name for name in (*named, *self.where) if name is not None]

@@ -6,7 +6,6 @@ Colours come from the theme, never from here.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,16 @@ from bertscope.core.figure import Figure
 from bertscope.core.files import explained
 from bertscope.report import theme
 from bertscope.report.drawing import Drawing
-from bertscope.report.values import texts
+from bertscope.report.maps import maps
+from bertscope.report.panels import panels
+from bertscope.report.rules import level_rules, upright_rules
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-CELL, ROW, WIDE, TALL = 34, 30, 640, 280  # pixels
+CELL, ROW, BAR, WIDE, TALL = 34, 30, 22, 640, 280  # pixels
+SMALL_CELL, PANEL = 18, 216  # the same in panels
 
 
 def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin:
@@ -56,7 +58,8 @@ def draw(figure: Figure, table: pd.DataFrame) -> Any:
         known = did_you_mean(figure.kind, _KINDS)
         raise UserError(f"figure {figure.title!r}: no way to draw the kind {figure.kind!r}; {known}")
     # Altair takes the description as the picture's accessible name.
-    return _KINDS[figure.kind](Drawing(figure, table)).properties(description=figure.title)
+    drawing = Drawing(figure, table)
+    return panels(drawing, _KINDS[figure.kind](drawing)).properties(description=figure.title)
 
 
 def _heatmap(drawing: Drawing) -> Any:
@@ -83,9 +86,9 @@ def _heatmap(drawing: Drawing) -> Any:
         dots = alt.Chart().mark_point(style="excludes", filled=True, size=22, opacity=1).encode(x=x, y=y, shape=said)
         dots = dots.transform_calculate(said=json.dumps(drawing.label(figure.mark)))
         layers.append(dots.encode(tooltip=drawing.tooltip()).transform_filter(f"datum.{fields[figure.mark]}"))
-    return alt.layer(*layers, data=drawing.data).properties(
-        width=CELL * max(1, len(drawing.values(figure.x))), height=CELL * 0.8 * max(1, len(drawing.values(figure.y)))
-    )
+    across, down = (max(1, len(drawing.values(axis))) for axis in (figure.x, figure.y))
+    cell, least = (CELL, 0) if figure.facet is None else (SMALL_CELL, PANEL / 2)  # a panel's heading needs room
+    return alt.layer(*layers, data=drawing.data).properties(width=max(least, cell * across), height=cell * 0.8 * down)
 
 
 def _colours(values: list[float], middle: float | None) -> dict[str, Any]:
@@ -109,7 +112,7 @@ def _lines(drawing: Drawing) -> Any:
     x, y = alt.X(**about), alt.Y(**drawing.measure(figure.y))
     colour = drawing.colour()
     heights = [*drawing.extent(figure.y), *figure.rules.values()]
-    layers = _level_rules(figure, max(heights, default=0) - min(heights, default=0))  # under the data, never over it
+    layers = level_rules(figure, max(heights, default=0) - min(heights, default=0))  # under the data, never over it
     if ends := drawing.interval():
         low, high = (drawing.fields[end] for end in ends)
         band = alt.Chart().mark_area(opacity=0.16, style="series").transform_filter(drawing.has(*ends))
@@ -117,7 +120,7 @@ def _lines(drawing: Drawing) -> Any:
     layers.append(alt.Chart().mark_line(style="series").encode(x=x, y=y, **colour))
     points = alt.Chart().mark_point(filled=True, size=50, opacity=1, style="series")
     layers.append(points.encode(x=x, y=y, tooltip=drawing.tooltip(), **drawing.series()))
-    return alt.layer(*layers, data=drawing.data).properties(width=WIDE, height=TALL)
+    return alt.layer(*layers, data=drawing.data).properties(width=_width(figure), height=TALL)
 
 
 def _intervals(drawing: Drawing) -> Any:
@@ -130,10 +133,10 @@ def _intervals(drawing: Drawing) -> Any:
     y = alt.Y(**drawing.axis(figure.y, title=figure.labels.get(figure.y), grid=True))
     rows = max(1.0, len(drawing.values(figure.y)))
     place: dict[str, Any] = {"x": alt.X(**x), "y": y}
-    if figure.color and drawing.table[figure.y].duplicated().any():
+    if figure.color and drawing.table.duplicated(drawing.rows()).any():
         place["yOffset"] = alt.YOffset(field=drawing.fields[figure.color], sort=drawing.values(figure.color))
         rows *= 1 + 0.35 * (len(drawing.values(figure.color)) - 1)
-    layers = _upright_rules(figure, _centre(drawing.extent(figure.x, figure.low, figure.high)))
+    layers = upright_rules(figure, _centre(drawing.extent(figure.x, figure.low, figure.high)))
     if ends := drawing.interval():
         low, high = (drawing.fields[end] for end in ends)
         across = {"x": alt.X(**x | {"field": low}), "x2": alt.X2(field=high)}
@@ -141,61 +144,57 @@ def _intervals(drawing: Drawing) -> Any:
         layers.append(bars.encode(**place | across, **drawing.colour()))
     dots = alt.Chart().mark_point(filled=True, size=75, opacity=1, style="series")
     layers.append(dots.encode(**place, tooltip=drawing.tooltip(), **drawing.series()))
-    return alt.layer(*layers, data=drawing.data).properties(width=WIDE, height=ROW * rows)
+    return alt.layer(*layers, data=drawing.data).properties(width=_width(figure), height=ROW * rows)
+
+
+def _bars(drawing: Drawing) -> Any:
+    """Bars from left to right, the series of each one after the other in the order of the legend."""
+    import altair as alt
+
+    figure, fields = drawing.figure, drawing.fields
+    x = drawing.measure(figure.x) | {"scale": _from_zero(drawing), "stack": "zero"}
+    title = drawing.label(figure.y) if drawing.numeric(figure.y) else figure.labels.get(figure.y)
+    y = drawing.axis(figure.y, title=title) | {"scale": alt.Scale(paddingInner=0.25, paddingOuter=0.1)}
+    bars = alt.Chart().mark_bar(style="series").encode(x=alt.X(**x), y=alt.Y(**y), tooltip=drawing.tooltip())
+    if figure.color is not None:
+        place = f"indexof({json.dumps(drawing.values(figure.color))}, datum.{fields[figure.color]})"
+        series = drawing.colour(range="ordinal") | {"order": alt.Order("place:Q")}
+        bars = bars.transform_calculate(place=place).encode(**series)
+    bars = bars.transform_filter(drawing.has(figure.x, figure.y))
+    rows = max(1, len(drawing.values(figure.y)))
+    return alt.layer(bars, data=drawing.data).properties(width=_width(figure), height=BAR * rows)
+
+
+def _from_zero(drawing: Drawing) -> alt.Scale:
+    """From 0 to a round number; to 1 where the bars are shares, which rounding may make a little more or less."""
+    import altair as alt
+
+    totals = drawing.table.groupby(drawing.rows(), observed=True)[drawing.figure.x].sum()
+    shares = drawing.numeric(drawing.figure.x) and abs(totals.max() - 1) < 0.02
+    return alt.Scale(domain=[0, 1]) if shares else alt.Scale(zero=True, nice=True)
+
+
+def _points(drawing: Drawing) -> Any:
+    import altair as alt
+
+    figure = drawing.figure
+    x, y = (alt.X(**drawing.measure(figure.x, log=figure.log_x)), alt.Y(**drawing.measure(figure.y)))
+    heights = [*drawing.extent(figure.y), *figure.rules.values()]
+    layers = level_rules(figure, max(heights, default=0) - min(heights, default=0))
+    dots = alt.Chart().mark_point(filled=True, size=60, opacity=0.85, style="series")
+    dots = dots.encode(x=x, y=y, tooltip=drawing.tooltip(), **drawing.series())
+    layers.append(dots.transform_filter(drawing.has(figure.x, figure.y)))
+    return alt.layer(*layers, data=drawing.data).properties(width=_width(figure), height=TALL * 1.5)
+
+
+def _width(figure: Figure) -> int:
+    return WIDE if figure.facet is None else PANEL
 
 
 def _centre(values: list[float]) -> float:
     return (min(values) + max(values)) / 2 if values else 0
 
 
-def _middle(figure: Figure, at: Any) -> list[Any]:
-    """The line where nothing happened."""
-    return [] if figure.middle is None else [_one().mark_rule(style="middle").encode(at(figure.middle))]
-
-
-def _upright_rules(figure: Figure, centre: float) -> list[Any]:
-    """The figure's named values as dashed lines, each rising to a label of its own height above the plot.
-
-    Words run towards the centre, and what stands farther out stands higher: labels don't lie on each other.
-    """
-    import altair as alt
-
-    lines, labels = _middle(figure, alt.XDatum), []
-    for place, (name, value) in enumerate(sorted(figure.rules.items(), key=lambda rule: abs(rule[1] - centre))):
-        x, top = alt.XDatum(value), -12 - 15 * place
-        words = {"align": "left", "dx": 5} if value <= centre else {"align": "right", "dx": -5}
-        lines.append(_one().mark_rule(style="reference").encode(x=x, y=alt.value(top - 6), y2=alt.value("height")))
-        labels += _label(name, value, {"x": x, "y": alt.value(top)}, baseline="middle", **words)
-    return lines + labels
-
-
-def _level_rules(figure: Figure, span: float) -> list[Any]:
-    """The figure's named values as dashed lines, labelled at the right; at the left if the next one is too near."""
-    import altair as alt
-
-    lines, labels, left, before = _middle(figure, alt.YDatum), [], False, -math.inf
-    for name, value in sorted(figure.rules.items(), key=lambda rule: rule[1]):
-        left, before, y = not left and value - before < span / 10, value, alt.YDatum(value)
-        side = {"align": "left" if left else "right", "baseline": "bottom", "dy": -3}
-        lines.append(_one().mark_rule(style="reference").encode(y=y))
-        labels += _label(name, value, {"y": y, "x": alt.value(0 if left else "width")}, **side)
-    return lines + labels
-
-
-def _label(name: str, value: float, where: dict[str, Any], **mark: Any) -> list[Any]:
-    """A rule's words, on a halo that keeps them legible where another line passes."""
-    words = f"{name} {texts([value])[0]}"
-    return [
-        _one().mark_text(style=style, text=words, **mark).encode(**where)
-        for style in ("reference-halo", "reference-label")
-    ]
-
-
-def _one() -> alt.Chart:
-    """A chart of a single row: a rule is drawn once, not once per row of the table."""
-    import altair as alt
-
-    return alt.Chart(alt.Data(values=[{}]))
-
-
-_KINDS: dict[str, Callable[[Drawing], Any]] = {"heatmap": _heatmap, "lines": _lines, "intervals": _intervals}
+_KINDS: dict[str, Callable[[Drawing], Any]] = {
+    "heatmap": _heatmap, "lines": _lines, "intervals": _intervals, "bars": _bars, "points": _points, "maps": maps,
+}  # fmt: skip

@@ -7,6 +7,7 @@ quote has a meaning, and a column may be called anything.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,19 +33,19 @@ class Drawing:
     def data(self) -> alt.Data:
         import altair as alt
 
-        columns = [[_finite(value) for value in self.table[column]] for column in self.fields]
+        columns = [[finite(value) for value in self.table[column]] for column in self.fields]
         names = list(self.fields.values())
         return alt.Data(values=[dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
 
     def values(self, column: str) -> list[Any]:
         """The column's distinct values: numbers in order, words as the table has them."""
-        found = list(dict.fromkeys(_finite(value) for value in self.table[column]))
+        found = list(dict.fromkeys(finite(value) for value in self.table[column]))
         known = [value for value in found if value is not None]
         return sorted(known) if self.numeric(column) else known
 
     def extent(self, *columns: str | None) -> list[float]:
         """Every finite number in those columns."""
-        numbers = (_finite(value) for column in columns if column for value in self.table[column])
+        numbers = (finite(value) for column in columns if column for value in self.table[column])
         return [value for value in numbers if isinstance(value, (int, float))]
 
     def numeric(self, column: str) -> bool:
@@ -77,13 +78,15 @@ class Drawing:
         above_zero = all(value > 0 for value in self.extent(column))
         logarithmic = alt.Scale(type="log" if above_zero else "symlog", nice=False)
         scale = logarithmic if log else alt.Scale(zero=False, nice=True)
-        ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": False}
+        between_panels = column == self.figure.x and self.figure.facet is not None
+        ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": between_panels}  # no room there for what reaches out
         if self.whole(column):
             ticks |= {"tickMinStep": 1, "format": "~s" if log else ",d"}
         return {"field": self.fields[column], "type": "quantitative", "title": self.label(column),
                 "scale": scale, "axis": alt.Axis(**ticks)}  # fmt: skip
 
-    def tooltip(self) -> list[alt.Tooltip]:
+    def tooltip(self, columns: Collection[str] | None = None) -> list[alt.Tooltip]:
+        """What is shown of the cell or point under the mouse: all columns, if none are named."""
         import altair as alt
 
         return [
@@ -91,6 +94,7 @@ class Drawing:
             if self.numeric(column) and not self.whole(column)
             else alt.Tooltip(field=field, type="nominal", title=self.label(column))
             for column, field in self.fields.items()
+            if columns is None or column in columns
         ]
 
     def series(self) -> dict[str, Any]:
@@ -98,31 +102,41 @@ class Drawing:
         import altair as alt
 
         column = self.figure.color
-        if column is None:
-            return {}
+        return {} if column is None else self.colour() | {"shape": alt.Shape(**self._apart(column))}
+
+    def colour(self, **scale: Any) -> dict[str, Any]:
+        """The series' colour alone, for lines and bars, which have no shape."""
+        import altair as alt
+
+        column = self.figure.color
+        return {} if column is None else {"color": alt.Color(**self._apart(column, **scale))}
+
+    def _apart(self, column: str, **scale: Any) -> dict[str, Any]:
+        import altair as alt
+
         names = self.values(column)
         longest = max((len(str(name)) for name in names), default=1)
-        legend = alt.Legend(columns=max(1, min(len(names), _PHONE // (longest + 4))))
-        # The domain is spelt out in both: Vega-Lite then sees one legend, not two.
-        about: dict[str, Any] = {
-            "field": self.fields[column], "type": "nominal", "title": self.label(column), "legend": legend,
-            "scale": alt.Scale(domain=names),
+        # The domain is spelt out in colour and shape: Vega-Lite then sees one legend, not two.
+        return {
+            "field": self.fields[column], "type": "nominal", "title": self.label(column),
+            "legend": alt.Legend(columns=max(1, min(len(names), _PHONE // (longest + 4)))),
+            "scale": alt.Scale(domain=names, **scale),
         }  # fmt: skip
-        return {"color": alt.Color(**about), "shape": alt.Shape(**about)}
-
-    def colour(self) -> dict[str, Any]:
-        """The series' colour alone, for lines and bars, which have no shape."""
-        return {channel: of for channel, of in self.series().items() if channel == "color"}
 
     def has(self, *columns: str) -> str:
         """The expression for rows in which all those columns have a value."""
         return " && ".join(f"isValid(datum.{self.fields[column]})" for column in columns)
+
+    def rows(self) -> list[str]:
+        """The columns that say in which row of which panel a value stands."""
+        return [column for column in (self.figure.y, self.figure.facet) if column is not None]
 
     def interval(self) -> tuple[str, str] | None:
         low, high = self.figure.low, self.figure.high
         return None if low is None or high is None else (low, high)
 
 
-def _finite(value: Any) -> Plain:
+def finite(value: Any) -> Plain:
+    """What Vega can draw of a cell."""
     value = plain(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

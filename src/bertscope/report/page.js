@@ -15,11 +15,26 @@
 
   const all = (selector) => [...document.querySelectorAll(selector)];
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const unpacked = (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  };
   const drawn = new Map(); // a figure's id -> what vega-embed made of it
+
+  // Panels fill the room in few and even rows: they shrink or grow a little, and keep their shape.
+  function fitted(spec, room) {
+    if (!spec.facet) return { ...spec, width: "container" };
+    const { spec: panel, spacing, usermeta: { beside, around } } = spec;
+    const inner = room - beside - 8 + spacing;
+    const most = Math.max(1, Math.floor(inner / (panel.width + around + spacing)));
+    const columns = Math.ceil(spec.facet.sort.length / Math.ceil(spec.facet.sort.length / most));
+    const width = Math.min(1.6 * panel.width, Math.floor(inner / columns - spacing - around));
+    return { ...spec, columns, spec: { ...panel, width, height: (panel.height * width) / panel.width } };
+  }
 
   async function draw(chart) {
     const id = chart.dataset.spec;
-    const spec = { ...read(id), width: "container" };
+    const spec = fitted(read(id), chart.clientWidth);
     const before = drawn.get(id);
     const made = await vegaEmbed(chart, spec, {
       mode: "vega-lite", renderer: "svg", actions: false, config: read("themes")[root.dataset.theme],
@@ -53,6 +68,12 @@
     } else {
       (await view.toCanvas(2)).toBlob((blob) => download(`${id}.png`, blob));
     }
+  }
+
+  async function saveTable({ dataset: { csv, file } }) {
+    const { type, textContent } = document.getElementById(csv);
+    const text = type === "application/gzip" ? await unpacked(textContent) : read(csv);
+    download(file, new Blob([text], { type: "text/csv" }));
   }
 
   function sort(button) {
@@ -108,11 +129,19 @@
       seen.observe(chart);
     }
 
+    let resized; // charts of one panel follow their container by themselves
+    addEventListener("resize", () => {
+      clearTimeout(resized);
+      resized = setTimeout(() => {
+        for (const chart of all(".chart[data-drawn]")) if (drawn.get(chart.dataset.spec).spec.facet) draw(chart);
+      }, 200);
+    });
+
     document.addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (!button) return;
       if (button.dataset.csv) {
-        download(button.dataset.file, new Blob([read(button.dataset.csv)], { type: "text/csv" }));
+        saveTable(button);
       } else if (button.dataset.save) {
         save(button);
       } else if (button.closest("thead")) {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.report.charts import draw
+from bertscope.report.panels import size
 from bertscope.report.values import NOTHING, plain, texts
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 ROWS = 200
 """How many rows of a table the page prints; the CSV has them all."""
+LONG = 50_000
+"""A CSV of more letters is packed: a sheet of attention maps has a row per cell, and shrinks to a seventh."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ class Table:
     rows: list[list[Cell]]
     total: int
     csv: str
+    """The whole table, as a string in JSON; if `packed`, as gzip in base64."""
+    packed: bool
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,7 @@ def _card(number: Number, declared: Spec | None) -> Card:
 def _picture(figure: Figure, table: pd.DataFrame) -> Picture:
     chart = draw(figure, table).to_dict()
     del chart["$schema"], chart["config"]  # the page says what it is and brings the theme's config
-    return Picture(figure.title, figure.caption, script_json(chart), chart["width"], chart["height"])
+    return Picture(figure.title, figure.caption, script_json(chart), *size(chart))
 
 
 def _table(name: str, frame: pd.DataFrame) -> Table:
@@ -184,7 +191,10 @@ def _table(name: str, frame: pd.DataFrame) -> Table:
         cells.append([Cell(text, ("" if value is None else value) if numeric else None) for text, value in written])
         columns.append((str(column), numeric))
     rows = [list(row) for row in zip(*cells, strict=True)]
-    return Table(name, columns, rows, len(frame), script_json(frame.to_csv(index=False)))
+    csv = frame.to_csv(index=False)
+    packed = len(csv) > LONG
+    whole = b64encode(gzip.compress(csv.encode(), mtime=0)).decode() if packed else script_json(csv)
+    return Table(name, columns, rows, len(frame), whole, packed)
 
 
 def _origin(finding: Finding) -> list[tuple[str, str]]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from bertscope.report import png
+
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif'
 
 # Okabe and Ito's colours, told apart by colour-blind readers; lighter ones on dark.
 _LIGHT = {
     "surface": "#ffffff", "ink": "#1c2430", "muted": "#566173", "grid": "#e8ebef",
     "category": ["#0072b2", "#d55e00", "#009e73", "#b6609a", "#b8860b", "#3b9fd6", "#6b7280"],
+    # Areas lie side by side and have no shapes to tell them apart: colours that also differ in lightness.
+    "fill": ["#0a50a8", "#bf4a1c", "#16b083", "#e080c0", "#d9b72e", "#6b7280", "#7cc4ee"],
     # Orange for less, blue for more: what is lost by switching a part off is what the eye should find first.
     "diverging": ["#8c3b00", "#d9741a", "#f4b77a", "#f6f4f0", "#a3c6e8", "#3d82c4", "#0f4686"],
     "sequential": ["#f1f5fa", "#bcd4ec", "#74a9d8", "#2f75b5", "#0b3c70"],
@@ -17,6 +21,7 @@ _LIGHT = {
 _DARK = {
     "surface": "#171c24", "ink": "#e4e8ee", "muted": "#a0abba", "grid": "#2b323d",
     "category": ["#56b4e9", "#f08a4b", "#2fc79d", "#e39bc8", "#f0c04e", "#a9d3f5", "#a3adba"],
+    "fill": ["#4b80d6", "#d0602a", "#22c690", "#f5acdc", "#ebdc78", "#7d8896", "#a9d3f5"],
     "diverging": ["#ffc48a", "#e8862f", "#84491c", "#232932", "#24517f", "#4a97dc", "#b3dbff"],
     "sequential": ["#1f2630", "#24517f", "#3b82c4", "#7fbcf0", "#d6ecff"],
 }  # fmt: skip
@@ -38,11 +43,21 @@ def config(*, dark: bool = False) -> dict[str, Any]:
         "legend": words
         | {"titleFontWeight": 500, "orient": "top", "direction": "horizontal", "symbolSize": 60, "offset": 14}
         | {"gradientThickness": 10, "titleLimit": 300, "labelLimit": 260, "symbolStrokeWidth": 1.5},
-        "range": {"category": c["category"], "diverging": c["diverging"], "heatmap": c["sequential"]},
+        "header": words | {"labelColor": c["ink"], "labelFontWeight": 500, "labelAnchor": "start", "labelPadding": 6},
+        "range": {
+            "category": c["category"],
+            "ordinal": c["fill"],
+            "diverging": c["diverging"],
+            "heatmap": c["sequential"],
+        },
+        # Pictures of maps come without colours: see maps.py.
+        "params": [{"name": "map_palette", "value": png.palette(c["sequential"])}],
         "rect": {"stroke": c["surface"], "strokeWidth": 1},
+        "bar": {"stroke": c["surface"], "strokeWidth": 1},
         "line": {"strokeWidth": 2},
         "style": {
             "missing": {"color": c["muted"], "fontSize": 13},
+            "token": {"color": c["muted"], "fontSize": 9, "align": "right", "dx": -4, "limit": 44},
             "series": {"color": c["category"][0]},
             "excludes": {"color": c["ink"], "stroke": c["surface"], "strokeWidth": 1},
             "reference": {"color": c["muted"], "strokeDash": [4, 3], "strokeWidth": 1.2},
