@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from bertscope.data.language.lexicon import NAMES, TEXTS, THINGS
+from bertscope.data.language.lexicon import NAMES, TEXTS, THINGS, Noun
 from bertscope.data.language.pairs import matched
 from bertscope.data.language.realise import realise
 from bertscope.data.language.senses import DATIVE, Sense
@@ -38,7 +38,7 @@ def _row(same: bool, random: Random) -> Row:
     meant = said if same else _other(said, random)
     first = realise(_arranged(said, random))
     while True:
-        second = realise(in_other_words(_arranged(meant, random), random, 0.4))
+        second = realise(in_other_words(_arranged(meant, random), random, random.choice((0.3, 0.6, 1.0))))
         if second.text != first.text:
             return Row(first, second, int(same), kind="giving" if giving else "acting")
 
@@ -78,24 +78,22 @@ def _arranged(clause: Clause, random: Random) -> Clause:
 
 def _other(clause: Clause, random: Random) -> Clause:
     """Another meaning; gifts have no synonyms to set other words against, so that there it is always a swap."""
-    return (_swapped if clause.sense.dative or random.random() < 0.3 else _changed)(clause, random)
+    return (_swapped if clause.sense.dative or random.random() < 0.25 else _changed)(clause, random)
 
 
 def _changed(clause: Clause, random: Random) -> Clause:
-    """The same but for one word: who did it, what was done, to whom, or what one of them was like."""
-    people = [*clause.fillers.values()]
-    part = random.choice(("action", "quality", "agent", "patient"))
-    if part == "action":
-        return _act(unlike(clause.sense, random), people, clause.time)
-    if part == "quality":
-        changed = [
-            replace(each, adjectives=tuple(unlike(word, random) for word in each.adjectives)) for each in people
-        ]
-    else:
-        which, taken = part == "patient", [each.noun for each in people]
-        changed = [*people]
-        changed[which] = replace(people[which], noun=unlike(people[which].noun, random, taken))
-    return _act(clause.sense, changed, clause.time)
+    """Something else in one to four respects: who did it, what was done, to whom, what one of them was like."""
+    parts = random.sample(("agent", "patient", "action", "quality"), random.randint(1, 4))
+    taken: list[Noun] = [each.noun for each in clause.fillers.values()]
+    people = []
+    for part, person in zip(("agent", "patient"), clause.fillers.values(), strict=True):
+        if part in parts:
+            person = replace(person, noun=unlike(person.noun, random, taken))
+            taken.append(person.noun)
+        if "quality" in parts:
+            person = replace(person, adjectives=tuple(unlike(word, random) for word in person.adjectives))
+        people.append(person)
+    return _act(unlike(clause.sense, random) if "action" in parts else clause.sense, people, clause.time)
 
 
 def _swapped(clause: Clause, random: Random) -> Clause:
