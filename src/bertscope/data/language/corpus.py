@@ -105,8 +105,8 @@ def _pair(speaker: Speaker) -> NounPhrase:
     """Two people of one kind, as a subject."""
     kind = speaker.random.choice(("person", "name", "kin"))
     one, other = (replace(speaker.participant(Slot("", (kind,)), rich=False), plural=False) for _ in range(2))
-    if kind == "person":
-        one, other = (replace(each, determiner="the") for each in (one, other))
+    if kind != "name":
+        one, other = (replace(each, determiner="the" if kind == "person" else "my") for each in (one, other))
     return replace(one, conjunct=other)
 
 

@@ -84,6 +84,8 @@ class Speaker:
             determiner = "a" if kind != "place" and noun.singular not in UNIQUE and draw() < 0.3 else "the"
         adjectives = (self.adjective(noun),) if rich and draw() < 0.3 else ()
         modifier = self.modifier(noun) if rich and draw() < 0.15 else None
+        if modifier is not None and modifier.preposition == "with":  # one hat, one head
+            plural, determiner = False, determiner if determiner == "a" else "the"
         return NounPhrase(noun, plural, determiner, tuple(filter(None, adjectives)), modifier)
 
     def adjective(self, noun: Noun) -> str:
@@ -208,7 +210,7 @@ class Speaker:
             )
             if (modifier := self.modifier(noun)) is not None:
                 break
-        plural = bool(noun.plural) and random.random() < 0.5
+        plural = bool(noun.plural) and modifier.preposition != "with" and random.random() < 0.5
         subject = NounPhrase(noun, plural, modifier=modifier)
         tense: Tense = "present" if random.random() < 0.5 else "past"
         negation: Negation = "not" if random.random() < 0.15 else ""
@@ -225,7 +227,10 @@ class Speaker:
     def with_relative(self, phrase: NounPhrase) -> NounPhrase:
         """A participant with a clause about it, in which it acts or is acted upon, where there is one."""
         random, kind = self.random, phrase.noun.kind
-        acts, suffers = (senses.get(kind, ()) for senses in (_BY_SUBJECT, _BY_OBJECT))
+        acts, suffers = (
+            [each for each in senses.get(kind, ()) if each.verb.base not in self._used]
+            for senses in (_BY_SUBJECT, _BY_OBJECT)
+        )
         if phrase.noun.entity or kind == "kin" or not (acts or suffers):
             return phrase
         stub = replace(phrase, adjectives=(), modifier=None)

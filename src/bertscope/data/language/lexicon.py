@@ -85,7 +85,7 @@ ANIMALS = _nouns("animal", "dog/dogs cat horse/horses cow pig wolf lion bear fox
 BEASTS = _nouns("wild", "wolf lion bear fox")
 PETS = _nouns("pet", "dog/dogs cat")
 STOCK = _nouns("stock", "dog/dogs cat horse/horses cow pig sheep")
-FOODS = _nouns("food", "apple egg/eggs fish meal") + _nouns("food", "bread meat fruit corn butter", mass=True)
+FOODS = _nouns("food", "apple egg/eggs fish meal") + _nouns("food", "bread meat fruit", mass=True)
 DRINKS = _nouns("drink", "tea coffee wine milk water", mass=True)
 TEXTS = _nouns("text", "book/books letter/letters newspaper story/stories report/reports note/notes novel "
                "message/messages article/articles")  # fmt: skip
@@ -170,11 +170,12 @@ ADJECTIVES = {kind: tuple(words.split()) for kind, words in _ADJECTIVES.items()}
 ODD = {
     adjective: frozenset(nouns.split())
     for adjective, nouns in {
+        "beautiful": "cup",
         "black": "lion fox ring bird",
         "blue": "watch ring",
         "broken": "stone flower coin card map rope bag basket ball",
         "brown": "sheep wolf lion fox",
-        "cold": "bread apple fruit corn butter egg",
+        "cold": "bread apple fruit egg",
         "dark": "station market university sea beach field island",
         "famous": "note child message boy girl servant clerk guest driver stranger visitor worker man woman",
         "green": "ring watch bottle trunk",
@@ -189,7 +190,7 @@ ODD = {
         "rich": "child king queen prince princess boy girl servant",
         "small": "city sea castle palace university",
         "tall": "child",
-        "warm": "apple fruit corn butter egg",
+        "warm": "apple fruit egg",
         "white": "ring watch wolf lion fox",
         "wild": "dog cow sheep pig cat",
         "wooden": "bottle bag floor plate window",
@@ -237,7 +238,9 @@ _NEAR = named("river sea lake station market church bridge", "place")
 MODIFIERS: dict[str, tuple[tuple[str, tuple[Noun, ...]], ...]] = {
     "person": (("with", _CARRIED), ("from", _HOMES)),
     "animal": (("from", named("farm village forest", "place")),),
-    "text": (("about", LANDS + ABSTRACT + named("sea island", "place")), ("from", NAMES + PERSONS)),
+    "text": (("about", LANDS + ABSTRACT + named("sea island", "place")),),
+    "letter": (("from", NAMES + PERSONS),), "note": (("from", NAMES + PERSONS),),
+    "message": (("from", NAMES + PERSONS),),
     "song": (("about", ABSTRACT + named("sea", "place")),),
     "building": (("near", _NEAR), ("on", named("hill island", "place"))),
     "key": (("to", BUILDINGS + named("door gate box trunk", "openable")),),

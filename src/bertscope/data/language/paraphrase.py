@@ -1,21 +1,23 @@
 """`demo/paraphrase`: do two sentences say the same?
 
 They do where one is the other turned round: active or passive, either order of gift and recipient, another place for
-the time, synonyms. They don't where roles or qualities are swapped: the words are the same, but somebody else does
-it, or is the sad one.
+the time, synonyms. They don't where a word means something else, or where roles or qualities are swapped: the words
+are the same, but somebody else does it, or is the sad one. Swaps are hard: of themselves they don't teach the pocket
+model to compare two sentences at all. Other words against synonyms do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from bertscope.data.language.lexicon import NAMES, TEXTS, THINGS
+from bertscope.data.language.lexicon import NAMES, TEXTS, THINGS, Noun
 from bertscope.data.language.pairs import matched
 from bertscope.data.language.realise import realise
-from bertscope.data.language.senses import DATIVE
+from bertscope.data.language.senses import DATIVE, Sense
 from bertscope.data.language.sentence import Row
-from bertscope.data.language.synonyms import ACTIONS, PEOPLE, QUALITIES, in_other_words
+from bertscope.data.language.synonyms import ACTIONS, PEOPLE, QUALITIES, in_other_words, unlike
 from bertscope.data.language.syntax import Clause, NounPhrase
 
 LABELS = ("different", "same")
@@ -31,13 +33,14 @@ def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
 
 
 def _row(same: bool, random: Random) -> Row:
-    said = _giving(random) if random.random() < 0.4 else _acting(random)
-    meant = said if same else _swapped(said, random)
+    giving = random.random() < 0.2
+    said = _giving(random) if giving else _acting(random)
+    meant = said if same else _other(said, random)
     first = realise(_arranged(said, random))
     while True:
-        second = realise(in_other_words(_arranged(meant, random), random, 0.3))
+        second = realise(in_other_words(_arranged(meant, random), random, random.choice((0.3, 0.6, 1.0))))
         if second.text != first.text:
-            return Row(first, second, int(same))
+            return Row(first, second, int(same), kind="giving" if giving else "acting")
 
 
 def _acting(random: Random) -> Clause:
@@ -46,8 +49,12 @@ def _acting(random: Random) -> Clause:
     people = [NounPhrase(random.choice(words)) for words in random.sample(PEOPLE, 2)]
     which = random.randrange(2)
     people[which] = replace(people[which], adjectives=(random.choice(random.choice(QUALITIES)),))
+    return _act(sense, people, random.choice(_TIMES))
+
+
+def _act(sense: Sense, people: Sequence[NounPhrase], time: tuple[str, ...]) -> Clause:
     assert sense.object is not None
-    return Clause(sense, {sense.subject.role: people[0], sense.object.role: people[1]}, time=random.choice(_TIMES))
+    return Clause(sense, {sense.subject.role: people[0], sense.object.role: people[1]}, time=time)
 
 
 def _giving(random: Random) -> Clause:
@@ -63,10 +70,30 @@ def _arranged(clause: Clause, random: Random) -> Clause:
     """The same in one of the ways to say it."""
     return replace(
         clause,
-        passive=random.random() < 0.4,
+        passive=random.random() < 0.3,
         shifted=clause.sense.dative and random.random() < 0.5,
         time_first=random.random() < 0.5,
     )
+
+
+def _other(clause: Clause, random: Random) -> Clause:
+    """Another meaning; gifts have no synonyms to set other words against, so that there it is always a swap."""
+    return (_swapped if clause.sense.dative or random.random() < 0.25 else _changed)(clause, random)
+
+
+def _changed(clause: Clause, random: Random) -> Clause:
+    """Something else in one to four respects: who did it, what was done, to whom, what one of them was like."""
+    parts = random.sample(("agent", "patient", "action", "quality"), random.randint(1, 4))
+    taken: list[Noun] = [each.noun for each in clause.fillers.values()]
+    people = []
+    for part, person in zip(("agent", "patient"), clause.fillers.values(), strict=True):
+        if part in parts:
+            person = replace(person, noun=unlike(person.noun, random, taken))
+            taken.append(person.noun)
+        if "quality" in parts:
+            person = replace(person, adjectives=tuple(unlike(word, random) for word in person.adjectives))
+        people.append(person)
+    return _act(unlike(clause.sense, random) if "action" in parts else clause.sense, people, clause.time)
 
 
 def _swapped(clause: Clause, random: Random) -> Clause:

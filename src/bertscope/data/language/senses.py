@@ -109,7 +109,7 @@ Commerce_buy | buy bought | Buyer: {_WHO} | Goods: stock building food clothes t
 Commerce_buy | buy bought | Buyer: organisation | Goods: building | | 
 Theft | steal stole stolen | Perpetrator: {_WHO} | Goods: stock food clothes thing | | often quietly
 Create_artwork | paint painted | Creator: {_WHO} | Representation: lockable building built | | slowly carefully
-Emotion | love | Experiencer: {_WHO} animal | Content: {_WHO} animal | | always
+Emotion | love | Experiencer: {_WHO} | Content: {_WHO} pet | | always
 Emotion | hate | Experiencer: {_WHO} | Content: {_WHO} | | always
 Memory | remember remembered | Cognizer: {_WHO} | Content: {_WHO} land song text | | often
 Attack | attack | Assailant: wild | Victim: person animal | | suddenly
@@ -144,7 +144,8 @@ Memory | remember remembered | Cognizer: {_WHO} | Content
 """
 _UNPLACED = {"Motion", "Arriving", "Departing", "Self_motion", "Bringing", "Cause_to_move", "Residence", "Emotion",
              "Being_employed", "Memory", "Building", "Rescuing", "Placing", "Judgment", "Awareness", "Opinion",
-             "Expectation", "Statement", "Visiting", "Sending", "Create_artwork"}  # fmt: skip
+             "Expectation", "Statement", "Visiting", "Sending", "Create_artwork",
+             "Attack"}  # fmt: skip
 _LASTING = {"Emotion", "Memory", "Perception_experience", "Locating", "Losing", "Awareness", "Opinion", "Judgment"}
 
 

@@ -12,14 +12,13 @@ from typing import Any
 from bertscope.data.language.pairs import matched
 from bertscope.data.language.realise import realise
 from bertscope.data.language.sentence import Row, Sentence
-from bertscope.data.language.synonyms import ACTIONS, PEOPLE, PLACES, QUALITIES, located, synonym
+from bertscope.data.language.synonyms import ACTIONS, PEOPLE, PLACES, QUALITIES, located, synonym, unlike
 from bertscope.data.language.syntax import Clause, NounPhrase
 
-SIZES = {"fit": 2400, "select": 300, "report": 600}
+SIZES = {"fit": 1800, "select": 300, "report": 600}
 SCORES = range(6)
-_PARTS: dict[str, tuple[tuple[Any, Any], ...]] = {
-    "agent": PEOPLE, "patient": PEOPLE, "action": ACTIONS, "place": PLACES, "quality": QUALITIES,
-}  # fmt: skip
+_OTHERS: dict[str, tuple[tuple[Any, Any], ...]] = {"action": ACTIONS, "place": PLACES, "quality": QUALITIES}
+_PARTS = ("agent", "patient", *_OTHERS)
 _Meaning = dict[str, Any]
 """The word for each part."""
 
@@ -31,9 +30,9 @@ def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
 
 
 def _row(score: int, random: Random) -> Row:
-    meaning: _Meaning = {}
-    for part in _PARTS:
-        meaning[part] = _another(part, meaning.values(), random)
+    agent, patient = random.sample(PEOPLE, 2)
+    pairs = {"agent": agent, "patient": patient} | {part: random.choice(pairs) for part, pairs in _OTHERS.items()}
+    meaning: _Meaning = {part: random.choice(pair) for part, pair in pairs.items()}
     changed = _changed(meaning, len(_PARTS) - score, random)
     share = random.choice((0.0, 0.5, 1.0))
     other = {part: synonym(word) if random.random() < share else word for part, word in (meaning | changed).items()}
@@ -42,7 +41,7 @@ def _row(score: int, random: Random) -> Row:
 
 def _changed(meaning: _Meaning, n: int, random: Random) -> _Meaning:
     """New words for `n` parts; where both people are among them, they mostly change places."""
-    parts = random.sample([*_PARTS], n)
+    parts = random.sample(_PARTS, n)
     if {"agent", "patient"} <= {*parts} and random.random() < 0.7:
         swapped = {"agent": meaning["patient"], "patient": meaning["agent"]}
     else:
@@ -50,13 +49,8 @@ def _changed(meaning: _Meaning, n: int, random: Random) -> _Meaning:
     changed = {**swapped}
     for part in parts:
         if part not in swapped:
-            changed[part] = _another(part, [*meaning.values(), *changed.values()], random)
+            changed[part] = unlike(meaning[part], random, [*meaning.values(), *changed.values()])
     return changed
-
-
-def _another(part: str, taken: Any, random: Random) -> Any:
-    """A word for a part that isn't a synonym of one that is taken."""
-    return random.choice(random.choice([pair for pair in _PARTS[part] if not {*pair} & {*taken}]))
 
 
 def _sentence(meaning: _Meaning, random: Random) -> Sentence:

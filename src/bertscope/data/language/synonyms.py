@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from random import Random
 from typing import Any, TypeVar
@@ -58,17 +59,20 @@ ACTIONS = _actions("""
 """)
 
 
-_SYNONYMS: dict[Any, Any] = {
-    word: other
-    for pairs in (PEOPLE, PLACES, QUALITIES, ACTIONS)
-    for pair in pairs
-    for word, other in (pair, pair[::-1])
-}
+_SORTS: tuple[Pairs[Any], ...] = (PEOPLE, PLACES, QUALITIES, ACTIONS)
+_SYNONYMS: dict[Any, Any] = {word: other for pairs in _SORTS for pair in pairs for word, other in (pair, pair[::-1])}
 
 
 def synonym(word: T) -> T:
     """The other word of the pair; the word itself where it is in none."""
     return _SYNONYMS.get(word, word)
+
+
+def unlike(word: T, random: Random, taken: Iterable[Any] = ()) -> T:
+    """A word of the same sort that means something else, and nothing that is taken means."""
+    pairs = next(pairs for pairs in _SORTS if any(word in pair for pair in pairs))
+    avoided = {word, *taken}
+    return random.choice(random.choice([pair for pair in pairs if not avoided.intersection(pair)]))
 
 
 def in_other_words(clause: Clause, random: Random, share: float) -> Clause:
