@@ -28,6 +28,8 @@ _WHERE = {
     "hidden": "bertscope.models.hidden",
     "load": "bertscope.models.load",
     "observe": "bertscope.models.observe",
+    "PatternsConfig": "bertscope.analyses.patterns",
+    "patterns": "bertscope.analyses.patterns",
     "question": "bertscope.core.catalogue",
     "read_examples": "bertscope.data.corpus",
     "read_task": "bertscope.data.read",

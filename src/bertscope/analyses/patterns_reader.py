@@ -151,7 +151,7 @@ class PatternsReader:
         if len(typical):
             figures.append(
                 Figure(
-                    "maps", "typical", x="key", y="query", value="attention", facet="map",
+                    "maps", "typical", x="key", y="query", value="attention", facet="map", token="token",
                     title="Typical maps",
                     caption=f"Maps of {names[0]} that the classifier is surest of, for each class, from different "
                     "layers. Rows are the tokens that look, columns those that are looked at.",

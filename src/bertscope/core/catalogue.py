@@ -31,6 +31,7 @@ class Entry:
 
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
+    "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),

@@ -61,18 +61,17 @@ class Typical:
 
 
 def _cells(found: _Found, name: str, tokens: list[str]) -> pd.DataFrame:
-    # Tokens may repeat; their places tell them apart and keep them in order.
-    places = np.array([f"{place:02d} {token}" for place, token in enumerate(tokens)])
     n = len(tokens)
     return pd.DataFrame(
         {
-            "map": f"{name}: layer {found.layer + 1}, head {found.head + 1}",
+            "map": f"{name} · layer {found.layer + 1}, head {found.head + 1}",
             "class": name,
             "layer": found.layer + 1,
             "head": found.head + 1,
             "example": found.row,
-            "query": np.repeat(places, n),
-            "key": np.tile(places, n),
+            "query": np.repeat(np.arange(1, n + 1), n),
+            "key": np.tile(np.arange(1, n + 1), n),
+            "token": np.repeat(tokens, n),
             "attention": found.map.ravel().round(4),
         }
     )
