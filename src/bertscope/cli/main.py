@@ -19,8 +19,8 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(consume_multiple=True, negative_iterable=()),
     help="Open up BERT-family encoders before and after fine-tuning.\n\n"
-    "MODEL is 'pocket' (built in), a folder, or a hub id. DATA is demo/sentiment, a CSV or TSV file, "
-    "or a folder with train and dev files. Results are stored and never computed twice.",
+    "MODEL is 'pocket' (built in), a folder, or a hub id. DATA is demo/sentiment, glue/rte, a file "
+    "or a folder ('bertscope data DATA' says what it holds). Results are stored and never computed twice.",
 )
 app.command("bertscope.cli.demo:demo", name="demo", help="Try everything once on the built-in model and language.")
 for _name, _entry in CATALOGUE.items():
@@ -52,13 +52,18 @@ def main() -> None:
         _leave(f"this is a bug in bertscope, not your mistake: {error!r}; details: {Path(log.name)}", EXIT_BUG)
 
 
+_SEVERAL = {"data": ("--words",), "train-patterns": ("--method",)}
+"""The options of other commands than questions that take several values."""
+
+
 def _spread(words: list[str]) -> list[str]:
-    """`--seeds 0,1,2` as `--seeds 0 1 2`, for the settings of a question that take several values."""
-    if not words or words[0] not in CATALOGUE:
+    """`--seeds 0,1,2` as `--seeds 0 1 2`, for options that take several values."""
+    if not words or words[0] not in {*_SEVERAL, *CATALOGUE}:
         return words
-    several = {
-        f"--{name}" for name, hint in spec(words[0]).config_class.__annotations__.items() if "tuple[" in str(hint)
-    }
+    several = set(_SEVERAL.get(words[0], ()))
+    if words[0] in CATALOGUE:
+        hints = spec(words[0]).config_class.__annotations__
+        several |= {f"--{name.replace('_', '-')}" for name, hint in hints.items() if "tuple[" in str(hint)}
     words = [part for word in words for part in (word.split("=", 1) if word.split("=")[0] in several else [word])]
     return [
         part for before, word in zip(["", *words], words, strict=False)
