@@ -71,7 +71,8 @@ def interval(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.nda
     """The percentile interval of draws [1 + repeats, ...], the first of which is the sample itself."""
     missing = np.isnan(draws[0])
     filled = np.where(missing, 0.0, draws[1:])  # where the sample itself has nothing
-    low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    quantile = np.nanquantile if np.isnan(filled).any() else np.quantile  # the latter is faster by far
+    low, high = quantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return np.where(missing, np.nan, low), np.where(missing, np.nan, high)
 
 
