@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 
-def open_checkpoints(models: Encoder | str | Sequence[Encoder | str]) -> dict[str, Encoder]:
+def open_checkpoints(models: Encoder | str | list[Encoder | str]) -> dict[str, Encoder]:
     """The encoders by the names that the tables call them: their own, numbered where two have the same."""
     from bertscope.models.load import load
 
     named: dict[str, Encoder] = {}
-    for model in models if isinstance(models, list | tuple) else [models]:
+    for model in models if isinstance(models, list) else [models]:
         encoder = load(model) if isinstance(model, str) else model
         name, number = encoder.name, 2
         while name in named:

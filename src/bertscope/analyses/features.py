@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_checkpoints, open_examples, tidy
+from bertscope.analyses.checkpoints import open_checkpoints, open_examples
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
@@ -33,8 +33,8 @@ class FeaturesConfig:
     """Which features, and which of them to show head by head."""
 
     features: tuple[str, ...] = ()
-    """noun, verb, adjective, pronoun, subject, object, negation, pos:TAG (UPOS) or relation:NAME (UD). None named: the
-    first seven, as far as the corpus tells them. [CLS] and [SEP] are always there."""
+    """noun, verb, adjective, pronoun, subject, object, negation, pos:TAG (UPOS) or relation:NAME (UD). None named:
+    the first seven, as far as the corpus tells them. [CLS] and [SEP] are always there."""
     show: tuple[str, ...] = ("[SEP]", "noun", "pronoun", "negation")
     """The features that get a heat map of layers and heads."""
     weighted: bool = False
@@ -66,10 +66,10 @@ def features(
 ) -> Result:
     """Which words draw attention, and which words attend to which?
 
-    For each head: the attention that the strongest noun, verb, subject ... of a text receives, averaged over the texts
-    that have one, beside what as many random words of the text would receive; the same for the attention of [CLS]
-    alone; and the attention from words of one kind to words of another. Several checkpoints are compared on the same
-    texts.
+    For each head: the attention that the strongest noun, verb, subject ... of a text receives, averaged over the
+    texts that have one, beside what as many random words of the text would receive; the same for the attention of
+    [CLS] alone; and the attention from words of one kind to words of another. Several checkpoints are compared on the
+    same texts.
     """
     from bertscope.analyses.attention import read_maps
     from bertscope.analyses.features_reader import FeatureReader

@@ -50,8 +50,8 @@ class FeatureReader:
     ) -> None:
         self.features = (*marked, *SPECIAL)
         self.words = (*marked, ANY)
-        self.layers: list[list[LayerMeans]] = []
-        """By layer, then by encoder."""
+        self.layers: list[list[LayerMeans | None]] = []
+        """By layer, then by encoder; None where all heads of the layer were cut."""
         self._resampling = Resampling(ids, repeats=repeats, seed=seed)
         self._alone = Resampling(ids, repeats=0, seed=seed)
         self.special_share = RunningMean(self._alone)
@@ -68,10 +68,18 @@ class FeatureReader:
             self._view, self._batch = view, _Batch(view, self._features(view))
             self.special_share.add(view.rows, self._batch.special_share, self._batch.special_counts)
         if layer == len(self.layers):
-            kept = [(self._resampling,) * 3 + (self._alone,) for _ in maps]
-            self.layers.append([LayerMeans(*map(RunningMean, resamplings)) for resamplings in kept])
+            self.layers.append([self._means() if one.maps.shape[1] else None for one in maps])
         for one, means in zip(maps, self.layers[layer], strict=True):
-            self._batch.measure(one, means)
+            if means is not None:
+                self._batch.measure(one, means)
+
+    def of(self, which: int) -> dict[int, LayerMeans]:
+        """One encoder's layers that have heads, by their public number."""
+        return {n: means for n, layer in enumerate(self.layers, start=1) if (means := layer[which]) is not None}
+
+    def _means(self) -> LayerMeans:
+        attention, special, pairs = (RunningMean(self._resampling) for _ in range(3))
+        return LayerMeans(attention, special, pairs, pairs_of_heads=RunningMean(self._alone))
 
     def _features(self, view: View) -> Tensor:
         """[row, W, word]: whether the word has the feature, and any token shows it."""
@@ -105,11 +113,14 @@ class _Batch:
         self.special_counts = np.stack([np.ones(len(sep)), np.ones(len(sep)), sep > 0], 1)
         self.special_share = np.stack([cls, sep, sep > 0], 1) / lengths[:, None]
 
-        self._members = words.transpose(1, 2).float()  # [row, word, W]
-        both = self._members[..., :, None] * self._members[..., None, :]
-        self._same = both.flatten(2)  # [row, word, W x W]: the word would be paired with itself
+        member = view.in_word @ words.transpose(1, 2).float()  # [row, token, W]
+        pieces = (view.in_word @ view.pieces[..., None]).clamp_min(1)
+        self._to, self._from = member, member / pieces
+        both = self._from[..., :, None] * member[..., None, :]
+        self._own = both.flatten(2)  # [row, token, W x W]: its word has both features, and isn't paired with itself
+        self._same_word = (view.in_word @ view.in_word.transpose(1, 2))[:, None]
         self._pairs = sizes[:, :, None] * sizes[:, None] - both.sum(1)
-        self._pair_counts = (self._pairs > 0).double().cpu().numpy()
+        self._pair_counts = (self._pairs > 0.5).double().cpu().numpy()
 
     def measure(self, maps: LayerMaps, means: LayerMeans) -> None:
         view = self._view
@@ -139,11 +150,10 @@ class _Batch:
 
     def _between(self, maps: LayerMaps) -> Tensor:
         """[row, from W, to W, 2, head]: the mean over pairs of two different words, 0 where there are none."""
-        between = maps.between_words
-        whole = self._members.transpose(1, 2)[:, None] @ between @ self._members[:, None]
-        own = between.diagonal(dim1=-2, dim2=-1) @ self._same
+        whole = self._from.transpose(1, 2)[:, None] @ maps.maps @ self._to[:, None]
+        own = (maps.maps * self._same_word).sum(-1) @ self._own
         mean = (whole - own.unflatten(-1, whole.shape[-2:])) / self._pairs.clamp_min(1)[:, None]
-        both = torch.stack([mean, mean[..., -1:, -1:].expand_as(mean)], -1) * (self._pairs > 0)[:, None, ..., None]
+        both = torch.stack([mean, mean[..., -1:, -1:].expand_as(mean)], -1) * (self._pairs > 0.5)[:, None, ..., None]
         return both.permute(0, 2, 3, 4, 1)
 
 

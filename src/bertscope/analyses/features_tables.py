@@ -11,6 +11,7 @@ from bertscope.analyses.checkpoints import tidy
 from bertscope.analyses.features_reader import BY, SPECIAL, FeatureReader, LayerMeans
 from bertscope.core.resampling import interval
 
+Axes = dict[str, Sequence]
 _BOTH = " and ".join(SPECIAL)
 
 
@@ -25,34 +26,30 @@ def make_tables(reader: FeatureReader, names: Sequence[str]) -> dict[str, pd.Dat
     change_of_layers, change, change_of_pairs   the differences
     """
     parts: dict[str, list[pd.DataFrame]] = {}
-    for layer, encoders in enumerate(reader.layers, start=1):
-        for which, (name, means) in enumerate(zip(names, encoders, strict=True)):
+    first = reader.of(0)
+    for which, name in enumerate(names):
+        for layer, means in reader.of(which).items():
             tables = _of_layer(reader, means)
-            if which and _comparable(encoders[0], means):
-                tables |= _changes(reader, encoders[0], means)
+            if which and layer in first and _comparable(first[layer], means):
+                tables |= _changes(reader, first[layer], means)
             for key, table in tables.items():
                 table.insert(0, "layer", layer)
                 table.insert(0, "checkpoint", name)
                 parts.setdefault(key, []).append(table)
-    made = {key: pd.concat(tables, ignore_index=True) for key, tables in parts.items()}
-    first = {name: place for place, name in enumerate(names)}
-    return {
-        key: table.sort_values("checkpoint", key=lambda one: one.map(first), kind="stable", ignore_index=True)
-        for key, table in made.items()
-    }
+    return {key: pd.concat(tables, ignore_index=True) for key, tables in parts.items()}
 
 
 def mostly_special(reader: FeatureReader, which: int) -> np.ndarray:
     """The share of an encoder's heads that give more than half of their attention to [CLS] and [SEP], by resample."""
-    together = [encoders[which].special.draws[:, :2].sum(1) for encoders in reader.layers]
+    together = [means.special.draws[:, :2].sum(1) for means in reader.of(which).values()]
     return (np.concatenate(together, axis=1) > 0.5).mean(1)
 
 
 def _of_layer(reader: FeatureReader, means: LayerMeans) -> dict[str, pd.DataFrame]:
     attention, pairs, pairs_of_heads = means.attention.draws, means.pairs.draws, means.pairs_of_heads.draws[0]
     heads = range(1, attention.shape[-1] + 1)
-    which = {"by": BY, "feature": reader.features}
-    ends = {"from": reader.words, "to": reader.words}
+    which: Axes = {"by": BY, "feature": reader.features}
+    ends: Axes = {"from": reader.words, "to": reader.words}
     n, n_pairs = means.attention.count, means.pairs.count
     return {
         "layers": _against_null(which, n, attention.mean(-1)),
@@ -68,7 +65,7 @@ def _of_layer(reader: FeatureReader, means: LayerMeans) -> dict[str, pd.DataFram
     }
 
 
-def _against_null(axes: dict[str, Sequence], n: np.ndarray, draws: np.ndarray) -> pd.DataFrame:
+def _against_null(axes: Axes, n: np.ndarray, draws: np.ndarray) -> pd.DataFrame:
     """A table of draws [1 + repeats, axes ..., (attention, null)]."""
     attention, excess = draws[..., 0], draws[..., 0] - draws[..., 1]
     low, high = interval(attention)
@@ -100,8 +97,8 @@ def _comparable(before: LayerMeans, after: LayerMeans) -> bool:
 
 def _changes(reader: FeatureReader, before: LayerMeans, after: LayerMeans) -> dict[str, pd.DataFrame]:
     by_head = after.attention.draws[..., 0, :] - before.attention.draws[..., 0, :]
-    which = {"by": BY, "feature": reader.features}
-    heads = {"head": range(1, by_head.shape[-1] + 1)}
+    which: Axes = {"by": BY, "feature": reader.features}
+    heads: Axes = {"head": range(1, by_head.shape[-1] + 1)}
     between = after.pairs.draws[..., 0] - before.pairs.draws[..., 0]
     return {
         "change_of_layers": _changed(which, by_head.mean(-1)),
@@ -110,7 +107,7 @@ def _changes(reader: FeatureReader, before: LayerMeans, after: LayerMeans) -> di
     }
 
 
-def _changed(axes: dict[str, Sequence], draws: np.ndarray) -> pd.DataFrame:
+def _changed(axes: Axes, draws: np.ndarray) -> pd.DataFrame:
     low, high = interval(draws)
     return tidy(axes, change=draws[0], low=low, high=high)
 

@@ -30,7 +30,7 @@ _Pair = tuple[str, Span, Span, bool]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every pair of a corpus. A source is the dependent, the frame's element; a target the head, the frame's evoker."""
+    """Every pair of a corpus. A source is a dependent or a frame's element, a target a head or what evokes it."""
 
     names: tuple[str, ...]
     """The relations."""
@@ -43,8 +43,8 @@ class Pairs:
     """[pair, 2]: two units of the same example with the same words between them that don't stand in this relation; a
     random choice by the example's id. `NONE` where there are none."""
     near: np.ndarray
-    """[pair, 2]: bit k is 1 where `OFFSETS[k]` leads from the source to the target, and from the target to the source.
-    A span is left from its nearer end."""
+    """[pair, 2]: bit k is 1 where `OFFSETS[k]` leads from the source to the target, and from the target to the
+    source. A span is left from its nearer end."""
     linked: np.ndarray
     """Whether a link says so, not the tree."""
     span_starts: np.ndarray
@@ -142,11 +142,11 @@ class _Units:
 
 def _controls(pairs: Sequence[_Pair], n_words: int, chance: np.ndarray) -> list[tuple[Span, Span] | None]:
     """For each pair the same two spans, moved together along the sentence to where no pair of this relation is."""
-    taken: defaultdict[tuple, set[int]] = defaultdict(set)
+    taken: defaultdict[tuple[str, Span, Span], set[int]] = defaultdict(set)
     shapes = []
     for name, source, target, _ in pairs:
         first = min(*source, *target)
-        shape = name, *(tuple(word - first for word in end) for end in (source, target))
+        shape = name, tuple(word - first for word in source), tuple(word - first for word in target)
         taken[shape].add(first)
         shapes.append(shape)
     controls: list[tuple[Span, Span] | None] = []

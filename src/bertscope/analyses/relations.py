@@ -128,12 +128,16 @@ def _headline(best: Best, frames: pd.DataFrame | None, names: Sequence[str]) -> 
         if tested:
             for what, draws in zip(("best heads", "best offsets"), best.draws[:, which].T, strict=True):
                 low, high = (float(end) for end in interval(draws))
-                numbers.append(Number(f"mean over relations, {what}{of}", float(draws[0]), low, high, tested, "accuracy"))
+                numbers.append(
+                    Number(f"mean over relations, {what}{of}", float(draws[0]), low, high, tested, "accuracy")
+                )
         if frames is not None:
             top = frames[frames["checkpoint"] == name].nlargest(1, "score").iloc[0]
             # The highest of many gets no interval: the one that belongs to each row ignores that it was picked.
             unit = f"head:{top['layer']}.{top['head']}"
-            numbers.append(Number(f"highest frame score ({unit}){of}", float(top["score"]), n=int(top["n"]), unit="attention"))
+            numbers.append(
+                Number(f"highest frame score ({unit}){of}", float(top["score"]), n=int(top["n"]), unit="attention")
+            )
     return numbers
 
 
@@ -154,9 +158,9 @@ def _figures(tables: dict[str, pd.DataFrame], names: Sequence[str], config: Rela
             "intervals", "compared", x="accuracy", y="relation", color="by", low="low", high="high",
             where={"checkpoint": name},
             title="Relations by attention" + (f": {name}" if len(names) > 1 else ""),
-            caption="How often the most attended other word is the right one, for the head and direction that did best "
-            "on the select half, beside the best fixed offset; accuracy on the report half with its 95% bootstrap "
-            "interval over sentences.",
+            caption="How often the most attended other word is the right one, for the head and direction that did "
+            "best on the select half, beside the best fixed offset; accuracy on the report half with its 95% "
+            "bootstrap interval over sentences.",
             labels=_LABELS,
         )
         for name in names

@@ -23,7 +23,7 @@ from bertscope.core.statistics import ClusteredDifference
 
 @dataclass
 class HeadSums:
-    """What is kept of one layer of one encoder: sums over pairs. R relations; directions are (to target, to source)."""
+    """What is kept of one layer of one encoder: sums over pairs. R relations; directions to target, to source."""
 
     scores: RunningMean
     """[(frame score, the same of controls), head]."""
@@ -54,8 +54,8 @@ class RelationReader:
     def __init__(self, pairs: Pairs, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
         self.pairs = pairs
         self.resampling = Resampling(ids, repeats=repeats, seed=seed)
-        self.layers: list[list[HeadSums]] = []
-        """By layer, then by encoder."""
+        self.layers: list[list[HeadSums | None]] = []
+        """By layer, then by encoder; None where all heads of the layer were cut."""
         self.counts: np.ndarray | float = 0.0
         """[(report, select), R]: the pairs that were seen whole."""
         self.near: np.ndarray | float = 0.0
@@ -71,9 +71,16 @@ class RelationReader:
             self.near = self.near + self._batch.near
             self.report.append(self._batch.report)
         if layer == len(self.layers):
-            self.layers.append([HeadSums(RunningMean(self.resampling)) for _ in maps])
+            self.layers.append(
+                [HeadSums(RunningMean(self.resampling)) if one.maps.shape[1] else None for one in maps]
+            )
         for one, sums in zip(maps, self.layers[layer], strict=True):
-            self._batch.measure(one, sums)
+            if sums is not None:
+                self._batch.measure(one, sums)
+
+    def of(self, which: int) -> dict[int, HeadSums]:
+        """One encoder's layers that have heads, by their public number."""
+        return {n: sums for n, layer in enumerate(self.layers, start=1) if (sums := layer[which]) is not None}
 
 
 class _Batch:

@@ -1,4 +1,4 @@
-"""The tables of `relations`: the head, direction and offset that the select half chooses, scored on the report half."""
+"""The tables of `relations`: what the select half chooses (head, direction, offset), scored on the report half."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.
     """Every head, relation and direction: accuracy on both halves, attention beside that in control pairs."""
     counts = np.asarray(reader.counts)[:, :, None, None]  # [half, R, 1, 1]
     parts = []
-    for layer, encoders in enumerate(reader.layers, start=1):
-        for name, sums in zip(names, encoders, strict=True):
+    for which, name in enumerate(names):
+        for layer, sums in reader.of(which).items():
             hits, attention, control = (np.asarray(one) for one in (sums.hits, sums.attention, sums.control))
             difference, p = sums.difference.test()
             enough = np.broadcast_to(counts.sum(0) >= least, p.shape)
@@ -62,31 +62,32 @@ class Best:
 def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best:
     """For each relation the head and direction, and the offset, that find most pairs of the select half."""
     select_pairs, report_pairs = np.asarray(reader.counts)[[_SELECT, _REPORT]]
+    known = select_pairs > 0
     offsets = np.asarray(reader.near).reshape(len(select_pairs), -1).argmax(1)  # direction x offset
     at = np.concatenate(reader.report)
     relation = reader.pairs.relation[at]
-    chosen = [_choose([encoders[which] for encoders in reader.layers]) for which in range(len(names))]
+    chosen = [_choose(reader.of(which)) for which in range(len(names))]
     direction, offset = np.divmod(offsets, len(OFFSETS))
     hits = [_hits(reader, which, picked, relation) for which, picked in enumerate(chosen)]
     hits.append(reader.pairs.near[at, direction[relation]] >> offset[relation] & 1)
     sums, counts, rows = _by_sentence(reader, at, relation, np.stack(hits, 1))  # [sentence, R, ...]
     accuracy = _resampled(reader, rows, sums, counts)  # [1 + repeats, R, checkpoints + 1]
+    accuracy[:, ~known] = np.nan  # nothing was chosen
 
-    tested = (report_pairs >= least) & (select_pairs > 0)
+    tested = known & (report_pairs >= least)
     parts, compared, means = [], [], []
     for which, (name, picked) in enumerate(zip(names, chosen, strict=True)):
         head, fixed = accuracy[..., which], accuracy[..., -1]
         apart = sums[..., which] - sums[..., -1]
         p = np.array([sign_flip_p(apart[:, r]) if tested[r] else np.nan for r in range(len(tested))])
-        known = pd.array(np.where(select_pairs > 0, 1, 0), dtype="Int64").astype("boolean")
         table = pd.DataFrame({
             "checkpoint": name, "relation": reader.pairs.names,
             "select_pairs": select_pairs.astype(int), "report_pairs": report_pairs.astype(int),
             **{key: pd.Series(picked[key], dtype="Int64").where(known) for key in ("layer", "head")},
-            "direction": pd.Series(np.array(DIRECTIONS)[picked["direction"]], dtype=object).where(known),
+            "direction": pd.Series(np.array(DIRECTIONS)[picked["direction"]], dtype="str").where(known),
             **_ranged("", head),
             "offset": pd.Series(OFFSETS[offset], dtype="Int64").where(known),
-            "offset_direction": pd.Series(np.array(DIRECTIONS)[direction], dtype=object).where(known),
+            "offset_direction": pd.Series(np.array(DIRECTIONS)[direction], dtype="str").where(known),
             **_ranged("offset_", fixed),
             **_ranged("", head - fixed, "difference"),
             "p": p,
@@ -105,8 +106,8 @@ def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best
 def frames_table(reader: RelationReader, names: Sequence[str]) -> pd.DataFrame:
     """Each head's frame score, beside that of the control pairs, and a paired test corrected for all heads."""
     parts = []
-    for layer, encoders in enumerate(reader.layers, start=1):
-        for name, sums in zip(names, encoders, strict=True):
+    for which, name in enumerate(names):
+        for layer, sums in reader.of(which).items():
             draws = sums.scores.draws
             low, high = interval(draws[:, 0])
             difference, p = sums.score_difference.test()
@@ -123,22 +124,25 @@ def frames_table(reader: RelationReader, names: Sequence[str]) -> pd.DataFrame:
     return whole
 
 
-def _choose(layers: Sequence[HeadSums]) -> dict[str, np.ndarray]:
+def _choose(layers: dict[int, HeadSums]) -> dict[str, np.ndarray]:
     """The layer, head and direction with most hits in the select half, for each relation; the first of equals."""
-    hits = [np.asarray(sums.hits)[_SELECT] for sums in layers]  # [R, direction, head]
+    hits = [np.asarray(sums.hits)[_SELECT] for sums in layers.values()]  # [R, direction, head]
     flat = np.concatenate([one.transpose(0, 2, 1).reshape(len(one), -1) for one in hits], 1)
-    layer = np.repeat(np.arange(len(hits)), [one[0].size for one in hits])
+    layer = np.repeat(list(layers), [one[0].size for one in hits])
     within = np.concatenate([np.arange(one[0].size) for one in hits])
     best = flat.argmax(1)
-    return {"layer": layer[best] + 1, "head": within[best] // 2 + 1, "direction": within[best] % 2}
+    return {"layer": layer[best], "head": within[best] // 2 + 1, "direction": within[best] % 2}
 
 
 def _hits(reader: RelationReader, which: int, picked: dict[str, np.ndarray], relation: np.ndarray) -> np.ndarray:
     """Whether each pair of the report half is found by the head that was chosen for its relation."""
     found = np.zeros(len(relation), dtype=np.int64)
-    for r, (layer, head, direction) in enumerate(zip(picked["layer"], picked["head"], picked["direction"], strict=True)):
+    layers = reader.of(which)
+    for r, (layer, head, direction) in enumerate(
+        zip(picked["layer"], picked["head"], picked["direction"], strict=True)
+    ):
         mine = relation == r
-        found[mine] = reader.layers[layer - 1][which].hit(direction, head - 1)[mine]
+        found[mine] = layers[layer].hit(direction, head - 1)[mine]
     return found
 
 
@@ -156,6 +160,8 @@ def _by_sentence(
 
 
 def _resampled(reader: RelationReader, rows: np.ndarray, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    if not len(rows):
+        return np.full((1 + reader.resampling.repeats, *sums.shape[1:]), np.nan)
     mean = RunningMean(reader.resampling)
     for start in range(0, len(rows), _ROWS):
         part = slice(start, start + _ROWS)

@@ -78,9 +78,11 @@ def paired_effects(
 
 def holm(p: np.ndarray) -> np.ndarray:
     """Holm's correction: the p-values to compare with the level when all of `p` were tested together."""
-    from statsmodels.stats.multitest import multipletests
-
-    return multipletests(p, method="holm")[1]
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1.0)
+    corrected = np.empty_like(stepped)
+    corrected[order] = stepped
+    return corrected
 
 
 def sign_flip_p(differences: np.ndarray) -> float:
