@@ -15,6 +15,9 @@ from bertscope.analyses.features_reader import FeatureReader, expected_maximum_w
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
+from bertscope.models.load import load
+from tests.conftest import DEVICE
+from tests.families import tiny_model
 from tests.planted_features import HEADS, VERBS, planted, sentences
 from tests.test_attention import EXAMPLES, WORDS, plain_maps
 
@@ -126,6 +129,14 @@ def test_nothing_moves_with_batches_order_or_padding(pocket):
     for name, table in forward.tables.items():
         pd.testing.assert_frame_equal(table, backward.tables[name], check_exact=False, atol=1e-5, rtol=0)
     assert forward.headline == backward.headline
+
+
+@pytest.mark.parametrize("family", ["roberta", "distilbert", "modernbert", "deberta-v2"])
+def test_padding_does_not_matter_in_other_families(pocket, family):
+    encoder = load(tiny_model(family).to(DEVICE), tokenizer=pocket.tokenizer)
+    alone, padded = (result_of([encoder], EXAMPLES, MARKED, tokens=tokens) for tokens in (1, 4096))
+    for name, table in alone.tables.items():
+        pd.testing.assert_frame_equal(table, padded.tables[name], check_exact=False, atol=1e-5, rtol=0)
 
 
 def test_a_head_planted_on_the_separator_is_the_one_that_is_found(pocket):

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 from bertscope.core.examples import Examples
 from bertscope.models.batches import Batch
@@ -33,6 +34,7 @@ class View:
         """[row, token]: not padding."""
         self.words = batch.words
         self.segments = batch.segments
+        self._queries: dict[int, tuple[Tensor, Tensor]] = {}
         place = torch.arange(self.real.shape[1], device=self.real.device)
         self.cls = batch.special & self.real & (place == 0)
         """[row, token]: the token that opens the input, [CLS] or what the family calls it."""
@@ -58,6 +60,17 @@ class View:
     def pieces(self) -> Tensor:
         """[row, word]: how many tokens the word has; 0 where the example has no such word, or no token shows it."""
         return self.in_word.sum(1)
+
+    def queries_of_words(self, heads: int) -> tuple[Tensor, Tensor]:
+        """Which rows of maps [row x head x query, key] are each word's, all end to end; and where each word's end."""
+        if heads not in self._queries:
+            rows, tokens = self.words.shape
+            word, order = self.words.sort(stable=True)
+            first = torch.arange(rows * heads, device=word.device).view(rows, heads, 1) * tokens
+            queries = (first + order[:, None])[(word >= 0)[:, None].expand(-1, heads, -1)]
+            counts = self.pieces.long()[:, None].expand(-1, heads, -1).flatten()
+            self._queries[heads] = queries, torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        return self._queries[heads]
 
 
 class LayerMaps:
@@ -90,15 +103,15 @@ class LayerMaps:
         return entropy(self.flat, self.view)
 
     @cached_property
-    def on_words(self) -> Tensor:
-        """[row, head, query, word]: attention to a word is the sum over its pieces."""
-        return self.maps @ self.view.in_word[:, None]
-
-    @cached_property
     def between_words(self) -> Tensor:
-        """[row, head, from, to]: attention from a word is the mean over its pieces."""
-        share = self.view.in_word / self.view.pieces[:, None].clamp_min(1)
-        return share.transpose(1, 2)[:, None] @ self.on_words
+        """[row, head, from, to]: attention from a word is the mean over its pieces, to a word the sum over them."""
+        rows, heads, _, tokens = self.maps.shape
+        queries, ends = self.view.queries_of_words(heads)
+        # Of the two products with `in_word` this saves the first: most means are over one piece.
+        from_words = embedding_bag(
+            queries, self.maps.reshape(-1, tokens), ends, mode="mean", include_last_offset=True
+        )
+        return (from_words.view(rows, -1, tokens) @ self.view.in_word).unflatten(1, (heads, -1))
 
 
 def entropy(flat: Tensor, view: View) -> Tensor:

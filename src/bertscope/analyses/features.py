@@ -32,9 +32,9 @@ _LABELS = {"low": "at least", "high": "at most", "null": "as many random words",
 class FeaturesConfig:
     """Which features, and which of them to show head by head."""
 
-    features: tuple[str, ...] = ()
-    """noun, verb, adjective, pronoun, subject, object, negation, pos:TAG (UPOS) or relation:NAME (UD). None named:
-    the first seven, as far as the corpus tells them. [CLS] and [SEP] are always there."""
+    features: tuple[str, ...] = _USUAL
+    """Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME
+    (UD). [CLS] and [SEP] are always there."""
     show: tuple[str, ...] = ("[SEP]", "noun", "pronoun", "negation")
     """The features that get a heat map of layers and heads."""
     weighted: bool = False
@@ -89,13 +89,14 @@ def mark_features(examples: Examples, named: Sequence[str]) -> tuple[dict[str, t
     """Which words of each example have each feature, and what to say of those that the corpus doesn't tell."""
     from bertscope.data.features import feature_words
 
-    if wanted := [name for name in dict.fromkeys(named) if name not in _SPECIAL]:
-        return {name: feature_words(examples, name) for name in wanted}, []
     marked, missing = {}, []
-    for name in _USUAL:
+    for name in dict.fromkeys(named):
         try:
-            marked[name] = feature_words(examples, name)
+            if name not in _SPECIAL:
+                marked[name] = feature_words(examples, name)
         except UserError:
+            if tuple(named) != _USUAL:  # what was asked for by name can't be left out
+                raise
             missing.append(name)
     notes = [f"the corpus doesn't tell which words are: {', '.join(missing)}"] if missing else []
     return marked, notes

@@ -32,8 +32,8 @@ class LayerMeans:
     """[([CLS], [SEP] together, [SEP] each), head]: attention of all tokens."""
     pairs: RunningMean
     """[from W, to W, (attention, the same of any two words)]: the mean over heads."""
-    pairs_of_heads: RunningMean
-    """[from W, to W, (attention, the same of any two words), head]: without resamples."""
+    pairs_of_heads: np.ndarray | float = 0.0
+    """[(attention, the same of any two words), head, from W, to W]: sums over as many texts as `pairs` has."""
 
 
 class FeatureReader:
@@ -53,8 +53,7 @@ class FeatureReader:
         self.layers: list[list[LayerMeans | None]] = []
         """By layer, then by encoder; None where all heads of the layer were cut."""
         self._resampling = Resampling(ids, repeats=repeats, seed=seed)
-        self._alone = Resampling(ids, repeats=0, seed=seed)
-        self.special_share = RunningMean(self._alone)
+        self.special_share = RunningMean(Resampling(ids, repeats=0))
         """[([CLS], [SEP] together, [SEP] each)]: what a head gives them that attends to all tokens alike."""
         columns = [np.concatenate([*rows, np.zeros(0, bool)]) for rows in marked.values()]
         lengths = [len(row) for row in next(iter(marked.values()), ())] or [0] * len(ids)
@@ -79,7 +78,7 @@ class FeatureReader:
 
     def _means(self) -> LayerMeans:
         attention, special, pairs = (RunningMean(self._resampling) for _ in range(3))
-        return LayerMeans(attention, special, pairs, pairs_of_heads=RunningMean(self._alone))
+        return LayerMeans(attention, special, pairs)
 
     def _features(self, view: View) -> Tensor:
         """[row, W, word]: whether the word has the feature, and any token shows it."""
@@ -99,7 +98,7 @@ class _Batch:
     def __init__(self, view: View, words: Tensor) -> None:
         self._view = view
         self._words = words
-        self._has = words[:, :-1]
+        self._has = words[:, :-1].float()
         sizes = words.sum(-1)  # [row, W]
         total = sizes[:, -1:]
         special = torch.stack([view.cls.sum(1), view.sep.sum(1)], 1)
@@ -113,30 +112,32 @@ class _Batch:
         self.special_counts = np.stack([np.ones(len(sep)), np.ones(len(sep)), sep > 0], 1)
         self.special_share = np.stack([cls, sep, sep > 0], 1) / lengths[:, None]
 
-        member = view.in_word @ words.transpose(1, 2).float()  # [row, token, W]
-        pieces = (view.in_word @ view.pieces[..., None]).clamp_min(1)
-        self._to, self._from = member, member / pieces
-        both = self._from[..., :, None] * member[..., None, :]
-        self._own = both.flatten(2)  # [row, token, W x W]: its word has both features, and isn't paired with itself
-        self._same_word = (view.in_word @ view.in_word.transpose(1, 2))[:, None]
-        self._pairs = sizes[:, :, None] * sizes[:, None] - both.sum(1)
-        self._pair_counts = (self._pairs > 0.5).double().cpu().numpy()
+        self._members = words.transpose(1, 2).float()  # [row, word, W]
+        both = self._members[..., :, None] * self._members[..., None, :]
+        self._own = both.flatten(2)  # [row, word, W x W]: the word has both features, and isn't paired with itself
+        pairs = sizes[:, :, None] * sizes[:, None] - both.sum(1)
+        self._paired = (pairs > 0).float()
+        self._per_pair = self._paired / pairs.clamp_min(1)
+        self._pair_counts = self._paired.cpu().numpy()
 
     def measure(self, maps: LayerMaps, means: LayerMeans) -> None:
         view = self._view
         on_tokens = torch.stack([maps.received, maps.maps[:, :, 0]], 1).flatten(1, 2)  # [row, by x head, token]
         strongest, expected = self._strongest(on_tokens)
         found = torch.stack([strongest, expected], -1).unflatten(1, (2, -1))  # [row, by, head, F, 2]
-        found = found.permute(0, 1, 3, 4, 2).double().cpu().numpy() * self._counts[..., None, None]
+        found = found.permute(0, 1, 3, 4, 2).cpu().numpy() * self._counts[..., None, None]
         means.attention.add(view.rows, found, self._counts)
 
         cls, sep = ((maps.received * which[:, None]).sum(-1) for which in (view.cls, view.sep))
         each = sep / view.sep.sum(1).clamp_min(1)[:, None]
         means.special.add(view.rows, torch.stack([cls, sep, each], 1).cpu().numpy(), self.special_counts)
 
-        pairs = self._between(maps).double().cpu().numpy()  # [row, W, W, 2, head]
-        means.pairs_of_heads.add(view.rows, pairs, self._pair_counts)
-        means.pairs.add(view.rows, pairs.mean(-1), self._pair_counts)
+        between = self._between(maps)
+        of_any = between[..., -1, -1]  # [row, head]
+        sums = between.double().sum(0), torch.einsum("bh,bfg->hfg", of_any.double(), self._paired.double())
+        means.pairs_of_heads = means.pairs_of_heads + torch.stack(sums).cpu().numpy()
+        by_layer = torch.stack([between.mean(1), of_any.mean(1)[:, None, None] * self._paired], -1)
+        means.pairs.add(view.rows, by_layer.cpu().numpy(), self._pair_counts)
 
     def _strongest(self, on_tokens: Tensor) -> tuple[Tensor, Tensor]:
         """[row, any, F] twice: attention to the feature's strongest word, and that expected of random words."""
@@ -149,12 +150,11 @@ class _Batch:
         return torch.cat([of_words, *of_special], -1), expected
 
     def _between(self, maps: LayerMaps) -> Tensor:
-        """[row, from W, to W, 2, head]: the mean over pairs of two different words, 0 where there are none."""
-        whole = self._from.transpose(1, 2)[:, None] @ maps.maps @ self._to[:, None]
-        own = (maps.maps * self._same_word).sum(-1) @ self._own
-        mean = (whole - own.unflatten(-1, whole.shape[-2:])) / self._pairs.clamp_min(1)[:, None]
-        both = torch.stack([mean, mean[..., -1:, -1:].expand_as(mean)], -1) * (self._pairs > 0.5)[:, None, ..., None]
-        return both.permute(0, 2, 3, 4, 1)
+        """[row, head, from W, to W]: the mean over pairs of two different words, 0 where there are none."""
+        between = maps.between_words
+        whole = self._members.transpose(1, 2)[:, None] @ between @ self._members[:, None]
+        own = between.diagonal(dim1=-2, dim2=-1) @ self._own
+        return (whole - own.unflatten(-1, whole.shape[-2:])) * self._per_pair[:, None]
 
 
 def expected_maximum_weights(drawn: Tensor, total: Tensor, width: int) -> Tensor:

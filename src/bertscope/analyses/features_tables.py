@@ -46,11 +46,13 @@ def mostly_special(reader: FeatureReader, which: int) -> np.ndarray:
 
 
 def _of_layer(reader: FeatureReader, means: LayerMeans) -> dict[str, pd.DataFrame]:
-    attention, pairs, pairs_of_heads = means.attention.draws, means.pairs.draws, means.pairs_of_heads.draws[0]
+    attention, pairs = means.attention.draws, means.pairs.draws
     heads = range(1, attention.shape[-1] + 1)
     which: Axes = {"by": BY, "feature": reader.features}
     ends: Axes = {"from": reader.words, "to": reader.words}
     n, n_pairs = means.attention.count, means.pairs.count
+    with np.errstate(invalid="ignore"):  # no text has such a pair: 0 of 0
+        between = np.moveaxis(means.pairs_of_heads / n_pairs, 1, -1)  # [2, from W, to W, head]
     return {
         "layers": _against_null(which, n, attention.mean(-1)),
         "heads": _against_null(which | {"head": heads}, n[..., None], np.moveaxis(attention, 3, -1)),
@@ -58,9 +60,9 @@ def _of_layer(reader: FeatureReader, means: LayerMeans) -> dict[str, pd.DataFram
         "pairs": _against_null(ends, n_pairs, pairs),
         "pairs_of_heads": tidy(
             ends | {"head": heads},
-            n=_like(n_pairs[..., None], pairs_of_heads[:, :, 0]),
-            attention=pairs_of_heads[:, :, 0],
-            null=pairs_of_heads[:, :, 1],
+            n=_like(n_pairs[..., None], between[0]),
+            attention=between[0],
+            null=between[1],
         ),
     }
 

@@ -47,8 +47,8 @@ class RunningMean:
         What has a count of 0 must have a sum of 0.
         """
         weights = self._resampling.weights(rows)
-        self._sums = self._sums + _weighted(weights, sums)
-        self._counts = self._counts + (weights.sum(1) if counts is None else _weighted(weights, counts))
+        self._sums = _added(self._sums, _weighted(weights, sums))
+        self._counts = _added(self._counts, weights.sum(1) if counts is None else _weighted(weights, counts))
 
     @property
     def draws(self) -> np.ndarray:
@@ -99,6 +99,14 @@ def to_unit(number: np.ndarray) -> np.ndarray:
 def _weighted(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     values = np.asarray(values, dtype=np.float64)
     return (weights @ values.reshape(len(values), -1)).reshape(len(weights), *values.shape[1:])
+
+
+def _added(total: np.ndarray | float, more: np.ndarray) -> np.ndarray:
+    """In place: these arrays are large."""
+    if isinstance(total, float):
+        return more
+    total += more
+    return total
 
 
 def _poisson() -> np.ndarray:
