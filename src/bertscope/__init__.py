@@ -22,7 +22,10 @@ _WHERE = {
     "ablate": "bertscope.analyses.ablate",
     "AblateConfig": "bertscope.analyses.ablate",
     "ScratchConfig": "bertscope.experiments.scratch",
+    "FeaturesConfig": "bertscope.analyses.features",
+    "RelationsConfig": "bertscope.analyses.relations",
     "build_report": "bertscope.report.build",
+    "features": "bertscope.analyses.features",
     "finetune": "bertscope.training.finetune",
     "HiddenStore": "bertscope.models.hidden_store",
     "hidden": "bertscope.models.hidden",
@@ -33,6 +36,7 @@ _WHERE = {
     "question": "bertscope.core.catalogue",
     "read_examples": "bertscope.data.corpus",
     "read_task": "bertscope.data.read",
+    "relations": "bertscope.analyses.relations",
     "scratch": "bertscope.experiments.scratch",
 }
 __all__ = sorted(_WHERE)

@@ -7,13 +7,14 @@ readers that are brought together share the pass, and what two of them need of a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 from bertscope.core.examples import Examples
 from bertscope.models.batches import Batch
@@ -35,6 +36,7 @@ class View:
     """[row, token]: a special token, or padding."""
     words: Tensor
     """[row, token]: the token's word, -1 where it belongs to none."""
+    _queries: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, batch: Batch) -> View:
@@ -79,6 +81,17 @@ class View:
         """[row, word]: how many tokens the word has; 0 where the example has no such word, or no token shows it."""
         return self.in_word.sum(1)
 
+    def queries_of_words(self, heads: int) -> tuple[Tensor, Tensor]:
+        """Which rows of maps [row x head x query, key] are each word's, all end to end; and where each word's end."""
+        if heads not in self._queries:
+            rows, tokens = self.words.shape
+            word, order = self.words.sort(stable=True)
+            first = torch.arange(rows * heads, device=word.device).view(rows, heads, 1) * tokens
+            queries = (first + order[:, None])[(word >= 0)[:, None].expand(-1, heads, -1)]
+            counts = self.pieces.long()[:, None].expand(-1, heads, -1).flatten()
+            self._queries[heads] = queries, torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        return self._queries[heads]
+
 
 class LayerMaps:
     """One layer's attention on one batch: maps [row, head, query, key], all zero for padded queries and keys."""
@@ -110,15 +123,15 @@ class LayerMaps:
         return entropy(self.flat, self.view)
 
     @cached_property
-    def on_words(self) -> Tensor:
-        """[row, head, query, word]: attention to a word is the sum over its pieces."""
-        return self.maps @ self.view.in_word[:, None]
-
-    @cached_property
     def between_words(self) -> Tensor:
-        """[row, head, from, to]: attention from a word is the mean over its pieces."""
-        share = self.view.in_word / self.view.pieces[:, None].clamp_min(1)
-        return share.transpose(1, 2)[:, None] @ self.on_words
+        """[row, head, from, to]: attention from a word is the mean over its pieces, to a word the sum over them."""
+        rows, heads, _, tokens = self.maps.shape
+        queries, ends = self.view.queries_of_words(heads)
+        # Of the two products with `in_word` this saves the first: most means are over one piece.
+        from_words = embedding_bag(
+            queries, self.maps.reshape(-1, tokens), ends, mode="mean", include_last_offset=True
+        )
+        return (from_words.view(rows, -1, tokens) @ self.view.in_word).unflatten(1, (heads, -1))
 
 
 def opened(

@@ -34,6 +34,10 @@ CATALOGUE = {
     "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
+    "features": Entry(
+        "bertscope.analyses.features:features", "Which words draw attention, and which words attend to which?"
+    ),
+    "relations": Entry("bertscope.analyses.relations:relations", "Which heads link words that stand in a relation?"),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
 

@@ -78,9 +78,69 @@ def paired_effects(
 
 def holm(p: np.ndarray) -> np.ndarray:
     """Holm's correction: the p-values to compare with the level when all of `p` were tested together."""
-    from statsmodels.stats.multitest import multipletests
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1.0)
+    corrected = np.empty_like(stepped)
+    corrected[order] = stepped
+    return corrected
 
-    return multipletests(p, method="holm")[1]
+
+def sign_flip_p(differences: np.ndarray) -> float:
+    """The exact paired permutation test of whole numbers, such as how many more hits each sentence had: two-sided.
+
+    Under the null each difference is as likely to have the other sign. The sum's distribution over all signs is the
+    convolution of a binomial for each size of difference; with differences of 1 only, this is McNemar's exact test.
+    """
+    from scipy.stats import binom
+
+    sizes, counts = np.unique(np.abs(differences[differences != 0]).astype(int), return_counts=True)
+    chance = np.ones(1)
+    for size, count in zip(sizes, counts, strict=True):
+        steps = np.zeros(2 * size * count + 1)
+        steps[:: 2 * size] = binom.pmf(np.arange(count + 1), count, 0.5)
+        chance = np.convolve(chance, steps)
+    reach = len(chance) // 2
+    as_extreme = np.abs(np.arange(-reach, reach + 1)) >= abs(int(differences.sum()))
+    return min(1.0, float(chance[as_extreme].sum()))
+
+
+class ClusteredDifference:
+    """Means of differences between paired things that come in clusters (word pairs in sentences), in one pass."""
+
+    def __init__(self) -> None:
+        self._moments: dict[str, np.ndarray | float] = dict.fromkeys(("n", "nn", "groups", "d", "dd", "dn"), 0.0)
+
+    def add(self, sums: np.ndarray, sizes: np.ndarray, kind: np.ndarray) -> None:
+        """Take in clusters: `sums` [cluster, ...] of `sizes` [cluster] differences each; `kind` [cluster, kinds] is a
+        one-hot of what each cluster is about."""
+        flat = sums.reshape(len(sums), -1)
+        one = {"n": sizes, "nn": sizes**2, "groups": sizes > 0, "d": flat, "dd": flat**2, "dn": flat * sizes[:, None]}
+        for name, values in one.items():
+            total = kind.T @ values
+            self._moments[name] += total.reshape(-1, *sums.shape[1:]) if values.ndim > 1 else total
+
+    @property
+    def size(self) -> np.ndarray:
+        """[kinds]: how many differences the means are over."""
+        return np.asarray(self._moments["n"])
+
+    def test(self) -> tuple[np.ndarray, np.ndarray]:
+        """The mean difference, [kinds, ...], and its two-sided p-value: a t-test in which clusters are independent.
+
+        Both are NaN where nothing was compared, the p-value also where there is only one cluster.
+        """
+        from scipy.stats import t
+
+        d, dd, dn = (np.asarray(self._moments[name]) for name in ("d", "dd", "dn"))
+        n, nn, groups = (
+            np.asarray(self._moments[name]).reshape(-1, *[1] * (d.ndim - 1)) for name in ("n", "nn", "groups")
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = d / n
+            residual = np.maximum(dd - 2 * mean * dn + mean**2 * nn, 0)
+            error = np.sqrt(residual * groups / (groups - 1)) / n
+            p = 2 * t.sf(np.abs(mean) / error, groups - 1)
+        return mean, np.where((error == 0) & (mean == 0), 1.0, p)
 
 
 def _resamples(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:

@@ -1,0 +1,173 @@
+"""The pairs of words, or of spans of words, that stand in a relation; their controls; and the two halves of a corpus.
+
+A *unit* is a word or a span of several. An example's words are units 0, 1, ...; its spans are counted on from there.
+Everything is in flat arrays, a pair an entry, in the examples' order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import ROOT, Examples
+from bertscope.core.resampling import hashed, mixed, to_unit
+
+OFFSETS = np.array([sign * far for far in range(1, 11) for sign in (-1, 1)])
+"""Fixed offsets that a pair may be told by, the nearest first: of equally good ones the first is chosen."""
+NONE = -1
+ELEMENT = "frame element"
+"""What the elements of all frames are called together: each alone is too rare."""
+_HALF, _CONTROL = np.uint64(2**32), np.uint64(2**32 + 1)  # apart from the numbers of resamples
+
+Span = tuple[int, ...]
+_Pair = tuple[str, Span, Span, bool]
+"""Relation, source, target, and whether a link says it (a frame, own annotation) or the tree."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Every pair of a corpus. A source is a dependent or a frame's element, a target a head or what evokes it."""
+
+    names: tuple[str, ...]
+    """The relations."""
+    starts: np.ndarray
+    """Where each example's pairs begin, and the last one's end."""
+    relation: np.ndarray
+    ends: np.ndarray
+    """[pair, 2]: source and target, as units."""
+    controls: np.ndarray
+    """[pair, 2]: two units of the same example with the same words between them that don't stand in this relation; a
+    random choice by the example's id. `NONE` where there are none."""
+    near: np.ndarray
+    """[pair, 2]: bit k is 1 where `OFFSETS[k]` leads from the source to the target, and from the target to the
+    source. A span is left from its nearer end."""
+    linked: np.ndarray
+    """Whether a link says so, not the tree."""
+    span_starts: np.ndarray
+    """Where each example's spans begin in `word_starts`, and the last one's end."""
+    word_starts: np.ndarray
+    """Where each span's words begin in `span_words`, and the last one's end."""
+    span_words: np.ndarray
+    n_words: np.ndarray
+    """How many words each example has."""
+    selects: np.ndarray
+    """Whether the example is in the half that chooses heads, directions and offsets; by its text, so that a sentence
+    that is there twice isn't in both halves."""
+
+
+def gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the entries of these rows are in a flat array, and for each the place of its row among `rows`."""
+    counts = starts[rows + 1] - starts[rows]
+    place = np.repeat(np.arange(len(rows)), counts)
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return starts[rows][place] + within, place
+
+
+def collect_pairs(
+    examples: Examples, *, subtypes: bool = False, core: bool = True, select_share: float = 0.5, seed: int = 0
+) -> Pairs:
+    """The pairs that the trees and the links of a corpus tell.
+
+    subtypes   keep `nsubj:pass` apart from `nsubj`
+    core       leave out a frame's elements that aren't core
+    """
+    if examples.words is None or (examples.heads is None and examples.links is None):
+        raise UserError("these texts have no relations between words; give a treebank, FrameNet or own annotation")
+    found = [list(_told(examples, row, subtypes, core)) for row in range(len(examples))]
+    if not any(found):
+        raise UserError("no word of these texts stands in a relation to another; check the annotation")
+    names = {name: at for at, name in enumerate(sorted({pair[0] for pairs in found for pair in pairs}))}
+    luck = mixed(hashed(examples.ids, seed), _CONTROL)
+    columns: list[tuple] = []
+    spans: list[list[Span]] = []
+    for row, pairs in enumerate(found):
+        n_words = len(examples.words[row])
+        units = _Units(n_words)
+        chance = to_unit(mixed(luck[row], np.arange(len(pairs), dtype=np.uint64)))
+        moved = _controls(pairs, n_words, chance)
+        for (name, source, target, linked), control in zip(pairs, moved, strict=True):
+            columns.append((
+                names[name], units[source], units[target], *(map(units.__getitem__, control or ((), ()))),
+                _near(source, target), _near(target, source), linked,
+            ))  # fmt: skip
+        spans.append(list(units.spans))
+    flat = np.array(columns, dtype=np.int32)
+    return Pairs(
+        names=tuple(names),
+        starts=np.cumsum([0, *map(len, found)]),
+        relation=flat[:, 0],
+        ends=flat[:, 1:3],
+        controls=flat[:, 3:5],
+        near=flat[:, 5:7],
+        linked=flat[:, 7].astype(bool),
+        span_starts=np.cumsum([0, *map(len, spans)]),
+        word_starts=np.cumsum([0, *(len(words) for units in spans for words in units)]),
+        span_words=np.array([word for units in spans for words in units for word in words], dtype=np.int64),
+        n_words=np.array([len(words) for words in examples.words]),
+        selects=to_unit(mixed(hashed(examples.text, seed), _HALF)) < select_share,
+    )
+
+
+def _told(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[_Pair]:
+    """An example's pairs: those of its tree, then those of its links."""
+    if examples.heads is not None:
+        heads = examples.heads[row]
+        marks = examples.marks["relation"][row] if "relation" in examples.marks else ("head",) * len(heads)
+        for word, (head, mark) in enumerate(zip(heads, marks, strict=True)):
+            if head != ROOT:
+                yield mark if subtypes else mark.partition(":")[0], (word,), (head,), False
+    if examples.links is not None:
+        for link in examples.links[row]:
+            # A link between overlapping spans can't be told by attention to other words.
+            if (link.core or not core) and not set(link.source) & set(link.target):
+                yield ELEMENT if link.frame else link.name, link.source, link.target, True
+
+
+class _Units:
+    """Numbers for an example's words and spans."""
+
+    def __init__(self, n_words: int) -> None:
+        self._n_words = n_words
+        self.spans: dict[Span, int] = {}
+
+    def __getitem__(self, words: Span) -> int:
+        if len(words) < 2:
+            return words[0] if words else NONE
+        return self.spans.setdefault(words, self._n_words + len(self.spans))
+
+
+def _controls(pairs: Sequence[_Pair], n_words: int, chance: np.ndarray) -> list[tuple[Span, Span] | None]:
+    """For each pair the same two spans, moved together along the sentence to where no pair of this relation is."""
+    taken: defaultdict[tuple[str, Span, Span], set[int]] = defaultdict(set)
+    shapes = []
+    for name, source, target, _ in pairs:
+        first = min(*source, *target)
+        shape = name, tuple(word - first for word in source), tuple(word - first for word in target)
+        taken[shape].add(first)
+        shapes.append(shape)
+    controls: list[tuple[Span, Span] | None] = []
+    for shape, luck in zip(shapes, chance.tolist(), strict=True):
+        _, source, target = shape
+        places = n_words - max(*source, *target)
+        start = int(luck * (places - len(taken[shape])))
+        if places == len(taken[shape]):
+            controls.append(None)
+            continue
+        for place in sorted(taken[shape]):  # the start-th of the free places
+            start += place <= start
+        controls.append((tuple(word + start for word in source), tuple(word + start for word in target)))
+    return controls
+
+
+def _near(source: Span, target: Span) -> int:
+    """The offsets that lead from one span to the other, as bits."""
+    found = 0
+    for word in target:
+        offset = word - source[-1] if word > source[-1] else word - source[0]
+        if 0 < abs(offset) <= 10:
+            found |= 1 << (2 * abs(offset) - 2 + (offset > 0))
+    return found

@@ -1,0 +1,211 @@
+"""How well each head links words that stand in a relation: what `relations` takes from each map.
+
+Hits and attention are summed over pairs by products with a one-hot of the relations. Of the report half the hits
+themselves are kept as well, a bit for each pair, head and direction (36 bytes a word for 144 heads, less than its
+annotation takes): which of them matter is known only when the select half has chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from bertscope.analyses.attention import LayerMaps, View
+from bertscope.analyses.relation_pairs import NONE, OFFSETS, Pairs, gathered
+from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.statistics import ClusteredDifference
+
+
+@dataclass
+class HeadSums:
+    """What is kept of one layer of one encoder: sums over pairs. R relations; directions to target, to source."""
+
+    scores: RunningMean
+    """[(frame score, the same of controls), head]."""
+    difference: ClusteredDifference = field(default_factory=ClusteredDifference)
+    """[R, direction, head]: attention in pairs minus that in their controls, sentences as clusters."""
+    score_difference: ClusteredDifference = field(default_factory=ClusteredDifference)
+    """[head]: frame scores minus those of controls."""
+    hits: np.ndarray | float = 0.0
+    """[(report, select), R, direction, head]: the most attended other word was the right one."""
+    attention: np.ndarray | float = 0.0
+    """[(report, select), R, direction, head]."""
+    control: np.ndarray | float = 0.0
+    """[R, direction, head]: attention in the controls."""
+    kept: list[np.ndarray] = field(default_factory=list)
+    """[pair of the report half, bits of direction x head], batch by batch."""
+
+    def hit(self, direction: int, head: int) -> np.ndarray:
+        """Whether the head found each pair of the report half."""
+        byte, bit = divmod(direction * np.shape(self.hits)[-1] + head, 8)
+        return np.concatenate([one[:, byte] for one in self.kept]) >> (7 - bit) & 1
+
+
+class RelationReader:
+    """Sums over all pairs, and every hit of the report half."""
+
+    needs: frozenset[str] = frozenset()
+
+    def __init__(self, pairs: Pairs, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
+        self.pairs = pairs
+        self.resampling = Resampling(ids, repeats=repeats, seed=seed)
+        self.layers: list[list[HeadSums | None]] = []
+        """By layer, then by encoder; None where all heads of the layer were cut."""
+        self.counts: np.ndarray | float = 0.0
+        """[(report, select), R]: the pairs that were seen whole."""
+        self.near: np.ndarray | float = 0.0
+        """[R, direction, offset]: in how many pairs of the select half the offset leads to the right word."""
+        self.report: list[np.ndarray] = []
+        """Which pairs the kept hits are of, batch by batch."""
+        self._view: View | None = None
+
+    def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
+        if view is not self._view:
+            self._view, self._batch = view, _Batch(view, self.pairs)
+            self.counts = self.counts + self._batch.counts
+            self.near = self.near + self._batch.near
+            self.report.append(self._batch.report)
+        if layer == len(self.layers):
+            self.layers.append(
+                [HeadSums(RunningMean(self.resampling)) if one.maps.shape[1] else None for one in maps]
+            )
+        for one, sums in zip(maps, self.layers[layer], strict=True):
+            if sums is not None:
+                self._batch.measure(one, sums)
+
+    def of(self, which: int) -> dict[int, HeadSums]:
+        """One encoder's layers that have heads, by their public number."""
+        return {n: sums for n, layer in enumerate(self.layers, start=1) if (sums := layer[which]) is not None}
+
+
+class _Batch:
+    """A batch's pairs, with all that doesn't depend on the maps."""
+
+    def __init__(self, view: View, pairs: Pairs) -> None:
+        self._view, self._device = view, view.real.device
+        width, n_names = view.word_count, len(pairs.names)
+        self._member, sizes = self._units(pairs)
+        self._own = self._member[:, None] > 0
+        self._spans = self._member.shape[1] > width
+        whole = ((self._member @ (view.pieces > 0).float()[..., None])[..., 0] >= sizes).cpu().numpy()  # [row, unit]
+        at, row = gathered(pairs.starts, view.rows)
+        n_words = pairs.n_words[view.rows][row][:, None]
+        ends, controls = (
+            np.where(unit >= n_words, unit - n_words + width, np.where(unit < width, unit, NONE))
+            for unit in (pairs.ends[at], pairs.controls[at])
+        )
+        shown = self._shown(whole, row, ends)
+        at, row, ends, controls = at[shown], row[shown], ends[shown], controls[shown]
+        matched = self._shown(whole, row, controls)
+        self._matched = self._tensor(matched).float()[:, None, None]
+        self._row, self._ends = self._tensor(row), self._tensor(ends)
+        self._controls = self._tensor(np.where(matched[:, None], controls, ends))
+
+        relation, selects = pairs.relation[at], pairs.selects[view.rows][row]
+        self._relation = self._one_hot(relation, n_names)  # [pair, R]
+        self._half = self._one_hot(selects * n_names + relation, 2 * n_names)
+        self.counts = self._half.sum(0).reshape(2, n_names).cpu().numpy()
+        bits = (pairs.near[at][..., None] >> np.arange(len(OFFSETS)) & 1).astype(np.float32)
+        self.near = (self._half[:, n_names:].T @ self._tensor(bits).flatten(1)).cpu().numpy()
+        self.near = self.near.reshape(n_names, 2, len(OFFSETS))
+        self._kept, self.report = self._tensor(~selects), at[~selects]
+
+        groups, group = np.unique(row * n_names + relation, return_inverse=True)  # a relation in a sentence
+        self._group = self._tensor(group)
+        self._group_relation = self._one_hot(groups % n_names, n_names).double().cpu().numpy()
+        self._group_size = np.bincount(group, matched, len(groups))
+        self._frames = self._masks(row, ends, controls, matched, pairs.linked[at]) if pairs.linked.any() else None
+
+    def measure(self, maps: LayerMaps, sums: HeadSums) -> None:
+        words = maps.between_words
+        between = words
+        if self._spans:  # from a span: the mean over its words; to it: their sum
+            share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)
+            words = share[:, None] @ words  # [row, head, unit, word]
+            between = words @ self._member.transpose(1, 2)[:, None]
+        most, best = words.masked_fill(self._own, NONE).max(-1)
+        best = torch.where(most > 0, best, NONE)  # attention to nothing at all finds nothing
+
+        row = self._row[:, None]
+        ends, others = self._ends, self._ends.flip(1)
+        found = best[row, :, ends]  # [pair, direction, head]
+        hits = (self._member[row[..., None], others[..., None], found.clamp_min(0)] > 0) & (found != NONE)
+        attention = between[row, :, ends, others]
+        control = between[row, :, self._controls, self._controls.flip(1)] * self._matched
+
+        shape = (2, self._relation.shape[1], *hits.shape[1:])
+        sums.hits = sums.hits + self._summed(self._half, hits.float()).reshape(shape)
+        sums.attention = sums.attention + self._summed(self._half, attention).reshape(shape)
+        sums.control = sums.control + self._summed(self._relation, control).reshape(shape[1:])
+        sums.kept.append(np.packbits(hits[self._kept].flatten(1).cpu().numpy(), axis=1))
+
+        apart = attention * self._matched - control
+        by_group = apart.new_zeros(len(self._group_size), *apart.shape[1:]).index_add_(0, self._group, apart)
+        sums.difference.add(by_group.double().cpu().numpy(), self._group_size, self._group_relation)
+        if self._frames is not None:
+            self._score_frames(maps, sums, *self._frames)
+
+    def _score_frames(self, maps: LayerMaps, sums: HeadSums, masks: Tensor, counts: np.ndarray) -> None:
+        """The most attention from any piece of a source to any piece of its target: the score of Kovaleva et al."""
+        scores = [(maps.maps * mask[:, None]).flatten(2).amax(-1) for mask in masks]
+        both = torch.stack(scores, 1).double().cpu().numpy() * counts[..., None]  # [row, 2, head]
+        sums.scores.add(self._view.rows, both, counts)
+        apart = (both[:, 0] - both[:, 1]) * counts[:, 1:]
+        sums.score_difference.add(apart, counts[:, 1], np.ones((len(apart), 1)))
+
+    def _masks(
+        self, row: np.ndarray, ends: np.ndarray, controls: np.ndarray, matched: np.ndarray, linked: np.ndarray
+    ) -> tuple[Tensor, np.ndarray]:
+        """[(true, control), row, query, key]: from a source's pieces to its target's; and which rows have them.
+
+        A row whose links don't all have a control has none to be compared with.
+        """
+        pieces = self._member @ self._view.in_word.transpose(1, 2)  # [row, unit, token]
+        n = len(self._view.rows)
+        has = np.bincount(row[linked], minlength=n) > 0
+        lacks = np.bincount(row[linked], ~matched[linked], n) > 0
+        masks = []
+        for units, use in ((ends, linked), (controls, linked & matched)):
+            of = self._tensor(row[use])
+            source, target = (pieces[of, self._tensor(units[use, end])] for end in (0, 1))
+            pairs = source[:, :, None] * target[:, None]
+            mask = pairs.new_zeros(n, *pairs.shape[1:]).index_add_(0, of, pairs)
+            masks.append((mask > 0).float())
+        return torch.stack(masks), np.stack([has, has & ~lacks], 1).astype(float)
+
+    def _units(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
+        """[row, unit, word]: 1 where the word is in the unit; and [row, unit]: how many words the unit has."""
+        rows, width = self._view.rows, self._view.word_count
+        member = torch.eye(width, device=self._device).expand(len(rows), width, width)
+        sizes = torch.ones(len(rows), width, device=self._device)
+        spans, row = gathered(pairs.span_starts, rows)
+        if not len(spans):
+            return member, sizes
+        number = spans - pairs.span_starts[rows][row]
+        at, span = gathered(pairs.word_starts, spans)
+        words = pairs.span_words[at]
+        span, words = span[words < width], words[words < width]
+        more = np.zeros((len(rows), number.max() + 1, width), dtype=np.float32)
+        more[row[span], number[span], words] = 1
+        more_sizes = np.ones(more.shape[:2], dtype=np.float32)
+        more_sizes[row, number] = np.diff(pairs.word_starts)[spans]
+        return torch.cat([member, self._tensor(more)], 1), torch.cat([sizes, self._tensor(more_sizes)], 1)
+
+    def _shown(self, whole: np.ndarray, row: np.ndarray, units: np.ndarray) -> np.ndarray:
+        inside = (units >= 0) & (units < whole.shape[1])
+        return (inside & whole[row[:, None], np.where(inside, units, 0)]).all(1)
+
+    def _tensor(self, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
+
+    def _one_hot(self, values: np.ndarray, width: int) -> Tensor:
+        return one_hot(self._tensor(values.astype(np.int64)), width).float()
+
+    def _summed(self, of: Tensor, values: Tensor) -> np.ndarray:
+        """The sums over pairs for each column of a one-hot."""
+        return (of.T @ values.flatten(1)).double().cpu().numpy()
