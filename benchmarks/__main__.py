@@ -13,6 +13,7 @@ from benchmarks.options import Options
 NAMES = {
     "inference": "one pass of predictions",
     "ablation": "the scan of heads",
+    "attention": "five questions about attention in one pass",
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
     "reading": "files of labelled texts",
     "trees": "reading a treebank, and its trees' distances",

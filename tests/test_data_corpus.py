@@ -68,7 +68,7 @@ def test_identity_is_by_content_and_options(folder):
 def test_options_of_tasks_are_refused_elsewhere(folder):
     with pytest.raises(UserError, match="leave out --label"):
         read_examples(folder / "a.conllu", label="gold")
-    with pytest.raises(UserError, match="no file .*missing.txt"):
+    with pytest.raises(UserError, match=r"no file .*missing\.txt"):
         read_examples(folder / "missing.txt")
     with pytest.raises(UserError, match=r"no file .*missing\.conllu"):
         examples_root(folder / "missing.conllu")

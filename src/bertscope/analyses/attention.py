@@ -134,23 +134,11 @@ class LayerMaps:
         return (from_words.view(rows, -1, tokens) @ self.view.in_word).unflatten(1, (heads, -1))
 
 
-def opened(
-    models: Encoder | str | Sequence[Encoder | str], examples: Examples | str
-) -> tuple[list[Encoder], Examples]:
-    """The encoders and examples that a question was given, by name or as they are."""
-    from bertscope.data.corpus import read_examples
-    from bertscope.models.load import load
-
-    given = [models] if isinstance(models, (str, Encoder)) else list(models)
-    encoders = [load(one) if isinstance(one, str) else one for one in given]
-    return encoders, read_examples(examples) if isinstance(examples, str) else examples
-
-
-def read_notes(examples: Examples, passed: Passed, encoder: Encoder) -> list[str]:
-    """What a reader should know about the texts before believing the numbers."""
-    longer = f"texts are longer than {encoder.max_length} tokens and were"
+def read_notes(passed: Passed) -> list[str]:
+    """What became of texts that are longer than the model reads."""
+    longer = "texts are longer than the model reads and were"
     notes = [(passed.truncated, f"{longer} cut"), (passed.left_out, f"{longer} left out")]
-    return [*examples.notes, *(f"{count} {said}" for count, said in notes if count)]
+    return [f"{count} {said}" for count, said in notes if count]
 
 
 def entropy(flat: Tensor, view: View) -> Tensor:

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 
-def open_checkpoints(models: Encoder | str | list[Encoder | str]) -> dict[str, Encoder]:
+def open_checkpoints(models: Encoder | str | Sequence[Encoder | str]) -> dict[str, Encoder]:
     """The encoders by the names that the tables call them: their own, numbered where two have the same."""
+    from bertscope.models.encoder import Encoder
     from bertscope.models.load import load
 
     named: dict[str, Encoder] = {}
-    for model in models if isinstance(models, list) else [models]:
+    for model in [models] if isinstance(models, (str, Encoder)) else models:
         encoder = load(model) if isinstance(model, str) else model
         name, number = encoder.name, 2
         while name in named:
@@ -27,13 +28,19 @@ def open_checkpoints(models: Encoder | str | list[Encoder | str]) -> dict[str, E
     return named
 
 
-def open_examples(examples: Examples | str) -> tuple[Examples, dict[str, str]]:
-    """The corpus, and what a result's subject says of it."""
+def open_examples(examples: Examples | str) -> Examples:
+    """The corpus, by name or as it is."""
     if not isinstance(examples, str):
-        return examples, {}
+        return examples
     from bertscope.data.corpus import read_examples
 
-    return read_examples(examples), {"corpus": examples}
+    return read_examples(examples)
+
+
+def subject(names: Sequence[str], examples: Examples, *, weighted: bool) -> dict[str, str]:
+    """What a result says that it is about."""
+    about = {"model": " and ".join(names)} | ({"task": examples.name} if examples.name else {})
+    return about | ({"attention": "norm-weighted"} if weighted else {})
 
 
 def tidy(axes: Mapping[str, Sequence[Any]], **values: np.ndarray) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_checkpoints, open_examples
+from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subject
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
@@ -60,7 +60,7 @@ class FeaturesConfig:
     "Weight",
 )
 def features(
-    models: Encoder | str | list[Encoder | str],
+    models: Encoder | str | Sequence[Encoder | str],
     examples: Examples | str,
     config: FeaturesConfig = FeaturesConfig(),  # noqa: B008 (frozen)
 ) -> Result:
@@ -75,13 +75,13 @@ def features(
     from bertscope.analyses.features_reader import FeatureReader
 
     checkpoints = open_checkpoints(models)
-    examples, corpus = open_examples(examples)
+    examples = open_examples(examples)
     marked, notes = mark_features(examples, config.features)
     reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
     passed = read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted)
     result = features_result(reader, passed, list(checkpoints), config)
-    result.subject |= corpus
-    result.notes = [*notes, *result.notes]
+    result.subject = subject(list(checkpoints), examples, weighted=config.weighted)
+    result.notes = [*examples.notes, *notes, *result.notes]
     return result
 
 
@@ -104,12 +104,11 @@ def mark_features(examples: Examples, named: Sequence[str]) -> tuple[dict[str, t
 
 def features_result(reader: FeatureReader, passed: Passed, names: Sequence[str], config: FeaturesConfig) -> Result:
     """What the reader found, as tables and figures. Later checkpoints are compared with the first."""
+    from bertscope.analyses.attention import read_notes
     from bertscope.analyses.features_tables import make_tables, mostly_special
 
     tables = make_tables(reader, names)
-    notes = []
-    if passed.truncated:
-        notes.append(f"{passed.truncated} texts are longer than the model reads and were cut")
+    notes = read_notes(passed)
     having = tables["layers"].drop_duplicates("feature").set_index("feature")["n"].astype(int)
     notes += [f"only {n} of {passed.examples} texts have a {name}" for name, n in having.items() if n < _FEW]
     return Result(
@@ -118,7 +117,6 @@ def features_result(reader: FeatureReader, passed: Passed, names: Sequence[str],
         tables=tables,
         headline=_headline([mostly_special(reader, which) for which in range(len(names))], names, passed.examples),
         figures=_figures(tables, names, config),
-        subject={"model": " and ".join(names)} | ({"attention": "weighted"} if config.weighted else {}),
         notes=notes,
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from bertscope.analyses.checkpoints import open_checkpoints, open_examples
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.result import Result
@@ -59,9 +60,9 @@ def patterns(
     constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
     Several checkpoints are read side by side.
     """
-    from bertscope.analyses.attention import opened, read_maps
+    from bertscope.analyses.attention import read_maps
     from bertscope.analyses.patterns_reader import PatternsReader
 
-    encoders, examples = opened(models, examples)
-    reader = PatternsReader(encoders, examples, config)
-    return reader.result(read_maps(encoders, examples, [reader], weighted=config.weighted))
+    checkpoints, examples = open_checkpoints(models), open_examples(examples)
+    reader = PatternsReader(checkpoints, examples, config)
+    return reader.result(read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted))

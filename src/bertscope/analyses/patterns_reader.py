@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 
 from bertscope.analyses.attention import LayerMaps, View, read_notes
+from bertscope.analyses.checkpoints import subject
 from bertscope.analyses.patterns import PatternsConfig
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.features import mean_distance
@@ -31,8 +32,9 @@ _LABELS = {
 class PatternsReader:
     needs: frozenset[str] = frozenset()
 
-    def __init__(self, encoders: Sequence[Encoder], examples: Examples, config: PatternsConfig) -> None:
-        self._encoders, self._examples, self._config = encoders, examples, config
+    def __init__(self, checkpoints: Mapping[str, Encoder], examples: Examples, config: PatternsConfig) -> None:
+        encoders = list(checkpoints.values())
+        self._names, self._first, self._examples, self._config = list(checkpoints), encoders[0], examples, config
         self._classifier = shipped(config.classifier, encoders[0].device)
         resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed)
         # For each layer of each encoder [head, classes + measures]: a map's class is 1 in one of the columns.
@@ -50,13 +52,13 @@ class PatternsReader:
                 self._typical.look(layer, one, chances)
 
     def result(self, passed: Passed) -> Result:
-        names = unique_names(self._encoders)
+        names = self._names
         frames = [self._of_encoder(which, name) for which, name in enumerate(names)]
         heads, shares, layers, models = (
             pd.concat([frame[place] for frame in frames], ignore_index=True) for place in range(4)
         )
         tables = {"models": models, "layers": layers, "heads": heads, "shares": shares}
-        typical = self._typical.table(self._encoders[0], self._examples)
+        typical = self._typical.table(self._first, self._examples)
         if len(typical):
             tables["typical"] = typical
         return Result(
@@ -65,9 +67,8 @@ class PatternsReader:
             tables=tables,
             headline=self._headline(names, models),
             figures=self._figures(names, typical),
-            subject={"model": " and ".join(names), "task": self._examples.name}
-            | ({"attention": "norm-weighted"} if self._config.weighted else {}),
-            notes=[*read_notes(self._examples, passed, self._encoders[0]), self._how_sure()],
+            subject=subject(names, self._examples, weighted=self._config.weighted),
+            notes=[*self._examples.notes, *read_notes(passed), self._how_sure()],
         )
 
     def _of_encoder(self, which: int, name: str) -> list[pd.DataFrame]:
@@ -158,13 +159,6 @@ class PatternsReader:
                 )
             )  # fmt: skip
         return figures
-
-
-def unique_names(encoders: Sequence[Encoder]) -> list[str]:
-    """What to call each checkpoint; those that share a name are numbered."""
-    names = [encoder.name for encoder in encoders]
-    numbered = [f"{name} ({names[: place + 1].count(name)})" for place, name in enumerate(names)]
-    return [new if names.count(old) > 1 else old for old, new in zip(names, numbered, strict=True)]
 
 
 def _with_interval(draws: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:

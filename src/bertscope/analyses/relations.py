@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_checkpoints, open_examples
+from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subject
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
@@ -68,7 +68,7 @@ class RelationsConfig:
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
 )
 def relations(
-    models: Encoder | str | list[Encoder | str],
+    models: Encoder | str | Sequence[Encoder | str],
     examples: Examples | str,
     config: RelationsConfig = RelationsConfig(),  # noqa: B008 (frozen)
 ) -> Result:
@@ -85,14 +85,16 @@ def relations(
     from bertscope.analyses.relations_reader import RelationReader
 
     checkpoints = open_checkpoints(models)
-    examples, corpus = open_examples(examples)
+    examples = open_examples(examples)
     pairs = collect_pairs(
         examples, subtypes=config.subtypes, core=config.core, select_share=config.select_share, seed=config.seed
     )
     reader = RelationReader(pairs, examples.ids, repeats=config.repeats, seed=config.seed)
-    passed = read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted)
+    # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.
+    passed = read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted, long="left out")
     result = relations_result(reader, passed, list(checkpoints), config)
-    result.subject |= corpus
+    result.subject = subject(list(checkpoints), examples, weighted=config.weighted)
+    result.notes = [*examples.notes, *result.notes]
     return result
 
 
@@ -111,7 +113,6 @@ def relations_result(reader: RelationReader, passed: Passed, names: Sequence[str
         tables=tables,
         headline=_headline(best, frames, names),
         figures=_figures(tables, names, config),
-        subject={"model": " and ".join(names)} | ({"attention": "weighted"} if config.weighted else {}),
         notes=_notes(best.table, frames, passed, config),
     )
 
@@ -142,9 +143,9 @@ def _headline(best: Best, frames: pd.DataFrame | None, names: Sequence[str]) -> 
 
 
 def _notes(best: pd.DataFrame, frames: pd.DataFrame | None, passed: Passed, config: RelationsConfig) -> list[str]:
-    notes = []
-    if passed.truncated:
-        notes.append(f"{passed.truncated} sentences are longer than the model reads and were cut")
+    from bertscope.analyses.attention import read_notes
+
+    notes = read_notes(passed)
     if untested := sorted(set(best.loc[best["p"].isna(), "relation"])):
         notes.append(f"too rare to be tested (under {config.least} pairs to score): {', '.join(untested)}")
     if frames is not None and (n := int(frames["n"].max())) < _FEW:

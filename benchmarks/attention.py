@@ -1,0 +1,157 @@
+"""The five questions about attention in one pass, beside the pass itself and beside plain transformers and NumPy."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from bertscope.analyses.change_reader import ChangeReader
+from bertscope.analyses.redundancy_reader import RedundancyReader
+
+from benchmarks.options import BATCH, Options, sentences
+from benchmarks.plain import batches
+from benchmarks.side_by_side import Claim, Report, Variant, Work, compare
+from bertscope.analyses.attention import LayerMaps, MapReader, read_maps
+from bertscope.analyses.features_reader import FeatureReader
+from bertscope.analyses.patterns import PatternsConfig
+from bertscope.analyses.patterns_reader import PatternsReader
+from bertscope.analyses.relation_pairs import collect_pairs
+from bertscope.analyses.relations_reader import RelationReader
+from bertscope.analyses.shapes import CLASSES
+from bertscope.core.examples import ROOT, Examples
+from bertscope.data.features import feature_words
+from bertscope.models.encoder import Encoder
+from bertscope.models.load import load
+from bertscope.models.observe import observe
+
+PLAIN = "output_attentions, padded to 128, NumPy map by map"
+PASS, QUESTIONS = "the pass alone, with attention", "five questions, classification excluded"
+CLASSIFIED = "five questions, with the default classifier"
+_KINDS = ("NOUN", "VERB", "ADJ", "PRON", "ADP")
+_RELATIONS = ("nsubj", "obj", "amod", "case")
+
+
+def run(options: Options) -> Report:
+    data = sentences(options, "dev.tsv", options.size(800, 12))
+    before = load("pocket", device=options.device)
+    encoders = [before, _tuned(before)]
+
+    def asking(*, classified: bool) -> Callable[[Examples], Work]:
+        def prepare(examples: Examples) -> Work:
+            marked = annotated(examples)
+
+            def work() -> None:
+                read_maps(encoders, marked, readers(encoders, marked, classified=classified))
+
+            return work
+
+        return prepare
+
+    variants = [
+        Variant(PLAIN, lambda examples: lambda: plainly(encoders, annotated(examples), options)),
+        Variant(PASS, lambda examples: lambda: _pass(encoders, annotated(examples))),
+        Variant(QUESTIONS, asking(classified=False)),
+        Variant(CLASSIFIED, asking(classified=True)),
+    ]
+    return compare(
+        f"attention of two checkpoints, pocket and a copy that differs; plain transformers {BATCH} at a time",
+        variants, data, options, repeats=3, passes=len(encoders),
+        claims=[Claim(QUESTIONS, PASS, 1 / 1.5), Claim(CLASSIFIED, PASS, 1 / 2.5), Claim(CLASSIFIED, PLAIN, 8)],
+        notes=[
+            "patterns, change, features, relations and redundancy together; tables and figures are not timed",
+            "parts of speech and trees are made up: what they say costs nothing",
+            "NumPy does entropy, distance, diagonals, columns, cosine, divergence, nouns and pairs; no redundancy",
+        ],
+    )  # fmt: skip
+
+
+def annotated(examples: Examples) -> Examples:
+    """The sentences with made-up annotation of the usual density: SST-2 has its words between spaces."""
+    random = np.random.default_rng(0)
+    words = tuple(tuple(text.split()) for text in examples.text)
+    pos = tuple(tuple(random.choice(_KINDS, len(row))) for row in words)
+    relation = tuple(tuple(random.choice(_RELATIONS, len(row))) for row in words)
+    heads = tuple((ROOT, *(int(random.integers(place)) for place in range(1, len(row)))) for row in words)
+    return replace(examples, words=words, marks={"pos": pos, "relation": relation}, heads=heads)
+
+
+def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool) -> list[MapReader]:
+    """What each question brings to the pass, with its defaults."""
+    marked = {name: feature_words(examples, name) for name in ("noun", "verb", "adjective", "pronoun", "subject")}
+    pairs = collect_pairs(examples, subtypes=False, core=True, select_share=0.5, seed=0)
+    counts = [encoder.head_counts for encoder in encoders]
+    shapes = PatternsReader(dict(zip(("before", "after"), encoders, strict=True)), examples, PatternsConfig())
+    if not classified:
+        shapes._classifier = _unclassified
+    return [
+        shapes,
+        ChangeReader(examples.ids, counts[0]),
+        FeatureReader(marked, examples.ids),
+        RelationReader(pairs, examples.ids),
+        RedundancyReader(examples.ids, counts),
+    ]
+
+
+def plainly(encoders: Sequence[Encoder], examples: Examples, options: Options) -> None:
+    """The same quantities, without redundancy, as one would write them: all maps, then one map at a time."""
+    inputs = batches(encoders[0].tokenizer, examples.text, "max_length", options.device)
+    row = 0
+    for batch in inputs:
+        maps = [_eager(encoder, batch) for encoder in encoders]
+        for place, n in enumerate(batch["attention_mask"].sum(1).tolist()):
+            nouns = [at + 1 for at, pos in enumerate(examples.marks["pos"][row]) if pos == "NOUN" and at + 2 < n]
+            for layer in range(encoders[0].n_layers):
+                for head in range(encoders[0].n_heads):
+                    _measure([found[layer][place, head, :n, :n] for found in maps], nouns)
+            row += 1
+
+
+def _measure(maps: Sequence[np.ndarray], nouns: Sequence[int]) -> None:
+    n = len(maps[0])
+    apart = np.abs(np.arange(n)[:, None] - np.arange(n))
+    entropies = []
+    for a in maps:
+        entropies.append(-(a * np.log2(np.maximum(a, 1e-30))).sum(-1).mean())
+        received = a.mean(0)
+        (a * apart).sum() / n, np.trace(a), np.trace(a, 1), np.trace(a, -1), received[0] + received[-1]
+        received[nouns].max(initial=0), np.sort(received)[-3:].sum(), a[1:-1, 1:-1].argmax(-1)
+    one, other = maps
+    (one * other).sum() / np.sqrt((one * one).sum() * (other * other).sum())
+    both = (one + other) / 2
+    -(both * np.log2(np.maximum(both, 1e-30))).sum(-1).mean() - sum(entropies) / 2
+
+
+@torch.inference_mode()
+def _eager(encoder: Encoder, batch: Any) -> list[np.ndarray]:
+    encoder.model.set_attn_implementation("eager")
+    output = encoder.model(**batch, output_attentions=True)
+    encoder.model.set_attn_implementation("sdpa")
+    return [layer.cpu().numpy() for layer in output.attentions]
+
+
+def _pass(encoders: Sequence[Encoder], examples: Examples) -> None:
+    class Nobody:
+        needs = frozenset({"maps"})
+
+        def update(self, batch: Any, seen: Any) -> None:
+            pass
+
+    observe(encoders, examples, [Nobody()])
+
+
+def _tuned(encoder: Encoder) -> Encoder:
+    """A copy whose weights differ a little, as a fine-tuned model's do."""
+    other = copy.deepcopy(encoder)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for weight in other.model.parameters():
+            weight.mul_(1 + 0.02 * torch.randn_like(weight))
+    return other
+
+
+def _unclassified(maps: LayerMaps) -> torch.Tensor:
+    return maps.maps.new_zeros(*maps.maps.shape[:2], len(CLASSES))

@@ -1,0 +1,131 @@
+"""`patterns`: planted heads are named for what they do; nothing moves with batches, order or padding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from bertscope.analyses.attention import read_maps
+from bertscope.analyses.patterns import PatternsConfig, patterns
+from bertscope.analyses.patterns_reader import PatternsReader
+from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.shapes.labelled import as_layer
+from bertscope.analyses.shapes.learn import heads as heads_of
+from bertscope.analyses.shapes.learn import held_out
+from bertscope.analyses.shapes.made import make
+from bertscope.analyses.shapes.net import shipped
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.result import Result
+from tests.planted_features import FILLERS, planted
+
+PLANTED = {"previous": "diagonal", "sep": "vertical", "segment": "block", "uniform": "block"}
+
+
+def pairs(n: int = 60) -> Examples:
+    """Pairs of texts of 4 to 11 words."""
+    random = np.random.default_rng(0)
+    texts = [" ".join(random.choice(FILLERS, random.integers(4, 12))) for _ in range(2 * n)]
+    ids = tuple(str(row) for row in range(n))
+    return Examples(ids, tuple(texts[:n]), tuple(texts[n:]), name="made up")
+
+
+@pytest.fixture(scope="module")
+def found(_pocket) -> Result:
+    return patterns(planted(_pocket.tokenizer, tuple(PLANTED)), pairs(), PatternsConfig(repeats=200))
+
+
+def test_planted_heads_are_named_for_what_they_do(found):
+    by_head = found.tables["heads"].set_index("head")
+    for number, wanted in enumerate(PLANTED.values(), start=1):
+        assert by_head.loc[number, "class"] == wanted and by_head.loc[number, "consistency"] > 0.9
+    to_sep = by_head.loc[list(PLANTED).index("sep") + 1]
+    assert to_sep["to_special"] > 0.99 and to_sep["entropy"] == pytest.approx(1, abs=0.05)  # two [SEP]s: one bit
+    # The first token has no previous one and looks at all alike: 1 for n - 1 queries, (n - 1) / 2 for the first.
+    n = np.array([len(f"{one} {other}".split()) + 3 for one, other in zip(pairs().text, pairs().pair, strict=True)])
+    assert by_head.loc[1, "distance"] == pytest.approx(np.mean(1.5 * (n - 1) / n), abs=0.01)
+    assert by_head.loc[1, "entropy"] == pytest.approx(np.mean(np.log2(n) / n), abs=0.05)
+    assert found.number("over half on [CLS] and [SEP]").value == 0.25
+
+
+def test_shares_add_up_and_agree_with_each_other(found):
+    shares = found.tables["shares"]
+    np.testing.assert_allclose(shares.groupby(["layer", "head"])["share"].sum(), 1)
+    models = found.tables["models"].set_index("class")["share"]
+    np.testing.assert_allclose(models[list(CLASSES)], shares.groupby("class")["share"].mean()[list(CLASSES)])
+    assert (shares["low"] <= shares["share"] + 1e-12).all() and (shares["share"] <= shares["high"] + 1e-12).all()
+    assert found.number("block").value == pytest.approx(models["block"])
+
+
+def test_typical_maps_are_real_maps_of_their_class(found):
+    typical = found.tables["typical"]
+    assert set(typical["class"]) >= {"vertical", "diagonal", "block"}
+    for _, one in typical.groupby("map"):
+        n = one["query"].max()
+        assert len(one) == n * n and one["token"].iloc[0] == "[CLS]"
+        np.testing.assert_allclose(one.groupby("query")["attention"].sum(), 1, atol=1e-2)
+
+
+def tables(pocket, examples, **how):
+    reader = PatternsReader({"pocket": pocket}, examples, PatternsConfig(repeats=100))
+    passed = read_maps([pocket], examples, [reader], **how)
+    return reader.result(passed).tables
+
+
+def test_nothing_moves_with_batches_order_or_padding(pocket, texts):
+    one = tables(pocket, texts)
+    order = [3, 0, 5, 1, 4, 2]
+    for other in (tables(pocket, texts, tokens=32), tables(pocket, texts.take(order), window=2)):
+        for name in ("heads", "shares", "layers", "models"):
+            for column in one[name].select_dtypes("number"):
+                np.testing.assert_allclose(one[name][column], other[name][column], atol=1e-5)
+
+
+def test_several_checkpoints_stand_side_by_side(tiny, texts):
+    result = patterns([tiny, tiny], texts, PatternsConfig(repeats=100))
+    one, other = (table for _, table in result.tables["shares"].groupby("checkpoint"))
+    assert one["checkpoint"].iloc[0] != other["checkpoint"].iloc[0]
+    np.testing.assert_array_equal(one["share"], other["share"])
+
+
+def test_cut_models_have_fewer_rows(tiny, texts):
+    smaller = tiny.cut(["head:1.1", "head:1.2", "head:2.1"])
+    heads = patterns(smaller, texts, PatternsConfig(repeats=100)).tables["heads"]
+    assert heads.groupby("layer")["head"].max().tolist() == [2, 3, 4]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_made_maps_are_recognised_at_every_length(name):
+    """Of each length from 8 to 128, single and pair: at least nine in ten."""
+    net = shipped("features")
+    random = np.random.default_rng(11)
+    hits = []
+    for n in (8, 11, 16, 23, 32, 45, 64, 90, 128):
+        layouts = [(n, n if place % 2 else n // 2) for place in range(20)]
+        maps = [make(name, layout, random) for layout in layouts]
+        special = [(0, n - 1) if second == n else (0, second - 1, n - 1) for _, second in layouts]
+        with torch.inference_mode():
+            said = net(as_layer(maps, special))[:, 0].argmax(-1).numpy()
+        hits.append(np.mean(said == CLASSES.index(name)))
+    assert np.mean(hits) >= 0.9 and min(hits) >= 0.75, hits
+
+
+def test_mistakes_are_refused():
+    with pytest.raises(UserError, match="did you mean 'cnn'"):
+        PatternsConfig(classifier="cnnn")
+    with pytest.raises(UserError, match="at least 100"):
+        PatternsConfig(repeats=3)
+
+
+def test_a_tuned_models_heads_are_held_out_with_its_parents():
+    from pathlib import Path
+
+    from bertscope.analyses.shapes.labelled import read_labelled
+
+    labelled = read_labelled(Path(__file__).parents[1] / "patterns")
+    test, head = held_out(labelled), heads_of(labelled)
+    assert not set(head[test]) & set(head[~test])
+    models = labelled.about["model"]
+    both = {name: set(head[test & models.str.startswith(name).to_numpy()]) for name in ("pocket", "minilm")}
+    assert all(both.values()) and 0.15 < test.mean() < 0.35
