@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FigureKind = Literal["heatmap", "lines", "intervals", "bars"]
+FigureKind = Literal["heatmap", "lines", "intervals", "bars", "points"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class Figure:
     kind: FigureKind
     """`heatmap`: a grid of x by y coloured by `value`; `lines`: y against x, one line per `color`;
     `intervals`: a point per row of `y` with its value on x and a bar from `low` to `high`; `bars`: for each y the
-    values x of its series (`color`) one after the other, such as shares that add up to 1."""
+    values x of its series (`color`) one after the other, such as shares that add up to 1; `points`: a dot per row at
+    x and y, coloured by `color`, where only the distances between dots mean something."""
     table: str
     """The name of the result's table that is drawn."""
     x: str
@@ -29,7 +30,7 @@ class Figure:
     value: str | None = None
     """Heat maps: the column that gives the colour."""
     color: str | None = None
-    """Lines, intervals and bars: the column that separates the series."""
+    """Lines, intervals, bars and points: the column that separates the series."""
     facet: str | None = None
     """Heat maps and bars: the column that gives each of its values a panel of its own, side by side."""
     low: str | None = None
