@@ -21,8 +21,11 @@ _WHERE = {
     "UserError": "bertscope.core.errors",
     "ablate": "bertscope.analyses.ablate",
     "AblateConfig": "bertscope.analyses.ablate",
+    "ChangeConfig": "bertscope.analyses.change",
+    "RedundancyConfig": "bertscope.analyses.redundancy",
     "ScratchConfig": "bertscope.experiments.scratch",
     "build_report": "bertscope.report.build",
+    "change": "bertscope.analyses.change",
     "finetune": "bertscope.training.finetune",
     "HiddenStore": "bertscope.models.hidden_store",
     "hidden": "bertscope.models.hidden",
@@ -30,7 +33,9 @@ _WHERE = {
     "observe": "bertscope.models.observe",
     "question": "bertscope.core.catalogue",
     "read_task": "bertscope.data.read",
+    "redundancy": "bertscope.analyses.redundancy",
     "scratch": "bertscope.experiments.scratch",
+    "together": "bertscope.analyses.interactions",
 }
 __all__ = sorted(_WHERE)
 

@@ -32,6 +32,8 @@ class Entry:
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
+    "change": Entry("bertscope.analyses.change:change", "What did fine-tuning change in the attention?"),
+    "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
