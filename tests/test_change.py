@@ -71,6 +71,26 @@ def test_heads_are_those_of_plain_maps_compared_one_by_one(tiny, other, texts):
     assert (table["cosine_low"] <= table["cosine"]).all() and (table["cosine"] <= table["cosine_high"]).all()
 
 
+def test_the_share_of_the_last_two_layers_is_theirs(tiny, other, texts):
+    result = change(tiny, other, texts, FEW)
+    moved = 1 - result.table.set_index("layer")["cosine"]
+    share = result.number("share of the change in the last two layers")
+    assert share.value == pytest.approx(moved.loc[[2, 3]].sum() / moved.sum())
+    assert share.low < share.value < share.high
+    layers = result.tables["layers"].set_index("layer")
+    assert layers["share"].sum() == pytest.approx(1) and sorted(layers["rank"]) == [1, 2, 3]
+    assert layers["cosine"].idxmin() == layers["rank"].idxmin() == result.number("layer that changed most").value
+
+
+def test_rounding_never_makes_a_divergence_negative(tiny, texts):
+    near = copy.deepcopy(tiny)
+    with torch.no_grad():
+        for parameter in near.model.parameters():
+            parameter.mul_(1 + 1e-6)
+    for text in range(len(texts)):  # one at a time: no mean hides a negative one
+        assert (change(tiny, near, texts.take([text]), FEW).table["divergence"] >= 0).all()
+
+
 @on_cpu
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_model_has_not_changed_from_itself(tiny, texts, weighted):

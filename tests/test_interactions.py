@@ -74,7 +74,7 @@ def test_redundant_heads_interact(tiny, many):  # noqa: F811
     result = redundancy(tiny, task, RedundancyConfig(repeats=200, pairs=1, mode="zero"))
     pairs = result.tables["pairs"].set_index("kind")
     row = pairs.loc["similar"]
-    assert row["pair"] == "head:2.1 head:2.2" and row["divergence"] < 1e-6
+    assert row["pair"] == "head:2.1 + head:2.2" and row["divergence"] < 1e-6
     assert abs(row["without_one"]) < 0.1 and row["without_both"] < -0.2
     assert row["interaction"] < -0.2 and row["high"] < 0
     assert result.number("interaction, similar minus random").high < 0

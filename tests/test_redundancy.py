@@ -13,11 +13,15 @@ from bertscope.analyses import redundancy_reader
 from bertscope.analyses.attention import LayerMaps, read_maps
 from bertscope.analyses.redundancy import RedundancyConfig, redundancy
 from bertscope.analyses.redundancy_reader import RedundancyReader, cka
+from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
+from bertscope.core.store import Store
+from bertscope.data.read import task_root
 from bertscope.data.task import Task
 from bertscope.models.load import load
+from bertscope.models.source import model_root
 from tests.families import CONFIGS, tiny_model
 from tests.test_change import bits, plain_maps
 
@@ -158,7 +162,7 @@ def test_planted_twins_are_one(twins, many):
     assert heads.loc[["head:2.1", "head:2.3", "head:2.4"], "cluster"].nunique() == 1
     assert heads.loc["head:2.3", "nearest"] in ("head:2.1", "head:2.4")
     similar = result.tables["pairs"].query("kind == 'similar'")["pair"].tolist()
-    assert set(similar[:3]) == {"head:2.1 head:2.3", "head:2.1 head:2.4", "head:2.3 head:2.4"}
+    assert set(similar[:3]) == {"head:2.1 + head:2.3", "head:2.1 + head:2.4", "head:2.3 + head:2.4"}
     spread = heads.loc[["head:2.1", "head:2.3", "head:2.4"], ["x", "y"]].std()
     assert spread.max() < 1e-3, "one place on the map"
 
@@ -175,13 +179,15 @@ def test_batches_order_and_padding_do_not_matter(tiny, many, sample):
     order = np.random.default_rng(0).permutation(len(many))
     for again in (asked(many, 20, 16), asked(many.take(order), 100, 2048)):
         for one, other in zip(usual, again, strict=True):
+            assert np.isfinite(one).all()
             np.testing.assert_allclose(one, other, atol=1e-5)
     assert (len(usual[-1]) == 100) == (sample == 100), "of the smaller sample some tokens are left out"
 
 
 def test_mixtures_a_few_at_a_time_are_the_same(tiny, many, monkeypatch):
     usual = read(tiny, many)[0].divergence
-    monkeypatch.setattr(redundancy_reader, "_CELLS", {"cpu": 1, "cuda": 1})
+    monkeypatch.setattr(redundancy_reader, "_CELLS", 1)
+    monkeypatch.setattr(redundancy_reader, "_GPU_CELLS", 1)
     np.testing.assert_allclose(read(tiny, many)[0].divergence, usual, atol=1e-7)
 
 
@@ -220,6 +226,9 @@ def test_headline_compares_layers(tiny, many):
         number = result.number(name)
         assert number.value == pytest.approx(apart[where].mean(), abs=1e-6)
         assert number.low < number.value < number.high and number.n == 60
+    apart_by = result.number("between minus within")
+    assert apart_by.value == pytest.approx(apart[other].mean() - apart[same].mean(), abs=1e-6)
+    assert apart_by.low < apart_by.value < apart_by.high
     cells = result.tables["layers"].set_index(["layer", "other"])
     assert cells.loc[(1, 3), "divergence"] == pytest.approx(apart[:4, 8:].mean(), abs=1e-6)
     assert cells.loc[(3, 1), "divergence"] == cells.loc[(1, 3), "divergence"]
@@ -264,6 +273,15 @@ def test_every_family_is_read(name, pocket, many):
     result = redundancy(encoder, many.take(range(8)), replace(FEW, weighted=name == "roberta"))
     assert len(result.table) == 12 and 0 < result.number("divergence").value < 1
     assert 0 < result.number("CKA within a layer").value <= 1
+
+
+def test_a_step_reads_the_tasks_report_split(tmp_path):
+    task, pocket = task_root("demo/sentiment", limit=10), model_root("pocket")
+    step = spec("redundancy").step({"models.0": pocket, "models.1": pocket, "task": task}, FEW)
+    Store(tmp_path).run(step)
+    result = Store(tmp_path).result(step)
+    assert result.number("divergence, pocket").n == 10 and result.about == "pocket, pocket (2) on demo/sentiment"
+    assert result.number("divergence, pocket").value == result.number("divergence, pocket (2)").value
 
 
 def test_what_can_not_work_is_refused(tiny, many):

@@ -97,7 +97,7 @@ def random_partners(pairs: Sequence[Pair], head_counts: Sequence[int], seed: int
     partners: list[Pair] = []
     for one, other in pairs:
         both = product(heads[one.layer], heads[other.layer])
-        rest = [pair for pair in both if pair[0] != pair[1] and frozenset(pair) not in used]
+        rest = [pair for pair in both if pair[0] < pair[1] and frozenset(pair) not in used]
         if rest:
             partners.append(rest[generator.integers(len(rest))])
             used.add(frozenset(partners[-1]))

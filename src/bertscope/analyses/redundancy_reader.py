@@ -18,7 +18,7 @@ from bertscope.analyses.attention import LayerMaps, View, log
 from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
 
 _TINY = torch.finfo(torch.float32).tiny
-_CELLS = {"cpu": 2**18, "cuda": 2**25}  # mixtures held at a time: on a CPU they must stay in the cache
+_CELLS, _GPU_CELLS = 2**18, 2**25  # mixtures held at a time: on a CPU they must stay in the cache
 _QUERIES, _TOKENS = np.uint64(2**32), np.uint64(2**33)  # the resamples have the lower numbers
 _NONE = np.uint64(2**64 - 1)
 
@@ -95,7 +95,8 @@ class MapsApart:
     def _together(self, start: int, end: int) -> Tensor:
         """S of each head from `start` to `end` with each head before `end`, a few queries at a time."""
         kept = self._kept[..., :end]
-        step = max(1, _CELLS[kept.device.type] // max(1, kept.shape[1] * (end - start) * end))
+        cells = _CELLS if kept.device.type == "cpu" else _GPU_CELLS
+        step = max(1, cells // max(1, kept.shape[1] * (end - start) * end))
         found = kept.new_empty(len(kept), end - start, end)
         for first in range(0, len(kept), step):
             some = kept[first : first + step]

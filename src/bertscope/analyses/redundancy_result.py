@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from bertscope.models.observe import Passed
 
 _LABELS = {"divergence": "divergence (bits)", "cka": "CKA", "other": "layer", "low": "from", "high": "to"}
+_COLOURS = {
+    "cluster": "Colours are clusters, found on the full distances by average linkage.",
+    "layer": "Dots of one colour are the heads of one layer: do they lie together?",
+}
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,7 @@ def _pairs(
     table = pd.DataFrame(
         {
             "kind": ["similar"] * len(similar) + ["random"] * (len(chosen) - len(similar)),
-            "pair": [f"{pair[0]} {pair[1]}" for pair in chosen],
+            "pair": [f"{pair[0]} + {pair[1]}" for pair in chosen],
             "divergence": one.divergence[at],
             "divergence_error": one.maps.error[at],
             "cka": one.alike[at],
@@ -230,15 +234,16 @@ def _figures(tables: dict[str, pd.DataFrame], captions: dict[str, str]) -> list[
     figures = []
     for name, stress in captions.items():
         where, of = {"checkpoint": name}, f" of {name}" if several else ""
-        figures.append(
+        figures += [
             Figure(
-                "points", "heads", x="x", y="y", color="cluster", where=where, title=f"A map of the heads{of}",
+                "points", "heads", x="x", y="y", color=color, where=where,
+                title=f"A map of the heads{of}, by {color}",
                 caption="Each dot is a head; heads that attend to the same tokens lie together (classical scaling of "
-                f"the root of the Jensen-Shannon divergence). {stress} Colours are clusters, found on the full "
-                "distances by average linkage.",
+                f"the root of the Jensen-Shannon divergence). {stress} {meaning}",
                 labels=_LABELS | {"x": "", "y": ""},
             )
-        )  # fmt: skip
+            for color, meaning in _COLOURS.items()
+        ]  # fmt: skip
         if name in switched:
             figures.append(
                 Figure(
