@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from bertscope.analyses.change_reader import ChangeReader
-from bertscope.analyses.redundancy_reader import RedundancyReader
 
 from benchmarks.options import BATCH, Options, sentences
 from benchmarks.plain import batches
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare
 from bertscope.analyses.attention import LayerMaps, MapReader, read_maps
+from bertscope.analyses.change_reader import ChangeReader
 from bertscope.analyses.features_reader import FeatureReader
 from bertscope.analyses.patterns import PatternsConfig
 from bertscope.analyses.patterns_reader import PatternsReader
+from bertscope.analyses.redundancy_reader import RedundancyReader
 from bertscope.analyses.relation_pairs import collect_pairs
 from bertscope.analyses.relations_reader import RelationReader
 from bertscope.analyses.shapes import CLASSES

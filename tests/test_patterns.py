@@ -44,7 +44,7 @@ def test_planted_heads_are_named_for_what_they_do(found):
     assert to_sep["to_special"] > 0.99 and to_sep["entropy"] == pytest.approx(1, abs=0.05)  # two [SEP]s: one bit
     # The first token has no previous one and looks at all alike: 1 for n - 1 queries, (n - 1) / 2 for the first.
     n = np.array([len(f"{one} {other}".split()) + 3 for one, other in zip(pairs().text, pairs().pair, strict=True)])
-    assert by_head.loc[1, "distance"] == pytest.approx(np.mean(1.5 * (n - 1) / n), abs=0.01)
+    assert by_head.loc[1, "distance"] == pytest.approx(np.mean(1.5 * (n - 1) / n), abs=0.05)
     assert by_head.loc[1, "entropy"] == pytest.approx(np.mean(np.log2(n) / n), abs=0.05)
     assert found.number("over half on [CLS] and [SEP]").value == 0.25
 

@@ -21,11 +21,14 @@ _WHERE = {
     "UserError": "bertscope.core.errors",
     "ablate": "bertscope.analyses.ablate",
     "AblateConfig": "bertscope.analyses.ablate",
+    "ChangeConfig": "bertscope.analyses.change",
+    "RedundancyConfig": "bertscope.analyses.redundancy",
     "ScratchConfig": "bertscope.experiments.scratch",
     "FeaturesConfig": "bertscope.analyses.features",
     "RelationsConfig": "bertscope.analyses.relations",
     "build_report": "bertscope.report.build",
     "features": "bertscope.analyses.features",
+    "change": "bertscope.analyses.change",
     "finetune": "bertscope.training.finetune",
     "HiddenStore": "bertscope.models.hidden_store",
     "hidden": "bertscope.models.hidden",
@@ -37,7 +40,9 @@ _WHERE = {
     "read_examples": "bertscope.data.corpus",
     "read_task": "bertscope.data.read",
     "relations": "bertscope.analyses.relations",
+    "redundancy": "bertscope.analyses.redundancy",
     "scratch": "bertscope.experiments.scratch",
+    "together": "bertscope.analyses.interactions",
 }
 __all__ = sorted(_WHERE)
 

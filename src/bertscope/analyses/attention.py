@@ -115,7 +115,7 @@ class LayerMaps:
     @cached_property
     def squares(self) -> Tensor:
         """[row, head]: the sum of the map's squares."""
-        return torch.einsum("bhx,bhx->bh", self.flat, self.flat)
+        return torch.linalg.vecdot(self.flat, self.flat)
 
     @cached_property
     def entropy(self) -> Tensor:
@@ -143,8 +143,13 @@ def read_notes(passed: Passed) -> list[str]:
 
 def entropy(flat: Tensor, view: View) -> Tensor:
     """The entropy in bits of maps [row, head, query x key], averaged over the queries."""
-    nats = torch.einsum("bhx,bhx->bh", flat, flat.clamp_min(_TINY).log())
+    nats = torch.linalg.vecdot(flat, log(flat.clamp_min(_TINY)))
     return nats / (-np.log(2) * view.lengths[:, None])
+
+
+def log(values: Tensor) -> Tensor:
+    """The natural logarithm. On a CPU NumPy's: it takes a third of the time of torch's."""
+    return torch.from_numpy(np.log(values.numpy())) if values.device.type == "cpu" else values.log()
 
 
 class MapReader(Protocol):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bertscope.core.errors import UserError
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -25,6 +27,13 @@ def open_checkpoints(models: Encoder | str | Sequence[Encoder | str]) -> dict[st
         while name in named:
             name, number = f"{encoder.name} ({number})", number + 1
         named[name] = encoder
+    first, layers = next((name, encoder.n_layers) for name, encoder in named.items())
+    for name, encoder in named.items():
+        if encoder.n_layers != layers:
+            raise UserError(
+                f"{first} has {layers} layers and {name} {encoder.n_layers}: they can't be read side by side; "
+                "ask about one at a time"
+            )
     return named
 
 

@@ -33,6 +33,8 @@ class Entry:
 CATALOGUE = {
     "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
+    "change": Entry("bertscope.analyses.change:change", "What did fine-tuning change in the attention?"),
+    "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
     "features": Entry(
         "bertscope.analyses.features:features", "Which words draw attention, and which words attend to which?"

@@ -38,6 +38,20 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
+def metric_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
+    """Each arm's metric in the sample itself and then in each resample, [1 + repeats, arms]; `arms` is [arms, n, k].
+
+    All arms are resampled alike: any difference of columns is a paired one.
+    """
+    n = arms.shape[1]
+    flat = arms.transpose(1, 0, 2).reshape(n, -1)
+
+    def metrics(counts: np.ndarray) -> np.ndarray:
+        return value((counts @ flat / n).reshape(len(counts), len(arms), -1))
+
+    return np.concatenate([metrics(np.ones((1, n))), *map(metrics, _resamples(n, repeats, seed))])
+
+
 def paired_effects(
     value: Value,
     reference: np.ndarray,

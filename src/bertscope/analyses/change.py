@@ -1,0 +1,91 @@
+"""`change`: how much each head's attention moved, from one checkpoint to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bertscope.analyses.checkpoints import open_examples, subject
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError
+from bertscope.core.result import Result
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.models.encoder import Encoder
+
+
+@dataclass(frozen=True)
+class ChangeConfig:
+    """How two checkpoints' attention is compared."""
+
+    weighted: bool = False
+    """Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and
+    taking nothing from it doesn't count (Kobayashi et al. 2020)."""
+    repeats: int = 1000
+    """Bootstrap resamples behind each interval."""
+    seed: int = 0
+    """Of the resampling; nothing else is random."""
+
+    def __post_init__(self) -> None:
+        if self.repeats < 100:
+            raise UserError(f"repeats is {self.repeats}; at least 100 are needed for an interval")
+        if self.seed < 0:
+            raise UserError(f"seed is {self.seed}; it must be at least 0")
+
+
+@question(
+    "change",
+    inputs=("before", "after", "examples"),
+    version=1,
+    main="cosine",
+    cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.3; Lin 1991, Divergence measures based "
+    "on the Shannon entropy",
+)
+def change(
+    before: Encoder | str,
+    after: Encoder | str,
+    examples: Examples | str,
+    config: ChangeConfig = ChangeConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """What did fine-tuning change in the attention?
+
+    Each head's maps before and after, on the same tokens: the cosine of the flattened maps, cropped to the real
+    tokens, and the Jensen-Shannon divergence of each query's attention; by head, by layer, and how much of the change
+    is in the last two layers. And from which shape to which the maps went (see `patterns`).
+    """
+    from bertscope.analyses.attention import read_maps
+    from bertscope.analyses.change_reader import ChangeReader
+    from bertscope.analyses.shapes import CLASSES
+    from bertscope.analyses.shapes.net import shipped
+    from bertscope.models.load import load
+
+    examples = open_examples(examples)
+    # What sits on top of the encoder has no attention: it isn't loaded.
+    before, after = (load(one, head="none") if isinstance(one, str) else one for one in (before, after))
+    _refuse_other_shapes(before, after)
+    net = shipped("features", before.device)
+    reader = ChangeReader(
+        examples.ids, before.head_counts, repeats=config.repeats, seed=config.seed,
+        classify=lambda maps: net(maps).argmax(-1), classes=CLASSES,
+    )  # fmt: skip
+    passed = read_maps([before, after], examples, [reader], weighted=config.weighted)
+    result = reader.result(passed)
+    names = [before.name, after.name] if before.name != after.name else [f"{before.name} (1)", f"{after.name} (2)"]
+    result.subject = subject(names, examples, weighted=config.weighted)
+    result.notes = [*examples.notes, *result.notes]
+    return result
+
+
+def _refuse_other_shapes(before: Encoder, after: Encoder) -> None:
+    if before.n_layers != after.n_layers:
+        raise UserError(
+            f"{before.name} has {before.n_layers} layers and {after.name} {after.n_layers}: their heads don't "
+            "correspond; choose two checkpoints of one model"
+        )
+    for layer, (one, other) in enumerate(zip(before.head_counts, after.head_counts, strict=True), start=1):
+        if one != other:
+            raise UserError(
+                f"layer {layer} of {before.name} has {one} heads, of {after.name} {other}: they don't correspond; "
+                "choose two checkpoints of one model, both whole"
+            )

@@ -1,0 +1,187 @@
+"""The part of `change` that reads maps, and the answer made of what it kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.stats import rankdata
+from torch import Tensor
+
+from bertscope.analyses.attention import LayerMaps, View, entropy, read_notes
+from bertscope.core.figure import Figure
+from bertscope.core.resampling import Resampling, RunningMean, interval
+from bertscope.core.result import Number, Result
+from bertscope.core.units import every
+from bertscope.models.observe import Passed
+
+MEASURES = ("cosine", "divergence")
+_LABELS = {"cosine": "cosine before to after", "divergence": "divergence (bits)", "share": "share of maps"}
+_LAST = 2  # the paper: fine-tuning changes the last two layers most
+
+
+class ChangeReader:
+    """Compares two encoders' maps, the one before and the one after, which have the same heads.
+
+    classify   gives each map of a layer its class: [row, head], numbers of `classes`. With it, the reader also keeps
+               how many maps go from each class before to each class after.
+    """
+
+    needs: frozenset[str] = frozenset()
+
+    def __init__(
+        self,
+        ids: Sequence[str],
+        head_counts: Sequence[int],
+        *,
+        repeats: int = 1000,
+        seed: int = 0,
+        classify: Callable[[LayerMaps], Tensor] | None = None,
+        classes: Sequence[str] = (),
+    ) -> None:
+        resampling = Resampling(ids, repeats=repeats, seed=seed)
+        self._head_counts, self._classify, self._classes = list(head_counts), classify, list(classes)
+        self._heads = [RunningMean(resampling) for _ in head_counts]  # [head, measure]
+        self._moves = [RunningMean(resampling) for _ in head_counts]  # [class before x class after]
+
+    def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
+        before, after = maps
+        lengths = torch.sqrt(before.squares * after.squares)
+        known = lengths > 0  # a head that moves nothing has no norm-weighted attention
+        cosine = torch.linalg.vecdot(before.flat, after.flat) / lengths
+        apart = entropy((before.flat + after.flat) / 2, view) - (before.entropy + after.entropy) / 2
+        both = torch.stack([cosine, apart.clamp_min(0)], -1).where(known[..., None], 0.0)
+        self._heads[layer].add(view.rows, both.cpu().numpy(), known.cpu().numpy())
+        if self._classify is not None:
+            n = len(self._classes)
+            move = self._classify(before) * n + self._classify(after)
+            counts = torch.nn.functional.one_hot(move, n * n).sum(1)
+            self._moves[layer].add(view.rows, counts.cpu().numpy(), np.full((len(move), 1), move.shape[1]))
+
+    def result(self, passed: Passed) -> Result:
+        draws = [mean.draws for mean in self._heads]  # per layer [1 + repeats, head, measure]
+        parts = every("heads", self._head_counts)  # the layers that have any
+        layers = np.array([part.layer for part in parts])
+        by_layer = np.stack([_mean(draws[part.layer_index]) for part in parts], 1)  # [1 + repeats, layer, measure]
+        overall = _mean(np.concatenate(draws, 1))  # [1 + repeats, measure]
+        moved = np.stack([np.nansum(1 - draws[part.layer_index][..., 0], 1) for part in parts], 1)
+        headline = [
+            _number("cosine", overall[:, 0], passed.examples, "cosine"),
+            _number("divergence", overall[:, 1], passed.examples, "bits"),
+            *_where_it_moved(by_layer[0, :, 0], moved, layers, passed.examples),
+        ]
+        tables = {"heads": self._heads_table(draws), "layers": _layers_table(by_layer, moved, layers)}
+        figures = _figures()
+        if self._classify is not None:
+            n = len(self._classes)
+            moves = {part.layer: self._moves[part.layer_index].draws.reshape(-1, n, n) for part in parts}
+            whole = np.average(list(moves.values()), axis=0, weights=[count for count in self._head_counts if count])
+            tables["transitions"] = self._moves_table(whole)
+            tables["transitions_by_layer"] = pd.concat(
+                [self._moves_table(draws).assign(layer=layer) for layer, draws in moves.items()], ignore_index=True
+            )
+            headline.append(_number("maps that change class", 1 - np.trace(whole, axis1=1, axis2=2), passed.examples))
+            figures.append(_transitions_figure())
+        notes = read_notes(passed)
+        return Result("change", 1, tables=tables, headline=headline, figures=figures, notes=notes)
+
+    def _heads_table(self, draws: list[np.ndarray]) -> pd.DataFrame:
+        units = every("head", self._head_counts)
+        table = pd.DataFrame({"layer": [unit.layer for unit in units], "head": [unit.number for unit in units]})
+        counts = np.concatenate([mean.count for mean in self._heads])
+        return table.assign(**_columns(np.concatenate(draws, 1)), n=counts.astype(int))
+
+    def _moves_table(self, draws: np.ndarray) -> pd.DataFrame:
+        """[1 + repeats, before, after] as rows."""
+        low, high = interval(draws)
+        names = pd.MultiIndex.from_product([self._classes, self._classes], names=["before", "after"])
+        columns = {"share": draws[0].ravel(), "low": low.ravel(), "high": high.ravel()}
+        return pd.DataFrame(columns, index=names).reset_index()
+
+
+def _mean(draws: np.ndarray) -> np.ndarray:
+    """The mean over heads [1 + repeats, head, ...]; heads without a value are left out."""
+    known = ~np.isnan(draws)
+    return _ratio(np.where(known, draws, 0.0).sum(1), known.sum(1))
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Part of whole; NaN where there is no whole."""
+    return np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)
+
+
+def _columns(draws: np.ndarray) -> dict[str, np.ndarray]:
+    """The measures and their intervals from draws [1 + repeats, row, measure]."""
+    low, high = interval(draws)
+    return {
+        f"{measure}{suffix}": values[:, place]
+        for place, measure in enumerate(MEASURES)
+        for suffix, values in (("", draws[0]), ("_low", low), ("_high", high))
+    }
+
+
+def _layers_table(by_layer: np.ndarray, moved: np.ndarray, layers: np.ndarray) -> pd.DataFrame:
+    """Each layer's means, its share of the whole change, and its rank: 1 for the layer that changed most."""
+    share = _ratio(moved, moved.sum(1, keepdims=True))
+    ranks = rankdata(by_layer[:, :, 0], method="min", axis=1)
+    (share_low, share_high), (rank_low, rank_high) = interval(share), interval(ranks)
+    return pd.DataFrame(
+        {"layer": layers} | _columns(by_layer)
+        | {"share": share[0], "share_low": share_low, "share_high": share_high}
+        | {"rank": ranks[0].astype(int), "rank_low": rank_low, "rank_high": rank_high}
+    )  # fmt: skip
+
+
+def _where_it_moved(cosine: np.ndarray, moved: np.ndarray, layers: np.ndarray, n: int) -> list[Number]:
+    """Which layers changed most; nothing to say of a model that didn't change, or has two layers."""
+    if len(layers) <= _LAST or not moved[0].sum() > 0:
+        return []
+    first, second = layers[np.argsort(cosine, kind="stable")[:2]]
+    share = _ratio(moved[:, -_LAST:].sum(1), moved.sum(1))
+    return [
+        _number("share of the change in the last two layers", share, n, "share"),
+        Number("the same if all layers changed alike", _LAST / len(layers), unit="share"),
+        Number("layer that changed most", float(first), n=len(layers)),
+        Number("layer that changed second most", float(second), n=len(layers)),
+    ]
+
+
+def _number(name: str, draws: np.ndarray, n: int, unit: str = "share") -> Number:
+    low, high = interval(draws)
+    return Number(name, float(draws[0]), float(low), float(high), n, unit)
+
+
+def _figures() -> list[Figure]:
+    said = {
+        "cosine": "The cosine of a head's map before and after, averaged over the examples: 1 is no change.",
+        "divergence": "The Jensen-Shannon divergence of a query's attention before and after, averaged over queries "
+        "and examples: 0 bits is no change, 1 is attention to entirely other tokens.",
+    }
+    grids = [
+        Figure(
+            "heatmap", "heads", x="head", y="layer", value=measure, low=f"{measure}_low", high=f"{measure}_high",
+            title=f"Change of each head: {measure}", caption=said[measure], labels=_LABELS,
+        )
+        for measure in MEASURES
+    ]  # fmt: skip
+    lines = [
+        Figure(
+            "lines", "layers", x="layer", y=measure, low=f"{measure}_low", high=f"{measure}_high",
+            title=f"Change by layer: {measure}",
+            caption=f"{said[measure]} The mean over a layer's heads, with its 95% bootstrap interval over examples.",
+            labels=_LABELS,
+        )
+        for measure in MEASURES
+    ]  # fmt: skip
+    return [*grids, *lines]
+
+
+def _transitions_figure() -> Figure:
+    return Figure(
+        "heatmap", "transitions", x="after", y="before", value="share", low="low", high="high",
+        title="Classes before and after",
+        caption="The share of all maps that had the class of the row before and have that of the column after.",
+        labels=_LABELS,
+    )  # fmt: skip

@@ -1,0 +1,142 @@
+"""Heads switched off together: by plain scores, and a planted head against random ones. Clusters and their map."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+
+from bertscope.analyses.clusters import clusters, plane
+from bertscope.analyses.interactions import interactions, random_partners, together
+from bertscope.analyses.redundancy import RedundancyConfig, redundancy
+from bertscope.core.errors import UserError
+from bertscope.core.resampling import interval
+from bertscope.core.statistics import metric_draws, paired_effects
+from bertscope.core.units import Unit
+from tests.test_redundancy import many, task_of  # noqa: F401 (a fixture)
+
+
+def head(layer, number):
+    return Unit("head", layer, number)
+
+
+def plain_effect(encoder, task, off, mode="uniform"):
+    def accuracy():
+        return (encoder.predict(task.report).logits.argmax(-1) == task.report.label).mean()
+
+    whole = accuracy()
+    with encoder.gates(off=off, mode=mode):
+        return accuracy() - whole
+
+
+def test_draws_are_those_of_the_paired_bootstrap():
+    moments = np.random.default_rng(0).integers(0, 2, (3, 50, 1)).astype(float)
+    value = lambda means: means[..., 0]  # noqa: E731
+    draws = metric_draws(value, moments, repeats=300, seed=4)
+    np.testing.assert_allclose(draws[0], moments.mean((1, 2)))
+    low, high = interval(draws[:, 1:] - draws[:, :1])
+    found = paired_effects(value, moments[0], moments[1:], repeats=300, permutations=99, seed=4)
+    np.testing.assert_allclose([low, high], [found.low, found.high])
+
+
+@pytest.mark.parametrize("mode", ["uniform", "zero"])
+def test_interactions_are_sums_of_plain_effects(tiny, many, mode):  # noqa: F811
+    task = task_of(many, tiny)
+    pairs = [(head(1, 1), head(1, 2)), (head(1, 1), head(3, 4)), (head(2, 3), head(3, 1))]
+    found = interactions(tiny, task, pairs, mode=mode, repeats=200)
+    for place, (one, other) in enumerate(pairs):
+        alone = [plain_effect(tiny, task, [unit], mode) for unit in (one, other)]
+        both = plain_effect(tiny, task, [one, other], mode)
+        assert (found.one[place], found.other[place]) == (pytest.approx(alone[0]), pytest.approx(alone[1]))
+        assert found.both[place] == pytest.approx(both)
+        assert found.draws[0, place] == pytest.approx(both - sum(alone))
+    assert found.draws.shape == (201, 3) and np.abs(found.draws[0]).max() > 0
+
+
+def test_redundant_heads_interact(tiny, many):  # noqa: F811
+    """Heads 2.1 and 2.2 say the same and are all that is heard: without either nothing changes, without both all."""
+    with torch.no_grad():
+        for layer, block in enumerate(tiny.layers):
+            heard = torch.zeros(24, device=tiny.device)
+            if layer == 1:
+                heard[:12] = 50.0  # so loud that LayerNorm hears no difference between one voice and two
+                own = block.attention.self
+                for part in (own.query, own.key, own.value):
+                    part.weight[6:12], part.bias[6:12] = part.weight[:6].clone(), part.bias[:6].clone()
+                block.attention.output.dense.weight[:, 6:12] = block.attention.output.dense.weight[:, :6].clone()
+            block.attention.output.dense.weight.mul_(heard)
+            block.output.dense.weight.zero_()
+        margin = tiny.predict(many).logits @ [-1.0, 1.0]
+        tiny.model.classifier.bias[0] += float(np.median(margin))
+    task = task_of(many, tiny)
+    result = redundancy(tiny, task, RedundancyConfig(repeats=200, pairs=1, mode="zero"))
+    pairs = result.tables["pairs"].set_index("kind")
+    row = pairs.loc["similar"]
+    assert row["pair"] == "head:2.1 + head:2.2" and row["divergence"] < 1e-6
+    assert abs(row["without_one"]) < 0.1 and row["without_both"] < -0.2
+    assert row["interaction"] < -0.2 and row["high"] < 0
+    assert result.number("interaction, similar minus random").high < 0
+    assert pairs.loc["random", "pair"].count("head:2.") == 2
+
+
+def test_random_partners_have_the_same_layers():
+    pairs = [(head(1, 1), head(1, 2)), (head(1, 2), head(3, 1)), (head(2, 1), head(2, 2))]
+    partners = random_partners(pairs, [4, 2, 4], seed=0)
+    assert [(one.layer, other.layer) for one, other in partners] == [(1, 1), (1, 3)]  # layer 2 has no other pair
+    assert all(one != other for one, other in partners)
+    assert not {frozenset(pair) for pair in pairs} & {frozenset(pair) for pair in partners}
+    assert partners == random_partners(pairs, [4, 2, 4], seed=0) != random_partners(pairs, [4, 2, 4], seed=1)
+    every_pair = list(combinations([head(1, n) for n in range(1, 5)], 2))
+    assert random_partners(every_pair, [4], seed=0) == []
+    assert len(set(map(frozenset, random_partners(every_pair[:3], [4], seed=0)))) == 3
+
+
+def test_a_planted_head_is_worse_than_random_ones(tiny, many):  # noqa: F811
+    """Only head 2.3 is heard: no other head of its layer costs anything."""
+    with torch.no_grad():
+        for layer, block in enumerate(tiny.layers):
+            heard = torch.zeros(24, device=tiny.device)
+            heard[12:18] = 3.0 if layer == 1 else 0.0
+            block.attention.output.dense.weight.mul_(heard)
+            block.output.dense.weight.zero_()
+        margin = tiny.predict(many).logits @ [-1.0, 1.0]
+        tiny.model.classifier.bias[0] += float(np.median(margin))
+    task = task_of(many, tiny)
+    found = together(tiny, task, ["head:2.3"], random_sets=20, mode="zero", repeats=200)
+    assert found.effect == pytest.approx(plain_effect(tiny, task, ["head:2.3"], "zero")) and found.effect < -0.2
+    assert found.random.tolist() == [0, 0, 0] and (found.rank, found.p) == (1, 1 / 4)  # three other heads, no more
+    assert found.low <= found.effect <= found.high < 0
+    silent = together(tiny, task, ["head:2.1", "head:3.1"], random_sets=8, mode="zero", repeats=200)
+    assert silent.effect == 0 and len(silent.random) == 8 and silent.p == 1
+    assert silent.rank == 1 + (silent.random < 0).sum() and silent.random.min() < -0.2
+    with pytest.raises(UserError, match="no other heads in the layers of head:1"):
+        together(tiny, task, [head(1, n) for n in range(1, 5)])
+    with pytest.raises(UserError, match="single heads"):
+        together(tiny, task, ["mlp:2"])
+    with pytest.raises(UserError, match="layer 1 has heads 1 to 4"):
+        together(tiny, task, ["head:1.9"])
+
+
+def test_clusters_of_plain_groups():
+    """Three groups on a line, far from each other."""
+    place = np.array([0.0, 10.0, 0.1, 10.2, 30.0, 0.2, 30.1])
+    distances = np.abs(place[:, None] - place)
+    found = clusters(distances)
+    assert found.number.tolist() == [1, 2, 1, 2, 3, 1, 3] and found.count == 3 and found.silhouette > 0.95
+    assert clusters(distances, 2).number.tolist() == [1, 1, 1, 1, 2, 1, 2]
+    assert clusters(np.zeros((4, 4))).number.tolist() == [1, 1, 1, 1]
+
+
+def test_the_plane_shows_what_a_plane_can():
+    points = np.random.default_rng(2).normal(size=(9, 2))
+    distances = np.linalg.norm(points[:, None] - points, axis=-1)
+    places, stress = plane(distances)
+    assert stress < 1e-7
+    np.testing.assert_allclose(np.linalg.norm(places[:, None] - places, axis=-1), distances, atol=1e-9)
+    corners = 1 - np.eye(5)  # five points at distance 1 from each other don't fit
+    places, stress = plane(corners)
+    shown = np.linalg.norm(places[:, None] - places, axis=-1)
+    assert stress == pytest.approx(np.sqrt(((shown - corners) ** 2).sum() / corners.sum())) and stress > 0.2
+    assert plane(np.zeros((3, 3)))[1] == 0
