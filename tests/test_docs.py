@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 import shlex
 from collections.abc import Iterator
@@ -28,9 +29,9 @@ HERE = Path(__file__).resolve().parents[1]
 COMMANDS = HERE / "docs" / "commands.md"
 PAGES = [*sorted(HERE.glob("*.md")), *sorted((HERE / "docs").glob("*.md"))]
 SHARED = "every question"
-"""The table of what all questions take: the model, the data, and where results go."""
+"""The table of what all questions take: how data is read, and where results go."""
 
-_BLOCK = re.compile(r"(<!-- flags of (?P<name>[\w ]+) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- flags of (?P<name>[\w -]+) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
 _FENCE = re.compile(r"(?P<mark><!-- not run[^\n]*-->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.DOTALL | re.M)
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)(?P<path>[^)#\s]+)(?:#(?P<anchor>[^)\s]+))?\)")
 
@@ -46,7 +47,7 @@ def commands(inside: Any = app, above: str = "") -> Iterator[tuple[str, Any]]:
 
 def tables() -> dict[str, str]:
     """The tables of docs/commands.md as they should be."""
-    shared_names = {"MODEL", "--on", *map(_flag, (*fields(DataOptions), *fields(RunOptions)))}
+    shared_names = {*map(_flag, (*fields(DataOptions), *fields(RunOptions)))}
     written: dict[str, str] = {}
     for name, command in commands():
         arguments = [one for one in command.assemble_argument_collection(parse_docstring=True) if one.show]
@@ -92,7 +93,7 @@ def _default(argument: Any) -> str:
     value = argument.field_info.default
     if argument.required:
         return "required"
-    if value is None or value is False:
+    if value is None or value is False or value is inspect.Parameter.empty:
         return "off" if value is False else ""
     return f"`{' '.join(map(str, value)) if isinstance(value, tuple) else value}`"
 

@@ -37,20 +37,21 @@ def __getattr__(name: str) -> Callable[..., None]:
 
 
 def _command(spec: catalogue.Spec) -> Callable[..., None]:
-    models = model_inputs(spec)
-
-    def command(*given: Any, on: str, config: Any = None, data: Any = None, run: Any = None, **named: Any) -> None:
+    def command(*models: str, on: str, config: Any = None, data: Any = None, run: Any = None) -> None:
         data, run = data or DataOptions(), run or RunOptions()
-        _answer(spec, [*given, *named.values()], on, config or spec.config_class(), data, run)
+        _answer(spec, list(models), on, config or spec.config_class(), data, run)
 
     flat = Parameter(name="*")
     model = Annotated[str, Parameter(help="'pocket', a folder, or a hub id.")]
-    many = Annotated[str, Parameter(help="'pocket', a folder, or a hub id; several are read side by side.")]
+    more = Annotated[str, Parameter(help="Further models, read side by side with the first on the same texts.")]
     positional = (
-        [inspect.Parameter("model", inspect.Parameter.POSITIONAL_ONLY, annotation=many),
-         inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL, annotation=many)]
-        if models == ["models"]
-        else [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=model) for name in models]
+        [inspect.Parameter("model", inspect.Parameter.POSITIONAL_ONLY, annotation=model),
+         inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL, annotation=more)]
+        if model_inputs(spec) == ["models"]
+        else [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=model)
+            for name in model_inputs(spec)
+        ]
     )  # fmt: skip
     keywords = {
         "on": Annotated[str, Parameter(help=_DATA_HELP[data_input(spec)])],

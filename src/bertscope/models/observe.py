@@ -199,7 +199,9 @@ def _look(encoder: Encoder, batch: Batch, needs: frozenset[str]) -> Seen:
     seen = Seen()
     inside = needs & {"maps", "norms", "contexts", "mlps"}
     with tapped(encoder, _Recorder(encoder, needs, seen)) if inside else nullcontext():
-        output = encoder.model(**batch.inputs, output_hidden_states="hidden" in needs)
+        # What sits on top is left alone unless somebody wants it: a language model's head is a quarter of a pass.
+        model = encoder.model if "logits" in needs else encoder.model.base_model
+        output = model(**batch.inputs, output_hidden_states="hidden" in needs)
     if "hidden" in needs:
         seen.hidden = output.hidden_states
     if "logits" in needs:
