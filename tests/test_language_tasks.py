@@ -380,7 +380,15 @@ def test_the_sentences_are_those_of_this_version(name):
     assert (demo.VERSION, hashlib.sha256(repr(rows).encode()).hexdigest()[:16]) == (1, DIGESTS[name])
 
 
-DIGESTS: dict[str, str] = {}
+DIGESTS = {
+    "demo/sentiment": "bb4314ba0223d599",
+    "demo/entailment": "346885a706224d84",
+    "demo/paraphrase": "9c92ff7f13f1478d",
+    "demo/similarity": "6da24bc62cc1b9e6",
+    "demo/acceptability": "5aca75d31704bc45",
+    "demo/qa": "d695b58ff12e94b8",
+    "demo/corpus": "108a81323a2e3c80",
+}
 
 
 @pytest.mark.parametrize("name", demo.NAMES)
@@ -397,3 +405,10 @@ def test_what_cannot_be_trained_on_says_so():
     with pytest.raises(UserError, match="no demo task 'demo/entails'; did you mean 'demo/entailment'"):
         demo.examples("demo/entails", "fit")
     assert demo.identity("demo/qa") == f"demo/qa-{demo.VERSION}"
+
+
+def test_the_documentation_names_every_task_and_its_sizes():
+    page = (Path(__file__).parents[1] / "docs/language.md").read_text(encoding="utf-8")
+    for name in demo.NAMES:
+        [row] = [line for line in page.split("\n") if line.startswith(f"| `{name}` |") and ", " in line]
+        assert ", ".join(str(len(split)) for split in splits(name)) in row
