@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from benchmarks.options import BATCH, Options, sentences
-from benchmarks.plain import batches
+from benchmarks.plain import LONGEST
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare
 from bertscope.analyses.attention import LayerMaps, MapReader, read_maps
 from bertscope.analyses.change_reader import ChangeReader
@@ -31,6 +31,7 @@ from bertscope.models.observe import observe
 PLAIN = "output_attentions, padded to 128, NumPy map by map"
 PASS, QUESTIONS = "the pass alone, with attention", "five questions, classification excluded"
 CLASSIFIED = "five questions, with the default classifier"
+FEATURES = ("noun", "verb", "adjective", "pronoun", "subject")
 _KINDS = ("NOUN", "VERB", "ADJ", "PRON", "ADP")
 _RELATIONS = ("nsubj", "obj", "amod", "case")
 
@@ -64,7 +65,7 @@ def run(options: Options) -> Report:
         notes=[
             "patterns, change, features, relations and redundancy together; tables and figures are not timed",
             "parts of speech and trees are made up: what they say costs nothing",
-            "NumPy does entropy, distance, diagonals, columns, cosine, divergence, nouns and pairs; no redundancy",
+            "NumPy measures the same, but no resamples, no control pairs and no similarity of outputs",
         ],
     )  # fmt: skip
 
@@ -81,7 +82,7 @@ def annotated(examples: Examples) -> Examples:
 
 def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool) -> list[MapReader]:
     """What each question brings to the pass, with its defaults."""
-    marked = {name: feature_words(examples, name) for name in ("noun", "verb", "adjective", "pronoun", "subject")}
+    marked = {name: feature_words(examples, name) for name in FEATURES}
     pairs = collect_pairs(examples, subtypes=False, core=True, select_share=0.5, seed=0)
     counts = [encoder.head_counts for encoder in encoders]
     shapes = PatternsReader(dict(zip(("before", "after"), encoders, strict=True)), examples, PatternsConfig())
@@ -97,32 +98,69 @@ def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool
 
 
 def plainly(encoders: Sequence[Encoder], examples: Examples, options: Options) -> None:
-    """The same quantities, without redundancy, as one would write them: all maps, then one map at a time."""
-    inputs = batches(encoders[0].tokenizer, examples.text, "max_length", options.device)
-    row = 0
-    for batch in inputs:
-        maps = [_eager(encoder, batch) for encoder in encoders]
+    """The same quantities as one would write them: all maps of a batch, then one map at a time."""
+    assert examples.words is not None and examples.heads is not None
+    tokenizer, random = encoders[0].tokenizer, np.random.default_rng(0)
+    marked = [feature_words(examples, name) for name in FEATURES]
+    for start in range(0, len(examples), BATCH):
+        words = [list(row) for row in examples.words[start : start + BATCH]]
+        batch = tokenizer(
+            words, is_split_into_words=True, padding="max_length", truncation=True, max_length=LONGEST,
+            return_tensors="pt",
+        )  # fmt: skip
+        maps = [_eager(encoder, batch.to(options.device)) for encoder in encoders]
         for place, n in enumerate(batch["attention_mask"].sum(1).tolist()):
-            nouns = [at + 1 for at, pos in enumerate(examples.marks["pos"][row]) if pos == "NOUN" and at + 2 < n]
-            for layer in range(encoders[0].n_layers):
-                for head in range(encoders[0].n_heads):
-                    _measure([found[layer][place, head, :n, :n] for found in maps], nouns)
-            row += 1
+            row = start + place
+            text = _Text(
+                batch.word_ids(place)[:n], [one[row] for one in marked], np.array(examples.heads[row]),
+            )  # fmt: skip
+            query = int(random.integers(n))
+            for one in maps:
+                _apart(np.concatenate([layer[place, :, query, :n] for layer in one]))
+            for before, after in zip(*maps, strict=True):
+                for head in range(len(before[place])):
+                    _measure([layer[place, head, :n, :n] for layer in (before, after)], text)
 
 
-def _measure(maps: Sequence[np.ndarray], nouns: Sequence[int]) -> None:
-    n = len(maps[0])
-    apart = np.abs(np.arange(n)[:, None] - np.arange(n))
+class _Text:
+    """What of a text serves all its maps."""
+
+    def __init__(self, word_ids: Sequence[int | None], features: Sequence[np.ndarray], heads: np.ndarray) -> None:
+        shown = [word for word in dict.fromkeys(word_ids) if word is not None]
+        self.to = np.array([[word == other for other in shown] for word in word_ids], dtype=np.float32)
+        self.share = (self.to / self.to.sum(0)).T
+        self.features = np.stack([one[shown] for one in features]).astype(np.float32)
+        self.apart = np.abs(np.arange(len(word_ids))[:, None] - np.arange(len(word_ids)))
+        self.heads = heads[shown]
+
+
+def _measure(maps: Sequence[np.ndarray], text: _Text) -> None:
+    """A head's map before and after: shape, change, kinds of words, relations."""
     entropies = []
     for a in maps:
+        n = len(a)
         entropies.append(-(a * np.log2(np.maximum(a, 1e-30))).sum(-1).mean())
         received = a.mean(0)
-        (a * apart).sum() / n, np.trace(a), np.trace(a, 1), np.trace(a, -1), received[0] + received[-1]
-        received[nouns].max(initial=0), np.sort(received)[-3:].sum(), a[1:-1, 1:-1].argmax(-1)
+        _ = [np.trace(a, offset) for offset in range(-2, 3)], (a * text.apart).sum() / n, (a * a).sum()
+        _ = received[0] + received[-1], np.sort(received)[-3:].sum()
+        for on_words in (received @ text.to, a[0] @ text.to):
+            _ = (on_words * text.features).max(-1), np.sort(on_words)
+        between = text.share @ a @ text.to
+        _ = text.features @ between @ text.features.T
+        np.fill_diagonal(between, -1)
+        best, places = between.argmax(-1), np.arange(len(between))
+        _ = best == text.heads, best[text.heads] == places, between[places, text.heads], between[text.heads, places]
     one, other = maps
-    (one * other).sum() / np.sqrt((one * one).sum() * (other * other).sum())
+    _ = (one * other).sum() / np.sqrt((one * one).sum() * (other * other).sum())
     both = (one + other) / 2
-    -(both * np.log2(np.maximum(both, 1e-30))).sum(-1).mean() - sum(entropies) / 2
+    _ = -(both * np.log2(np.maximum(both, 1e-30))).sum(-1).mean() - sum(entropies) / 2
+
+
+def _apart(rows: np.ndarray) -> None:
+    """The divergence between all heads [head, key] on one query, head by head."""
+    for one in rows:
+        both = np.maximum((rows + one) / 2, 1e-30)
+        _ = (both * np.log2(both)).sum(-1)
 
 
 @torch.inference_mode()

@@ -177,10 +177,15 @@ def read_maps(
     weighted   attention times the length of the vector that it moves (Kobayashi et al. 2020), each query's normalised
                to sum to 1 again: a head that looks at [SEP] and takes nothing from it doesn't count as looking there
     """
-    return observe(
-        encoders, examples, [_Pass(readers, weighted)],
-        tokens=tokens, window=window, long=long, label="reading attention",
-    )  # fmt: skip
+    from threadpoolctl import threadpool_limits
+
+    # torch's threads spin while they wait for work, and NumPy's products would wait for them: measured, a pass with
+    # all questions takes three times as long when both have two threads.
+    with threadpool_limits(1, user_api="blas"):
+        return observe(
+            encoders, examples, [_Pass(readers, weighted)],
+            tokens=tokens, window=window, long=long, label="reading attention",
+        )  # fmt: skip
 
 
 class _Pass:

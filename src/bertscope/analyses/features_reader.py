@@ -105,7 +105,7 @@ class _Batch:
         count = torch.cat([sizes[:, :-1], special], 1)  # [row, F]
         self._weights = expected_maximum_weights(count.minimum(total), total[:, 0], words.shape[-1])
         by_any = ((count > 0) & (total > 0)).cpu().numpy()
-        self._counts = np.stack([by_any, by_any & view.cls.any(1).cpu().numpy()[:, None]], 1).astype(float)
+        self._counts = np.stack([by_any, by_any & view.cls.any(1).cpu().numpy()[:, None]], 1).astype(np.float32)
 
         lengths = view.lengths.cpu().numpy()
         cls, sep = special.cpu().numpy().T
@@ -152,7 +152,11 @@ class _Batch:
     def _between(self, maps: LayerMaps) -> Tensor:
         """[row, head, from W, to W]: the mean over pairs of two different words, 0 where there are none."""
         between = maps.between_words
-        whole = self._members.transpose(1, 2)[:, None] @ between @ self._members[:, None]
+        heads = between.shape[1]
+        # Heads side by side in one product for each row: a product for each head would be too small to be quick.
+        to = (between.flatten(1, 2) @ self._members).unflatten(1, (heads, -1))  # [row, head, from, to W]
+        whole = self._members.transpose(1, 2) @ to.transpose(1, 2).flatten(2)  # [row, from W, head x to W]
+        whole = whole.unflatten(2, (heads, -1)).transpose(1, 2)
         own = between.diagonal(dim1=-2, dim2=-1) @ self._own
         return (whole - own.unflatten(-1, whole.shape[-2:])) * self._per_pair[:, None]
 

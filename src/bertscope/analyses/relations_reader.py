@@ -90,7 +90,7 @@ class _Batch:
         self._view, self._device = view, view.real.device
         width, n_names = view.word_count, len(pairs.names)
         self._member, sizes = self._units(pairs)
-        self._own = self._member[:, None] > 0
+        self._own = -2 * self._member[:, None]  # added to attention, it puts a unit's own words last
         self._spans = self._member.shape[1] > width
         whole = ((self._member @ (view.pieces > 0).float()[..., None])[..., 0] >= sizes).cpu().numpy()  # [row, unit]
         at, row = gathered(pairs.starts, view.rows)
@@ -128,7 +128,7 @@ class _Batch:
             share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)
             words = share[:, None] @ words  # [row, head, unit, word]
             between = words @ self._member.transpose(1, 2)[:, None]
-        most, best = words.masked_fill(self._own, NONE).max(-1)
+        most, best = (words + self._own).max(-1)
         best = torch.where(most > 0, best, NONE)  # attention to nothing at all finds nothing
 
         row = self._row[:, None]

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
+_DOUBLE = np.dtype(np.float64)
 _COUNTS = 10  # more draws of one example than this happen once in a hundred million
 
 
@@ -22,15 +23,27 @@ class Resampling:
     def __init__(self, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
         self.keys = hashed(ids, seed)
         self.repeats = repeats
-        self._last: tuple[np.ndarray, np.ndarray] | None = None
+        self._rows = np.empty(0, dtype=np.int64)
+        self._weights: dict[np.dtype, np.ndarray] = {}
 
-    def weights(self, rows: np.ndarray) -> np.ndarray:
+    def weights(self, rows: np.ndarray, dtype: np.dtype = _DOUBLE) -> np.ndarray:
         """How often each resample holds these examples, [1 + repeats, rows]; the first is the sample itself."""
-        if self._last is None or not np.array_equal(self._last[0], rows):  # many quantities ask for the same batch
+        if not np.array_equal(self._rows, rows):  # many quantities ask for the same batch
+            self._rows, self._weights = rows.copy(), {}
+        if not self._weights:
             uniform = to_unit(mixed(self.keys[rows], np.arange(1, self.repeats + 1, dtype=np.uint64)[:, None]))
-            drawn = np.searchsorted(_POISSON, uniform, side="right").astype(np.float64)
-            self._last = rows.copy(), np.concatenate([np.ones((1, len(rows))), drawn])
-        return self._last[1]
+            drawn = np.searchsorted(_POISSON, uniform, side="right")
+            self._weights[_DOUBLE] = np.concatenate([np.ones((1, len(rows))), drawn])
+        if dtype not in self._weights:
+            self._weights[dtype] = self._weights[_DOUBLE].astype(dtype)
+        return self._weights[dtype]
+
+    def sums(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Each resample's sum of values [rows, ...]; of single-precision values a single-precision product."""
+        dtype = np.dtype(np.float32) if values.dtype == np.float32 else _DOUBLE
+        weights = self.weights(rows, dtype)
+        product = weights @ values.astype(dtype, copy=False).reshape(len(values), -1)
+        return product.reshape(len(weights), *values.shape[1:])
 
 
 class RunningMean:
@@ -46,9 +59,11 @@ class RunningMean:
 
         What has a count of 0 must have a sum of 0.
         """
-        weights = self._resampling.weights(rows)
-        self._sums = _added(self._sums, _weighted(weights, sums))
-        self._counts = _added(self._counts, weights.sum(1) if counts is None else _weighted(weights, counts))
+        drawn = self._resampling
+        self._sums = _added(self._sums, drawn.sums(rows, sums))
+        self._counts = _added(
+            self._counts, drawn.weights(rows).sum(1) if counts is None else drawn.sums(rows, counts)
+        )
 
     @property
     def draws(self) -> np.ndarray:
@@ -96,15 +111,10 @@ def to_unit(number: np.ndarray) -> np.ndarray:
     return (number >> np.uint64(11)) * 2.0**-53
 
 
-def _weighted(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
-    values = np.asarray(values, dtype=np.float64)
-    return (weights @ values.reshape(len(values), -1)).reshape(len(weights), *values.shape[1:])
-
-
 def _added(total: np.ndarray | float, more: np.ndarray) -> np.ndarray:
-    """In place: these arrays are large."""
+    """In double precision and in place: these arrays are large."""
     if isinstance(total, float):
-        return more
+        return more.astype(np.float64)
     total += more
     return total
 
