@@ -210,8 +210,8 @@ def test_a_head_that_moves_nothing_has_no_weighted_attention(tiny, other, texts)
 def test_it_comes_back_as_it_was_stored(tiny, other, texts, tmp_path):
     result = change(tiny, other, texts, FEW)
     assert Result.load(result.save(tmp_path / "r")).equals(result)
-    assert result.about == "moved, before BertForSequenceClassification"
-    assert [figure.kind for figure in result.figures] == ["heatmap", "heatmap", "lines", "lines"]
+    assert result.about == "BertForSequenceClassification and moved"
+    assert [figure.kind for figure in result.figures] == ["heatmap", "heatmap", "lines", "lines", "heatmap"]
 
 
 def test_what_can_not_be_compared_is_refused_with_the_reason(tiny, pocket, texts):

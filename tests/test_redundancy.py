@@ -280,7 +280,7 @@ def test_a_step_reads_the_tasks_report_split(tmp_path):
     step = spec("redundancy").step({"models.0": pocket, "models.1": pocket, "task": task}, FEW)
     Store(tmp_path).run(step)
     result = Store(tmp_path).result(step)
-    assert result.number("divergence, pocket").n == 10 and result.about == "pocket, pocket (2) on demo/sentiment"
+    assert result.number("divergence, pocket").n == 10 and result.about == "pocket and pocket (2) on demo/sentiment"
     assert result.number("divergence, pocket").value == result.number("divergence, pocket (2)").value
 
 

@@ -14,7 +14,8 @@ from bertscope.core.store import Store
 
 
 def demo(*, store: Path = STORE, page: Path = Path("demo-report.html"), seed: int = 0) -> None:
-    """Fine-tune the built-in model on the built-in language, switch its parts off one by one, and make a page of it.
+    """Fine-tune the built-in model on the built-in language, look at its attention before and after, switch its parts
+    off one by one, and make a page of it.
 
     Takes a few minutes on two cores; what is stored already is not computed again.
 

@@ -31,15 +31,15 @@ class Entry:
 
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
-    "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
+    "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "change": Entry("bertscope.analyses.change:change", "What did fine-tuning change in the attention?"),
-    "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
-    "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
     "features": Entry(
         "bertscope.analyses.features:features", "Which words draw attention, and which words attend to which?"
     ),
     "relations": Entry("bertscope.analyses.relations:relations", "Which heads link words that stand in a relation?"),
+    "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
+    "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
 

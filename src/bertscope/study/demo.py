@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from bertscope.core.catalogue import spec
 from bertscope.core.step import Step
+from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
 from bertscope.experiments import scratch
 from bertscope.models.source import model_root
 
 
 def plan(seed: int = 0) -> list[Step]:
-    """What pretraining gives, and what the fine-tuned model needs of its heads and layers. Loads no torch."""
+    """What pretraining gives, what its heads attend to before and after fine-tuning, and which of its parts the
+    fine-tuned model needs. Loads no torch."""
     base, task = model_root("pocket"), task_root("demo/sentiment", seed=seed)
     compared = scratch.plan(base, task, scratch.ScratchConfig(seeds=(seed,)))
     tuned = compared.inputs[f"tuned.{seed}"]
-    return [compared, spec("ablate").step({"model": tuned, "task": task})]
+    both = {"models.0": base, "models.1": tuned}
+    reviews, corpus = examples_root("demo/sentiment", seed=seed), examples_root("demo/corpus", seed=seed)
+    return [
+        compared,
+        spec("patterns").step(both | {"examples": reviews}),
+        spec("change").step({"before": base, "after": tuned, "examples": reviews}),
+        spec("features").step(both | {"examples": reviews}),
+        spec("relations").step({"models.0": base, "examples": corpus}),
+        spec("redundancy").step({"models.0": tuned, "task": task}),
+        spec("ablate").step({"model": tuned, "task": task}),
+    ]
