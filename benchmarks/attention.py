@@ -12,8 +12,8 @@ import torch
 
 from benchmarks.options import BATCH, Options, sentences
 from benchmarks.plain import LONGEST
-from benchmarks.side_by_side import Claim, Report, Variant, Work, compare
-from bertscope.analyses.attention import LayerMaps, MapReader, read_maps
+from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference
+from bertscope.analyses.attention import LayerMaps, read_maps
 from bertscope.analyses.change_reader import ChangeReader
 from bertscope.analyses.features_reader import FeatureReader
 from bertscope.analyses.patterns import PatternsConfig
@@ -52,17 +52,20 @@ def run(options: Options) -> Report:
 
         return prepare
 
+    some = annotated(data.examples.take(range(min(BATCH, len(data)))))
+    agreement = difference([plainly(encoders, some, options), _found(encoders, some)])
     variants = [
-        Variant(PLAIN, lambda examples: lambda: plainly(encoders, annotated(examples), options)),
+        Variant(PLAIN, lambda examples: lambda: _done(plainly(encoders, annotated(examples), options))),
         Variant(PASS, lambda examples: lambda: _pass(encoders, annotated(examples))),
         Variant(QUESTIONS, asking(classified=False)),
         Variant(CLASSIFIED, asking(classified=True)),
     ]
     return compare(
         f"attention of two checkpoints, pocket and a copy that differs; plain transformers {BATCH} at a time",
-        variants, data, options, repeats=3, passes=len(encoders),
+        variants, data, options, repeats=3, passes=len(encoders), agreement=agreement,
         claims=[Claim(QUESTIONS, PASS, 1 / 1.5), Claim(CLASSIFIED, PASS, 1 / 2.5), Claim(CLASSIFIED, PLAIN, 8)],
         notes=[
+            "(the mean entropy before and the mean cosine of every head, on the first sentences)",
             "patterns, change, features, relations and redundancy together; tables and figures are not timed",
             "parts of speech and trees are made up: what they say costs nothing",
             "NumPy measures the same, but no resamples, no control pairs and no similarity of outputs",
@@ -80,7 +83,7 @@ def annotated(examples: Examples) -> Examples:
     return replace(examples, words=words, marks={"pos": pos, "relation": relation}, heads=heads)
 
 
-def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool) -> list[MapReader]:
+def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool) -> list[Any]:
     """What each question brings to the pass, with its defaults."""
     marked = {name: feature_words(examples, name) for name in FEATURES}
     pairs = collect_pairs(examples, subtypes=False, core=True, select_share=0.5, seed=0)
@@ -97,11 +100,15 @@ def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool
     ]
 
 
-def plainly(encoders: Sequence[Encoder], examples: Examples, options: Options) -> None:
-    """The same quantities as one would write them: all maps of a batch, then one map at a time."""
+def plainly(encoders: Sequence[Encoder], examples: Examples, options: Options) -> np.ndarray:
+    """The same quantities as one would write them: all maps of a batch, then one map at a time.
+
+    Returns [layer, head, 2]: the mean entropy before, and the mean cosine.
+    """
     assert examples.words is not None and examples.heads is not None
     tokenizer, random = encoders[0].tokenizer, np.random.default_rng(0)
     marked = [feature_words(examples, name) for name in FEATURES]
+    found = np.zeros((encoders[0].n_layers, encoders[0].n_heads, 2))
     for start in range(0, len(examples), BATCH):
         words = [list(row) for row in examples.words[start : start + BATCH]]
         batch = tokenizer(
@@ -117,9 +124,23 @@ def plainly(encoders: Sequence[Encoder], examples: Examples, options: Options) -
             query = int(random.integers(n))
             for one in maps:
                 _apart(np.concatenate([layer[place, :, query, :n] for layer in one]))
-            for before, after in zip(*maps, strict=True):
-                for head in range(len(before[place])):
-                    _measure([layer[place, head, :n, :n] for layer in (before, after)], text)
+            for layer, both in enumerate(zip(*maps, strict=True)):
+                for head in range(encoders[0].n_heads):
+                    found[layer, head] += _measure([one[place, head, :n, :n] for one in both], text)
+    return found / len(examples)
+
+
+def _found(encoders: Sequence[Encoder], examples: Examples) -> np.ndarray:
+    """What the questions' readers say of the same."""
+    shapes, moved, *_ = asked = readers(encoders, examples, classified=False)
+    read_maps(encoders, examples, asked)
+    entropy = np.stack([mean.value[:, len(CLASSES)] for mean in shapes._means[0]])
+    cosine = np.stack([mean.value[:, 0] for mean in moved._heads])
+    return np.stack([entropy, cosine], -1)
+
+
+def _done(_: np.ndarray) -> None:
+    """What was compared before isn't compared again."""
 
 
 class _Text:
@@ -134,8 +155,8 @@ class _Text:
         self.heads = heads[shown]
 
 
-def _measure(maps: Sequence[np.ndarray], text: _Text) -> None:
-    """A head's map before and after: shape, change, kinds of words, relations."""
+def _measure(maps: Sequence[np.ndarray], text: _Text) -> tuple[float, float]:
+    """A head's map before and after: shape, change, kinds of words, relations. Returns entropy before, and cosine."""
     entropies = []
     for a in maps:
         n = len(a)
@@ -151,9 +172,10 @@ def _measure(maps: Sequence[np.ndarray], text: _Text) -> None:
         best, places = between.argmax(-1), np.arange(len(between))
         _ = best == text.heads, best[text.heads] == places, between[places, text.heads], between[text.heads, places]
     one, other = maps
-    _ = (one * other).sum() / np.sqrt((one * one).sum() * (other * other).sum())
+    cosine = (one * other).sum() / np.sqrt((one * one).sum() * (other * other).sum())
     both = (one + other) / 2
     _ = -(both * np.log2(np.maximum(both, 1e-30))).sum(-1).mean() - sum(entropies) / 2
+    return entropies[0], cosine
 
 
 def _apart(rows: np.ndarray) -> None:

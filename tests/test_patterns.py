@@ -42,10 +42,12 @@ def test_planted_heads_are_named_for_what_they_do(found):
         assert by_head.loc[number, "class"] == wanted and by_head.loc[number, "consistency"] > 0.9
     to_sep = by_head.loc[list(PLANTED).index("sep") + 1]
     assert to_sep["to_special"] > 0.99 and to_sep["entropy"] == pytest.approx(1, abs=0.05)  # two [SEP]s: one bit
-    # The first token has no previous one and looks at all alike: 1 for n - 1 queries, (n - 1) / 2 for the first.
+    # A query scores 8 for the previous token and 0 for every other; the first has no previous one: all are alike.
     n = np.array([len(f"{one} {other}".split()) + 3 for one, other in zip(pairs().text, pairs().pair, strict=True)])
+    on_it, elsewhere = np.exp(8) / (np.exp(8) + n - 1), 1 / (np.exp(8) + n - 1)
+    bits = -on_it * np.log2(on_it) - (n - 1) * elsewhere * np.log2(elsewhere)
+    assert by_head.loc[1, "entropy"] == pytest.approx(np.mean(((n - 1) * bits + np.log2(n)) / n), abs=1e-3)
     assert by_head.loc[1, "distance"] == pytest.approx(np.mean(1.5 * (n - 1) / n), abs=0.05)
-    assert by_head.loc[1, "entropy"] == pytest.approx(np.mean(np.log2(n) / n), abs=0.05)
     assert found.number("over half on [CLS] and [SEP]").value == 0.25
 
 
