@@ -30,13 +30,11 @@ _LABELS = {"low": "at least", "high": "at most", "null": "as many random words",
 
 @dataclass(frozen=True)
 class FeaturesConfig:
-    """Which features, and which of them to show head by head."""
+    """Which kinds of words."""
 
     features: tuple[str, ...] = _USUAL
     """Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME
     (UD). [CLS] and [SEP] are always there."""
-    show: tuple[str, ...] = ("[SEP]", "noun", "pronoun", "negation")
-    """The features that get a heat map of layers and heads."""
     weighted: bool = False
     """Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020)."""
     repeats: int = 1000
@@ -116,7 +114,7 @@ def features_result(reader: FeatureReader, passed: Passed, names: Sequence[str],
         1,
         tables=tables,
         headline=_headline([mostly_special(reader, which) for which in range(len(names))], names, passed.examples),
-        figures=_figures(tables, names, config),
+        figures=_figures(tables, names),
         notes=notes,
     )
 
@@ -136,10 +134,9 @@ def _headline(shares: list[np.ndarray], names: Sequence[str], n: int) -> list[Nu
     return told
 
 
-def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str], config: FeaturesConfig) -> list[Figure]:
-    has = set(tables["heads"]["feature"])
-    shown = [name for name in config.show if name in has]
+def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[Figure]:
     of = {name: f": {name}" if len(names) > 1 else "" for name in names}
+    last = names[-1]
     by_layer = [
         Figure(
             "lines", "layers", x="layer", y="attention", color="feature", low="low", high="high",
@@ -157,34 +154,29 @@ def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str], config: F
     ]  # fmt: skip
     grids = [
         Figure(
-            "heatmap", "heads", x="head", y="layer", value="attention", low="low", high="high", facet="checkpoint",
-            where={"feature": feature, "by": "all tokens"}, title=f"Attention to {feature}, head by head",
-            caption=f"What the strongest {feature} of a text receives, averaged over all tokens' attention and over "
-            "the texts that have one.",
+            "heatmap", "heads", x="head", y="layer", value="attention", low="low", high="high", facet="feature",
+            where={"checkpoint": last, "by": "all tokens"}, title=f"Attention to kinds of words, head by head{of[last]}",
+            caption="What the strongest word of each kind receives, averaged over all tokens' attention and over the "
+            "texts that have one.",
             labels=_LABELS,
         )
-        for feature in shown
     ]  # fmt: skip
     if "change" in tables:
-        grids += [
+        grids.append(
             Figure(
                 "heatmap", "change", x="head", y="layer", value="change", low="low", high="high", middle=0.0,
-                facet="checkpoint", where={"feature": feature, "by": "all tokens"},
-                title=f"Change of the attention to {feature}",
-                caption=f"What the strongest {feature} receives, minus what it received in {names[0]}, on the same "
-                "texts.",
+                facet="feature", where={"checkpoint": last, "by": "all tokens"},
+                title="Change of the attention to kinds of words",
+                caption=f"What the strongest word of each kind receives in {last}, minus what it receives in "
+                f"{names[0]}, on the same texts.",
                 labels=_LABELS,
             )
-            for feature in shown
-        ]  # fmt: skip
-    between = [
-        Figure(
-            "heatmap", "pairs", x="to", y="from", value="excess", low="excess_low", high="excess_high", middle=0.0,
-            facet="layer", where={"checkpoint": name}, title=f"From words to words{of[name]}",
-            caption="The attention from a word of one kind to another word of one kind, averaged over all such pairs "
-            "of a text, over texts and over heads, minus that between any two words of the same texts.",
-            labels=_LABELS | {"excess": "more than between any two words"},
-        )
-        for name in names
-    ]  # fmt: skip
-    return [*by_layer, *grids, *between]
+        )  # fmt: skip
+    between = Figure(
+        "heatmap", "pairs", x="to", y="from", value="excess", low="excess_low", high="excess_high", middle=0.0,
+        facet="layer", where={"checkpoint": last}, title=f"From words to words{of[last]}",
+        caption="The attention from a word of one kind to another word of one kind, averaged over all such pairs "
+        "of a text, over texts and over heads, minus that between any two words of the same texts.",
+        labels=_LABELS | {"excess": "more than between any two words"},
+    )  # fmt: skip
+    return [*by_layer, *grids, between]

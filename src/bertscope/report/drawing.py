@@ -119,7 +119,9 @@ class Drawing:
         # The domain is spelt out in colour and shape: Vega-Lite then sees one legend, not two.
         return {
             "field": self.fields[column], "type": "nominal", "title": self.label(column),
-            "legend": alt.Legend(columns=max(1, min(len(names), _PHONE // (longest + 4)))),
+            "legend": alt.Legend(
+                columns=max(1, min(len(names), _PHONE // (longest + 4))), symbolOpacity=1
+            ),
             "scale": alt.Scale(domain=names, **scale),
         }  # fmt: skip
 

@@ -11,7 +11,8 @@ FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sa
 # Okabe and Ito's colours, told apart by colour-blind readers; lighter ones on dark.
 _LIGHT = {
     "surface": "#ffffff", "ink": "#1c2430", "muted": "#566173", "grid": "#e8ebef",
-    "category": ["#0072b2", "#d55e00", "#009e73", "#b6609a", "#b8860b", "#3b9fd6", "#6b7280"],
+    "category": ["#0072b2", "#d55e00", "#009e73", "#b6609a", "#b8860b", "#3b9fd6", "#6b7280",
+                 "#7a3b1e", "#4b3a9b", "#2f6b2f"],
     # Areas lie side by side and have no shapes to tell them apart: colours that also differ in lightness.
     "fill": ["#0a50a8", "#bf4a1c", "#16b083", "#e080c0", "#d9b72e", "#6b7280", "#7cc4ee"],
     # Orange for less, blue for more: what is lost by switching a part off is what the eye should find first.
@@ -20,7 +21,8 @@ _LIGHT = {
 }  # fmt: skip
 _DARK = {
     "surface": "#171c24", "ink": "#e4e8ee", "muted": "#a0abba", "grid": "#2b323d",
-    "category": ["#56b4e9", "#f08a4b", "#2fc79d", "#e39bc8", "#f0c04e", "#a9d3f5", "#a3adba"],
+    "category": ["#56b4e9", "#f08a4b", "#2fc79d", "#e39bc8", "#f0c04e", "#a9d3f5", "#a3adba",
+                 "#c98f6a", "#b3a5f2", "#8fce7d"],
     "fill": ["#4b80d6", "#d0602a", "#22c690", "#f5acdc", "#ebdc78", "#7d8896", "#a9d3f5"],
     "diverging": ["#ffc48a", "#e8862f", "#84491c", "#232932", "#24517f", "#4a97dc", "#b3dbff"],
     "sequential": ["#1f2630", "#24517f", "#3b82c4", "#7fbcf0", "#d6ecff"],
