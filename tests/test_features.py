@@ -31,7 +31,7 @@ MARKED = {
 def result_of(encoders, examples, marked, *, tokens=None, names=("a",), **config):
     config = FeaturesConfig(repeats=200, **config)
     reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
-    return features_result(reader, read_maps(encoders, examples, [reader], tokens=tokens), names, config)
+    return features_result(reader, read_maps(encoders, examples, [reader], tokens=tokens), names)
 
 
 @pytest.mark.parametrize("total", [1, 2, 5, 9])

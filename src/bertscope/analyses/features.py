@@ -77,7 +77,7 @@ def features(
     marked, notes = mark_features(examples, config.features)
     reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
     passed = read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted)
-    result = features_result(reader, passed, list(checkpoints), config)
+    result = features_result(reader, passed, list(checkpoints))
     result.subject = subject(list(checkpoints), examples, weighted=config.weighted)
     result.notes = [*examples.notes, *notes, *result.notes]
     return result
@@ -100,7 +100,7 @@ def mark_features(examples: Examples, named: Sequence[str]) -> tuple[dict[str, t
     return marked, notes
 
 
-def features_result(reader: FeatureReader, passed: Passed, names: Sequence[str], config: FeaturesConfig) -> Result:
+def features_result(reader: FeatureReader, passed: Passed, names: Sequence[str]) -> Result:
     """What the reader found, as tables and figures. Later checkpoints are compared with the first."""
     from bertscope.analyses.attention import read_notes
     from bertscope.analyses.features_tables import make_tables, mostly_special
@@ -155,7 +155,8 @@ def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[F
     grids = [
         Figure(
             "heatmap", "heads", x="head", y="layer", value="attention", low="low", high="high", facet="feature",
-            where={"checkpoint": last, "by": "all tokens"}, title=f"Attention to kinds of words, head by head{of[last]}",
+            where={"checkpoint": last, "by": "all tokens"},
+            title=f"Attention to kinds of words, head by head{of[last]}",
             caption="What the strongest word of each kind receives, averaged over all tokens' attention and over the "
             "texts that have one.",
             labels=_LABELS,
