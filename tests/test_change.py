@@ -122,7 +122,7 @@ def test_a_change_of_one_head_is_that_heads(tiny, texts):
     assert layers.loc[3, "rank"] == 1 and layers.loc[3, "share"] == pytest.approx(1, abs=1e-4)
     assert layers.loc[3, "cosine"] == pytest.approx((3 + table.loc[(3, 2), "cosine"]) / 4, abs=1e-6)
     assert result.number("share of the change in the last two layers").value == pytest.approx(1, abs=1e-4)
-    assert result.number("the same if all layers changed alike").value == pytest.approx(2 / 3)
+    assert result.number("the same if all heads changed alike").value == pytest.approx(2 / 3)
     assert result.number("layer that changed most").value == 3
 
 

@@ -69,3 +69,11 @@ def test_hashes_spread_evenly():
     units = to_unit(mixed(hashed(["a"], 0), np.arange(100_000, dtype=np.uint64)))
     counts = np.histogram(units, bins=50, range=(0, 1))[0]
     assert ((counts - 2000) ** 2 / 2000).sum() < 100  # chi-squared with 49 degrees: 1 in 40,000
+
+
+def test_examples_that_share_an_id_are_drawn_apart(values):
+    mean = RunningMean(Resampling(["same"] * N, repeats=1000))
+    mean.add(np.arange(N), values)
+    low, high = interval(mean.draws)
+    one, other = interval(run(values, np.arange(N), 50).draws)
+    np.testing.assert_allclose(high - low, other - one, rtol=0.15)

@@ -215,3 +215,12 @@ def test_plain_texts_still_have_special_tokens(tiny, texts):
     result = features(tiny, texts, FeaturesConfig(repeats=100))
     assert set(result.tables["heads"]["feature"]) == {"[CLS]", "[SEP]"}
     assert result.tables["pairs"]["n"].max() == len(texts)
+
+
+def test_a_text_without_a_word_is_read(pocket):
+    result = features(
+        pocket, Examples(("a", "b"), ("\u200b", "the dog barks at the cat")), FeaturesConfig(repeats=100)
+    )
+    alone = features(pocket, Examples(("b",), ("the dog barks at the cat",)), FeaturesConfig(repeats=100))
+    pairs, wanted = (one.tables["pairs"] for one in (result, alone))
+    np.testing.assert_allclose(pairs["attention"], wanted["attention"], atol=1e-5)

@@ -10,6 +10,7 @@ from bertscope.analyses.attention import read_maps
 from bertscope.analyses.patterns import PatternsConfig, patterns
 from bertscope.analyses.patterns_reader import PatternsReader
 from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.shapes.features import NAMES, features
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.learn import heads as heads_of
 from bertscope.analyses.shapes.learn import held_out
@@ -131,3 +132,37 @@ def test_a_tuned_models_heads_are_held_out_with_its_parents():
     models = labelled.about["model"]
     both = {name: set(head[test & models.str.startswith(name).to_numpy()]) for name in ("pocket", "minilm")}
     assert all(both.values()) and 0.15 < test.mean() < 0.35
+
+
+def test_special_tokens_typed_in_a_text_are_neither_separators_nor_sides(tiny):
+    class Sides:
+        needs = frozenset()
+
+        def read(self, layer, view, maps):
+            self.cls, self.sep = view.cls[0].tolist(), view.sep[0].tolist()
+            self.pair = features(maps[0])[0, 0, NAMES.index("pair")].item()
+
+    seen = Sides()
+    read_maps([tiny], Examples(("a",), ("the [MASK] dog barks [SEP] at the cat",)), [seen])
+    assert seen.sep == [False] * (len(seen.sep) - 1) + [True] and seen.cls == [True] + [False] * (len(seen.cls) - 1)
+    assert seen.pair == 0
+    read_maps([tiny], Examples(("a",), ("the dog barks",), ("at the cat",)), [seen])
+    assert sum(seen.sep) == 2 and seen.pair == 1
+
+
+def test_layers_without_heads_have_no_rows(tiny, texts):
+    smaller = tiny.cut(["heads:2"])
+    result = patterns([tiny, smaller], texts, PatternsConfig(repeats=100))
+    heads = result.tables["heads"]
+    layers = [sorted(set(table["layer"])) for _, table in heads.groupby("checkpoint", sort=False)]
+    assert layers == [[1, 2, 3], [1, 3]]
+    assert not result.tables["layers"]["share"].isna().any()
+    with pytest.raises(UserError, match="no heads left"):
+        patterns(tiny.cut(["heads:1", "heads:2", "heads:3"]), texts)
+
+
+def test_an_empty_resample_says_nothing(tiny):
+    """One text: a third of the resamples hold none of it, and must not count as heads that look elsewhere."""
+    one = Examples(("a",), ("it rained",))
+    number = patterns(tiny, one, PatternsConfig(repeats=200)).number("over half on [CLS] and [SEP]")
+    assert number.low == number.value == number.high

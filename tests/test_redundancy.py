@@ -11,6 +11,7 @@ import torch
 
 from bertscope.analyses import redundancy_reader
 from bertscope.analyses.attention import LayerMaps, read_maps
+from bertscope.analyses.interactions import together
 from bertscope.analyses.redundancy import RedundancyConfig, redundancy
 from bertscope.analyses.redundancy_reader import RedundancyReader, cka
 from bertscope.core.catalogue import spec
@@ -277,7 +278,7 @@ def test_every_family_is_read(name, pocket, many):
 
 def test_a_step_reads_the_tasks_report_split(tmp_path):
     task, pocket = task_root("demo/sentiment", limit=10), model_root("pocket")
-    step = spec("redundancy").step({"models.0": pocket, "models.1": pocket, "task": task}, FEW)
+    step = spec("redundancy").step({"models.0": pocket, "models.1": pocket, "data": task}, FEW)
     Store(tmp_path).run(step)
     result = Store(tmp_path).result(step)
     assert result.number("divergence, pocket").n == 10 and result.about == "pocket and pocket (2) on demo/sentiment"
@@ -296,3 +297,21 @@ def test_what_can_not_work_is_refused(tiny, many):
     ):
         with pytest.raises(UserError, match=message):
             RedundancyConfig(**settings)
+
+
+def test_named_heads_go_off_together_beside_random_ones(tiny, many):
+    task = task_of(many, tiny)
+    result = redundancy(tiny, task, replace(FEW, together=("head:1.1", "head:2.3"), pairs=0))
+    alone = together(tiny, task, ["head:1.1", "head:2.3"], mode=FEW.mode, repeats=FEW.repeats)
+    sets = result.tables["together"]
+    assert sets["set"].tolist() == ["named", *["random"] * len(alone.random)]
+    np.testing.assert_allclose(sets["effect"], [alone.effect, *alone.random])
+    assert result.number("p that random heads cost as much").value == alone.p
+    with pytest.raises(UserError, match="give a task"):
+        redundancy(tiny, many, replace(FEW, together=("head:1.1",)))
+
+
+def test_a_corpus_without_labels_is_read_too(tmp_path):
+    (tmp_path / "some.txt").write_text("the old man saw a dog\nshe never said that\nit rained again\n" * 4)
+    result = redundancy("pocket", str(tmp_path / "some.txt"), FEW)
+    assert result.about == "pocket on some.txt" and "interaction" not in result.tables["pairs"]

@@ -32,15 +32,17 @@ class View:
     """The examples' positions in the corpus."""
     real: Tensor
     """[row, token]: not padding."""
-    special: Tensor
-    """[row, token]: a special token, or padding."""
+    added: Tensor
+    """[row, token]: a special token that the tokenizer added, [CLS] or [SEP]."""
     words: Tensor
     """[row, token]: the token's word, -1 where it belongs to none."""
+    segments: Tensor
+    """[row, token]: which text of a pair the token is in, 0 or 1; 0 for special tokens and padding."""
     _queries: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, batch: Batch) -> View:
-        return cls(batch.rows, batch.inputs["attention_mask"].bool(), batch.special, batch.words)
+        return cls(batch.rows, batch.inputs["attention_mask"].bool(), batch.added, batch.words, batch.segments)
 
     @cached_property
     def lengths(self) -> Tensor:
@@ -50,12 +52,12 @@ class View:
     @cached_property
     def cls(self) -> Tensor:
         """[row, token]: the token that opens the input, [CLS] or what the family calls it."""
-        return self.special & self.real & (self._place == 0)
+        return self.added & (self._place == 0)
 
     @cached_property
     def sep(self) -> Tensor:
         """[row, token]: the special tokens that close a text, [SEP] or what the family calls them."""
-        return self.special & self.real & (self._place > 0)
+        return self.added & (self._place > 0)
 
     @cached_property
     def _place(self) -> Tensor:
@@ -67,8 +69,8 @@ class View:
 
     @cached_property
     def word_count(self) -> int:
-        """One more than the highest number of a word in the batch."""
-        return int(self.words.max()) + 1
+        """One more than the highest number of a word in the batch; at least one, also where no text has a word."""
+        return max(1, int(self.words.max()) + 1)
 
     @cached_property
     def in_word(self) -> Tensor:

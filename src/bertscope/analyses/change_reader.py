@@ -70,7 +70,7 @@ class ChangeReader:
         headline = [
             _number("cosine", overall[:, 0], passed.examples, "cosine"),
             _number("divergence", overall[:, 1], passed.examples, "bits"),
-            *_where_it_moved(by_layer[0, :, 0], moved, layers, passed.examples),
+            *self._where_it_moved(by_layer[0, :, 0], moved, layers, passed.examples),
         ]
         tables = {"heads": self._heads_table(draws), "layers": _layers_table(by_layer, moved, layers)}
         figures = _figures()
@@ -82,10 +82,25 @@ class ChangeReader:
             tables["transitions_by_layer"] = pd.concat(
                 [self._moves_table(draws).assign(layer=layer) for layer, draws in moves.items()], ignore_index=True
             )
-            headline.append(_number("maps that change class", 1 - np.trace(whole, axis1=1, axis2=2), passed.examples))
+            changed = (1 - np.trace(whole, axis1=1, axis2=2)).clip(0)
+            headline.append(_number("maps that change class", changed, passed.examples))
             figures.append(_transitions_figure())
         notes = read_notes(passed)
         return Result("change", 1, tables=tables, headline=headline, figures=figures, notes=notes)
+
+    def _where_it_moved(self, cosine: np.ndarray, moved: np.ndarray, layers: np.ndarray, n: int) -> list[Number]:
+        """Which layers changed most; nothing to say of a model that didn't change, or has two layers."""
+        if len(layers) <= _LAST or not moved[0].sum() > 0:
+            return []
+        first, second = layers[np.argsort(cosine, kind="stable")[:2]]
+        share = _ratio(moved[:, -_LAST:].sum(1), moved.sum(1))
+        counts = [count for count in self._head_counts if count]
+        return [
+            _number("share of the change in the last two layers", share, n, "share"),
+            Number("the same if all heads changed alike", sum(counts[-_LAST:]) / sum(counts), unit="share"),
+            Number("layer that changed most", float(first), n=len(layers)),
+            Number("layer that changed second most", float(second), n=len(layers)),
+        ]
 
     def _heads_table(self, draws: list[np.ndarray]) -> pd.DataFrame:
         units = every("head", self._head_counts)
@@ -132,20 +147,6 @@ def _layers_table(by_layer: np.ndarray, moved: np.ndarray, layers: np.ndarray) -
         | {"share": share[0], "share_low": share_low, "share_high": share_high}
         | {"rank": ranks[0].astype(int), "rank_low": rank_low, "rank_high": rank_high}
     )  # fmt: skip
-
-
-def _where_it_moved(cosine: np.ndarray, moved: np.ndarray, layers: np.ndarray, n: int) -> list[Number]:
-    """Which layers changed most; nothing to say of a model that didn't change, or has two layers."""
-    if len(layers) <= _LAST or not moved[0].sum() > 0:
-        return []
-    first, second = layers[np.argsort(cosine, kind="stable")[:2]]
-    share = _ratio(moved[:, -_LAST:].sum(1), moved.sum(1))
-    return [
-        _number("share of the change in the last two layers", share, n, "share"),
-        Number("the same if all layers changed alike", _LAST / len(layers), unit="share"),
-        Number("layer that changed most", float(first), n=len(layers)),
-        Number("layer that changed second most", float(second), n=len(layers)),
-    ]
 
 
 def _number(name: str, draws: np.ndarray, n: int, unit: str = "share") -> Number:

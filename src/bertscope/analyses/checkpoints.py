@@ -29,6 +29,8 @@ def open_checkpoints(models: Encoder | str | Sequence[Encoder | str]) -> dict[st
         named[name] = encoder
     first, layers = next((name, encoder.n_layers) for name, encoder in named.items())
     for name, encoder in named.items():
+        if not any(encoder.head_counts):
+            raise UserError(f"{name} has no heads left: it has no attention to look at")
         if encoder.n_layers != layers:
             raise UserError(
                 f"{first} has {layers} layers and {name} {encoder.n_layers}: they can't be read side by side; "
@@ -50,6 +52,13 @@ def subject(names: Sequence[str], examples: Examples, *, weighted: bool) -> dict
     """What a result says that it is about."""
     about = {"model": " and ".join(names)} | ({"task": examples.name} if examples.name else {})
     return about | ({"attention": "norm-weighted"} if weighted else {})
+
+
+def over_half(draws: np.ndarray) -> np.ndarray:
+    """The share of heads above a half in draws [1 + repeats, head]; NaN where a resample holds no text."""
+    import numpy as np
+
+    return np.where(np.isnan(draws).all(1), np.nan, (draws > 0.5).mean(1))
 
 
 def tidy(axes: Mapping[str, Sequence[Any]], **values: np.ndarray) -> pd.DataFrame:

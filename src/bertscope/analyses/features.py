@@ -108,7 +108,9 @@ def features_result(reader: FeatureReader, passed: Passed, names: Sequence[str])
     tables = make_tables(reader, names)
     notes = read_notes(passed)
     having = tables["layers"].drop_duplicates("feature").set_index("feature")["n"].astype(int)
-    notes += [f"only {n} of {passed.examples} texts have a {name}" for name, n in having.items() if n < _FEW]
+    rare = [f"{name} ({n})" for name, n in having.items() if n < min(_FEW, passed.examples)]
+    if rare:
+        notes.append(f"few of the {passed.examples} texts have: {', '.join(rare)}")
     return Result(
         "features",
         1,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.checkpoints import tidy
+from bertscope.analyses.checkpoints import over_half, tidy
 from bertscope.analyses.features_reader import BY, SPECIAL, FeatureReader, LayerMeans
 from bertscope.core.resampling import interval
 
@@ -42,7 +42,7 @@ def make_tables(reader: FeatureReader, names: Sequence[str]) -> dict[str, pd.Dat
 def mostly_special(reader: FeatureReader, which: int) -> np.ndarray:
     """The share of an encoder's heads that give more than half of their attention to [CLS] and [SEP], by resample."""
     together = [means.special.draws[:, :2].sum(1) for means in reader.of(which).values()]
-    return (np.concatenate(together, axis=1) > 0.5).mean(1)
+    return over_half(np.concatenate(together, axis=1))
 
 
 def _of_layer(reader: FeatureReader, means: LayerMeans) -> dict[str, pd.DataFrame]:

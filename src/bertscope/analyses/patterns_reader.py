@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from bertscope.analyses.attention import LayerMaps, View, read_notes
-from bertscope.analyses.checkpoints import subject
+from bertscope.analyses.checkpoints import over_half, subject
 from bertscope.analyses.patterns import PatternsConfig
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.features import mean_distance
@@ -47,7 +47,8 @@ class PatternsReader:
             shape = torch.nn.functional.one_hot(chances.argmax(-1), len(CLASSES)).float()
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
             measured = torch.stack([one.entropy, mean_distance(one), to_special], dim=-1)
-            self._means[which][layer].add(view.rows, torch.cat([shape, measured], dim=-1).cpu().numpy())
+            if one.maps.shape[1]:
+                self._means[which][layer].add(view.rows, torch.cat([shape, measured], dim=-1).cpu().numpy())
             if which == 0:
                 self._typical.look(layer, one, chances)
 
@@ -73,9 +74,10 @@ class PatternsReader:
 
     def _of_encoder(self, which: int, name: str) -> list[pd.DataFrame]:
         """Tables by head, by head and class, by layer and class, by class."""
-        draws = [mean.draws for mean in self._means[which]]  # [1 + repeats, head, classes + measures] each
-        places = [(layer + 1, head + 1) for layer, found in enumerate(draws) for head in range(found.shape[1])]
-        flat = np.concatenate(draws, axis=1)
+        # [1 + repeats, head, classes + measures] of each layer that has heads
+        draws = {number: mean.draws for number, mean in enumerate(self._means[which], start=1) if not mean.empty}
+        places = [(layer, head + 1) for layer, found in draws.items() for head in range(found.shape[1])]
+        flat = np.concatenate(list(draws.values()), axis=1)
         layer, head = (np.array(column) for column in zip(*places, strict=True))
         where = {"checkpoint": name, "layer": layer, "head": head}
         of_class, measured = flat[..., : len(CLASSES)], flat[..., len(CLASSES) :]
@@ -84,11 +86,11 @@ class PatternsReader:
             where | {"class": np.array(CLASSES)[commonest], "consistency": of_class[0].max(-1)}
             | _with_interval(measured, MEASURES)
         )  # fmt: skip
-        by_layer = np.stack([found[..., : len(CLASSES)].mean(1) for found in draws], axis=1)
+        by_layer = np.stack([found[..., : len(CLASSES)].mean(1) for found in draws.values()], axis=1)
         return [
             heads,
             _by_class(of_class, where),
-            _by_class(by_layer, {"checkpoint": name, "layer": np.arange(1, len(draws) + 1)}),
+            _by_class(by_layer, {"checkpoint": name, "layer": list(draws)}),
             _by_class(of_class.mean(1, keepdims=True), {"checkpoint": name}),
         ]
 
@@ -100,13 +102,18 @@ class PatternsReader:
             Number(row["class"], row["share"], row["low"], row["high"], n, "of maps") for _, row in rows.iterrows()
         ]
         special = np.concatenate(
-            [mean.draws[..., len(CLASSES) + MEASURES.index("to_special")] for mean in self._means[-1]], axis=1
+            [
+                mean.draws[..., len(CLASSES) + MEASURES.index("to_special")]
+                for mean in self._means[-1]
+                if not mean.empty
+            ],
+            axis=1,
         )
-        over_half = (special > 0.5).mean(1)
-        low, high = interval(over_half)
+        share = over_half(special)
+        low, high = interval(share)
         return [
             *numbers,
-            Number("over half on [CLS] and [SEP]", float(over_half[0]), float(low), float(high), n, "of heads"),
+            Number("over half on [CLS] and [SEP]", float(share[0]), float(low), float(high), n, "of heads"),
         ]
 
     def _how_sure(self) -> str:

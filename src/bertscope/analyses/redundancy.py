@@ -31,6 +31,9 @@ class RedundancyConfig:
     pairs: int = 10
     """How many of the most similar pairs are listed and, if the model has a classifier, switched off together; as
     many random pairs of the same layers stand beside them. Each costs up to three passes through the model."""
+    together: tuple[str, ...] = ()
+    """Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are
+    they redundant, or is what they do not needed? Needs a model with a classifier for the task."""
     mode: Literal["uniform", "zero", "mean"] = "uniform"
     """What a head that is off leaves behind: equal attention to every token, nothing, or its average output."""
     weighted: bool = False
@@ -53,7 +56,7 @@ class RedundancyConfig:
 
 @question(
     "redundancy",
-    inputs=("models", "task"),
+    inputs=("models", "data"),
     version=1,
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
@@ -61,27 +64,27 @@ class RedundancyConfig:
 )
 def redundancy(
     models: Encoder | str | Sequence[Encoder | str],
-    task: Task | Examples | str,
+    data: Task | Examples | str,
     config: RedundancyConfig = RedundancyConfig(),  # noqa: B008 (frozen)
 ) -> Result:
     """How different are the heads from each other?
 
     For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs, on
     the report split's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
-    alike. Where the model has a classifier for the task, the most similar pairs are switched off together: if both
-    cost more than each alone adds up to, one does what the other could.
+    alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
+    together: if both cost more than each alone adds up to, one does what the other could.
     """
     from bertscope.analyses.attention import read_maps
     from bertscope.analyses.redundancy_reader import RedundancyReader
     from bertscope.analyses.redundancy_result import Compared, redundancy_result
     from bertscope.core.examples import Examples
-    from bertscope.data.read import read_task
+    from bertscope.data.corpus import read_data
 
     encoders = open_checkpoints(models)
     _refuse_few(encoders)
-    if isinstance(task, str):
-        task = read_task(task)
-    labelled, examples = (None, task) if isinstance(task, Examples) else (task, task.report)
+    if isinstance(data, str):
+        data = read_data(data)
+    task, examples = (None, data) if isinstance(data, Examples) else (data, data.report)
     reader = RedundancyReader(
         examples.ids, [encoder.head_counts for encoder in encoders.values()],
         queries=config.queries, tokens=config.tokens, repeats=config.repeats, seed=config.seed,
@@ -91,7 +94,10 @@ def redundancy(
         Compared(name, encoder, maps, outputs.alike, len(outputs.values))
         for (name, encoder), maps, outputs in zip(encoders.items(), reader.maps, reader.outputs, strict=True)
     ]
-    return redundancy_result(compared, labelled, config, passed)
+    result = redundancy_result(compared, task, config, passed)
+    result.subject |= {"task": data.name} if data.name else {}
+    result.notes = [*data.notes, *result.notes]
+    return result
 
 
 def _refuse_few(encoders: dict[str, Encoder]) -> None:

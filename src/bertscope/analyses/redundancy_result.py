@@ -12,7 +12,7 @@ import pandas as pd
 from bertscope.analyses.attention import read_notes
 from bertscope.analyses.checkpoints import tidy
 from bertscope.analyses.clusters import Clusters, clusters, plane
-from bertscope.analyses.interactions import Pair, interactions, random_partners
+from bertscope.analyses.interactions import Pair, interactions, random_partners, together
 from bertscope.analyses.redundancy_reader import MapsApart
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
@@ -75,7 +75,7 @@ class Compared:
 def redundancy_result(
     compared: list[Compared], task: Task | None, config: RedundancyConfig, passed: Passed
 ) -> Result:
-    tables: dict[str, list[pd.DataFrame]] = {"heads": [], "layers": [], "pairs": []}
+    tables: dict[str, list[pd.DataFrame]] = {"heads": [], "layers": [], "pairs": [], "together": []}
     headline: list[Number] = []
     notes: list[str] = []
     captions: dict[str, str] = {}
@@ -86,10 +86,14 @@ def redundancy_result(
         places, stress = plane(distances)
         captions[one.name] = f"The plane distorts the distances by {stress:.0%} (Kruskal's stress)."
         found, more, said = _pairs(one, task, config)
-        made = {"heads": _heads_table(one, groups, places), "layers": _layers_table(one), "pairs": found}
+        sets, of_sets = _together(one, task, config)
+        made = {
+            "heads": _heads_table(one, groups, places), "layers": _layers_table(one), "pairs": found,
+            "together": sets,
+        }  # fmt: skip
         for table, rows in made.items():
             tables[table].append(rows.assign(checkpoint=one.name))
-        numbers = [*_apart(one, passed.examples), *_alike(one), *_grouped(groups), *more]
+        numbers = [*_apart(one, passed.examples), *_alike(one), *_grouped(groups), *more, *of_sets]
         headline += [Number(f"{n.name}{which}", n.value, n.low, n.high, n.n, n.unit) for n in numbers]
         notes += [f"{note}{which}" for note in [*said, *_caution(one)]]
     notes += read_notes(passed)
@@ -106,9 +110,8 @@ def redundancy_result(
         headline=headline,
         figures=_figures(whole, captions),
         subject={"model": " and ".join(one.name for one in compared)}
-        | ({"task": task.name} if task else {})
         | ({"attention": "norm-weighted"} if config.weighted else {}),
-        notes=[*(task.notes if task else ()), *notes],
+        notes=notes,
     )
 
 
@@ -184,6 +187,25 @@ def _pairs(
     return table, numbers, []
 
 
+def _together(one: Compared, task: Task | None, config: RedundancyConfig) -> tuple[pd.DataFrame, list[Number]]:
+    """The named heads off together, beside random sets of the same layers."""
+    if not config.together:
+        return pd.DataFrame(), []
+    if task is None:
+        raise UserError("--together scores a task without some heads; give a task with --on")
+    found = together(one.encoder, task, config.together, seed=config.seed, mode=config.mode, repeats=config.repeats)
+    kinds = ["named", *["random"] * len(found.random)]
+    table = pd.DataFrame({"set": kinds, "effect": [found.effect, *found.random]})
+    n, sets = len(task.report), len(found.random)
+    return table, [
+        Number("named heads off together", found.effect, found.low, found.high, n, f"change of {task.metric}"),
+        Number(
+            "random heads off together, mean", float(found.random.mean()), n=sets, unit=f"change of {task.metric}"
+        ),
+        Number("p that random heads cost as much", found.p, n=sets, unit="p"),
+    ]
+
+
 def _apart(one: Compared, n: int) -> list[Number]:
     draws, counts = one.maps.draws, one.pair_counts
     same = np.eye(len(counts), dtype=bool)
@@ -218,7 +240,7 @@ def _grouped(groups: Clusters) -> list[Number]:
 
 
 def _caution(one: Compared) -> list[str]:
-    chance = one.encoder.head_size / max(1, one.tokens)
+    chance = min(1.0, one.encoder.head_size / max(1, one.tokens))
     return [f"outputs of unrelated heads have a CKA of up to {chance:.3f} on {one.tokens} tokens"]
 
 

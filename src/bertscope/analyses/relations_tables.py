@@ -26,17 +26,20 @@ def heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.
     parts = []
     for which, name in enumerate(names):
         for layer, sums in reader.of(which).items():
-            hits, attention, control = (np.asarray(one) for one in (sums.hits, sums.attention, sums.control))
+            hits = np.asarray(sums.hits)
             difference, p = sums.difference.test()
-            enough = np.broadcast_to(counts.sum(0) >= least, p.shape)
             matched = np.asarray(sums.difference.size)[:, None, None]
+            enough = np.broadcast_to(matched >= least, p.shape)
+            control = _divided(np.asarray(sums.control), matched)
             table = tidy(
                 {"relation": reader.pairs.names, "direction": DIRECTIONS, "head": range(1, hits.shape[-1] + 1)},
                 select_accuracy=_divided(hits[_SELECT], counts[_SELECT]),
                 report_accuracy=_divided(hits[_REPORT], counts[_REPORT]),
-                attention=_divided(attention.sum(0), counts.sum(0)),
-                control=_divided(control, matched),
+                # Of pairs that have a control only, so that the three are of the same pairs.
+                attention=control + difference,
+                control=control,
                 difference=difference,
+                n=np.broadcast_to(matched, p.shape),
                 p=np.where(enough, p, np.nan),
             )
             table.insert(0, "layer", layer)

@@ -26,6 +26,7 @@ from bertscope.core.store import Store
 
 _DATA_HELP = {
     "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
+    "data": "A task, or what other questions about attention read; of a task, pairs of heads are switched off too.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }
 
@@ -79,8 +80,8 @@ def model_inputs(spec: catalogue.Spec) -> list[str]:
 
 
 def data_input(spec: catalogue.Spec) -> str:
-    """What the question reads: a task, or any texts."""
-    return "examples" if "examples" in spec.inputs else "task"
+    """What the question reads: a task, any texts, or either."""
+    return next((name for name in ("examples", "data") if name in spec.inputs), "task")
 
 
 def _answer(

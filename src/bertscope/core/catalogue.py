@@ -52,6 +52,7 @@ INPUT_KINDS = {
     "after": "model",
     "task": "task",
     "examples": "examples",
+    "data": "data",
     "tuned": "result",
     "random": "result",
 }
@@ -59,11 +60,13 @@ ROOTS = {
     "model": "bertscope.models.source:model_root",
     "task": "bertscope.data.read:task_root",
     "examples": "bertscope.data.corpus:examples_root",
+    "data": "bertscope.data.corpus:data_root",
 }
 OPENERS = {
     "model": "bertscope.models.load:load",
     "task": "bertscope.data.read:read_task",
     "examples": "bertscope.data.corpus:read_examples",
+    "data": "bertscope.data.corpus:read_data",
 }
 
 

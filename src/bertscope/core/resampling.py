@@ -8,6 +8,7 @@ their order matter, and whatever is measured on the same examples is resampled a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from zlib import crc32
 
@@ -66,6 +67,11 @@ class RunningMean:
         )
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing was taken in."""
+        return isinstance(self._sums, float)
+
+    @property
     def draws(self) -> np.ndarray:
         """The mean in the sample itself, then in each resample, [1 + repeats, ...]; NaN where there is nothing."""
         sums, counts = np.asarray(self._sums), np.asarray(self._counts)
@@ -92,9 +98,14 @@ def interval(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.nda
 
 
 def hashed(ids: Sequence[str], seed: int) -> np.ndarray:
-    """A number for each id, uint64: the same wherever the id stands."""
-    numbers = np.fromiter((crc32(name.encode()) for name in ids), np.uint64, len(ids))
-    return mixed(numbers, np.uint64(seed))
+    """A number for each id, uint64: the same wherever the id stands. Examples that share an id get numbers of their
+    own, in their order: they are different examples, and must not be drawn together."""
+    times: Counter[str] = Counter()
+    numbers = np.empty((2, len(ids)), dtype=np.uint64)
+    for place, name in enumerate(ids):
+        numbers[:, place] = crc32(name.encode()), times[name]
+        times[name] += 1
+    return mixed(mixed(numbers[0], np.uint64(seed)), numbers[1])
 
 
 def mixed(key: np.ndarray, number: np.ndarray | np.uint64) -> np.ndarray:

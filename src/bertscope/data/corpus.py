@@ -23,9 +23,10 @@ from bertscope.core.files import digest_files
 from bertscope.core.step import Root
 from bertscope.data.locate import recognise
 from bertscope.data.options import TaskOptions, with_options
-from bertscope.data.read import Part, can_train, read_split, split_root
+from bertscope.data.read import Part, can_train, read_split, read_task, split_root, task_root
 from bertscope.data.relations import read_relations
 from bertscope.data.sources import Collection, is_collection, stream
+from bertscope.data.task import Task
 from bertscope.data.text import read_text
 
 _OWN_OPTIONS = ("limit", "seed", "skip_bad")
@@ -65,6 +66,16 @@ def examples_root(source: str | Path, *, split: Part = "report", **options: Any)
         raise UserError(f"no file {source}; check the path")
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     return Root("examples", str(path), digest_files(files), asked.given())
+
+
+def read_data(source: str | Path, **options: Any) -> Task | Examples:
+    """A task where the source is one, otherwise its texts."""
+    return read_task(source, **options) if is_task(source, **options) else read_examples(source, **options)
+
+
+def data_root(source: str | Path, **options: Any) -> Root:
+    """The identity of what `read_data` would read."""
+    return task_root(source, **options) if is_task(source, **options) else examples_root(source, **options)
 
 
 def is_task(source: str | Path, **options: Any) -> bool:

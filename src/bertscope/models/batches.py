@@ -30,7 +30,9 @@ class Batch:
     lengths: Tensor
     """Real tokens per row, special tokens included."""
     special: Tensor
-    """[row, token]: whether the token is [CLS], [SEP] or padding."""
+    """[row, token]: whether the token is [CLS], [SEP] or padding, or a special token typed in the text."""
+    added: Tensor
+    """[row, token]: whether the tokenizer added it: [CLS] and [SEP], or what the family calls them."""
     words: Tensor
     """[row, token]: the token's word in its example (see `models.words`), -1 where it belongs to none."""
     segments: Tensor
@@ -48,6 +50,7 @@ class Tokens:
 
     fields: dict[str, np.ndarray]
     special: np.ndarray
+    added: np.ndarray
     words: np.ndarray
     segments: np.ndarray
     """Which text of a pair the token is in."""
@@ -66,11 +69,13 @@ def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
     lengths = np.array([len(row) for row in coded["input_ids"]])
     flat = {name: np.fromiter(chain.from_iterable(coded[name]), np.int32, lengths.sum()) for name in coded}
     # The tokenizer's own mask knows the special tokens it adds, not those typed in a text.
-    special = flat.pop("special_tokens_mask").astype(bool) | np.isin(flat["input_ids"], special_ids(tokenizer))
+    added = flat.pop("special_tokens_mask").astype(bool)
+    special = added | np.isin(flat["input_ids"], special_ids(tokenizer))
     words, segments = align(tokenizer, coded, special, texts)
     return Tokens(
         fields=flat,
         special=special,
+        added=added,
         words=words,
         segments=segments,
         starts=np.cumsum(lengths) - lengths,
@@ -96,6 +101,7 @@ def pad(tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device
         inputs=inputs,
         lengths=torch.from_numpy(lengths).to(device),
         special=fill(tokens.special, True),
+        added=fill(tokens.added, False),
         words=fill(tokens.words, NO_WORD),
         segments=fill(tokens.segments, 0),
         truncated=int(tokens.truncated[rows].sum()),

@@ -24,6 +24,6 @@ def plan(seed: int = 0) -> list[Step]:
         spec("change").step({"before": base, "after": tuned, "examples": reviews}),
         spec("features").step(both | {"examples": reviews}),
         spec("relations").step({"models.0": base, "examples": corpus}),
-        spec("redundancy").step({"models.0": tuned, "task": task}),
+        spec("redundancy").step({"models.0": tuned, "data": task}),
         spec("ablate").step({"model": tuned, "task": task}),
     ]

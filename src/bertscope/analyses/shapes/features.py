@@ -94,8 +94,7 @@ class _Sides:
     """The two texts of a pair, each with the special tokens that close it; one side where there is no pair."""
 
     def __init__(self, view: View, dtype: torch.dtype) -> None:
-        closed = view.sep.cumsum(1) - view.sep.long()  # separators before this token
-        second = (closed > 0) & view.real
+        second = (view.segments.cummax(1).values > 0) & view.real  # from the second text's first token on
         self.sides = torch.stack([view.real & ~second, second], dim=-1).to(dtype)  # [row, token, side]
         self.words = self.sides * (~(view.cls | view.sep))[..., None].to(dtype)
         self.two = second.any(1, keepdim=True)

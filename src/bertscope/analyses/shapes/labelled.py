@@ -89,11 +89,14 @@ def as_layer(
     longest = max(map(len, maps))
     padded = np.zeros((len(maps), 1, longest, longest), dtype=np.float32)
     real = np.zeros((len(maps), longest), dtype=bool)
-    marked = np.ones((len(maps), longest), dtype=bool)
+    added = np.zeros((len(maps), longest), dtype=bool)
+    segments = np.zeros((len(maps), longest), dtype=np.int64)
     for row, (one, places) in enumerate(zip(maps, special, strict=True)):
         n = len(one)
         padded[row, 0, :n, :n] = one / one.sum(-1, keepdims=True)
         real[row, :n] = True
-        marked[row, :n] = np.isin(np.arange(n), places)
-    known = (torch.from_numpy(array).to(device) for array in (real, marked, np.full(real.shape, -1)))
+        added[row, list(places)] = True
+        if len(places) > 2:  # a pair: its second text begins after the separator that closes the first
+            segments[row, places[-2] + 1 : places[-1]] = 1
+    known = (torch.from_numpy(array).to(device) for array in (real, added, np.full(real.shape, -1), segments))
     return LayerMaps(torch.from_numpy(padded).to(device), View(np.arange(len(maps)), *known))

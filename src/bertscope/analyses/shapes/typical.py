@@ -38,6 +38,8 @@ class Typical:
 
     def look(self, layer: int, maps: LayerMaps, chances: Tensor) -> None:
         """Take a batch's surest map of each class, if it is surer than what is kept."""
+        if not chances.shape[1]:  # all heads of the layer were cut
+            return
         lengths = maps.view.lengths
         shown = (lengths >= SHORTEST) & (lengths <= LONGEST)
         surest, at = torch.where(shown[:, None, None], chances, -1).flatten(0, 1).max(0)  # over rows and heads
