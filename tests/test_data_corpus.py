@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.data import demo
 from bertscope.data.corpus import examples_root, is_task, read_examples
 from bertscope.data.read import read_task
+from bertscope.data.relations import read_relations
+from bertscope.data.treebank import write_conllu
 from bertscope.data.write import write_examples
 
 TREE = "1\tDogs\tdog\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\t_\t_\t0\troot\t_\t_\n\n"
@@ -74,26 +79,138 @@ def test_options_of_tasks_are_refused_elsewhere(folder):
         examples_root(folder / "missing.conllu")
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def labels_by_texts(labels, *splits: Examples) -> dict[tuple[str, str], str | float]:
+    rows = [row for each in splits for row in zip(each.text, each.pair or each.text, each.label, strict=True)]
+    return {(text, pair): labels[label] if labels else label for text, pair, label in rows}
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
 def test_what_is_written_is_read_again(tmp_path, ending):
     task = read_task("demo/entailment", limit=30)
-    path = write_examples(task.report, tmp_path / f"e.{ending}", task.labels)
-    again = read_task(path)
-    rows = {(text, pair): again.labels[label] for split in (again.fit, again.select, again.report)
-            for text, pair, label in zip(split.text, split.pair, split.label, strict=True)}  # fmt: skip
-    wanted = zip(task.report.text, task.report.pair, task.report.label, strict=True)
-    assert rows == {(text, pair): task.labels[label] for text, pair, label in wanted}
+    again = read_task(write_examples(task.report, tmp_path / f"e.{ending}", task.labels))
+    found = labels_by_texts(again.labels, again.fit, again.select, again.report)
+    assert found == labels_by_texts(task.labels, task.report)
 
 
-def test_all_annotation_is_written(tmp_path):
-    corpus = read_examples("demo/corpus", limit=5)
-    back = read_examples(write_examples(corpus, tmp_path / "c.conllu"))
-    assert back.words == corpus.words and back.heads == corpus.heads and back.marks["pos"] == corpus.marks["pos"]
-    said = [json.loads(line) for line in write_examples(corpus, tmp_path / "c.jsonl").read_text().splitlines()]
-    assert [tuple(row["words"]) for row in said] == list(corpus.words)
-    assert [len(row["links"]) for row in said] == [len(links) for links in corpus.links]
+def same_annotation(one: Examples, other: Examples, *names: str) -> None:
+    for name in names:
+        assert getattr(one, name) == getattr(other, name), name
+    said = [{kind: column for kind, column in each.marks.items() if any(map(any, column))} for each in (one, other)]
+    assert said[0] == said[1]
+
+
+ANNOTATION = ("ids", "text", "pair", "words", "first_words", "heads", "links", "answers")
+
+
+@pytest.mark.parametrize("source", [name for name in demo.NAMES if demo.can_train(name)])
+def test_every_demo_task_comes_back(tmp_path, source):
+    task = read_task(source, limit=40)
+    path = write_examples(task.report, tmp_path / "d.jsonl", task.labels)
+    assert is_task(path)
+    again = read_task(path, kind=task.kind)
+    found = labels_by_texts(again.labels, again.fit, again.select, again.report)
+    assert found == labels_by_texts(task.labels, task.report)
+    same_annotation(read_relations(path), task.report, *ANNOTATION)
+    comes_back_from_conllu(task.report, tmp_path / "d.conllu")
+
+
+@pytest.mark.parametrize("source", [name for name in demo.NAMES if not demo.can_train(name)])
+def test_every_other_demo_comes_back(tmp_path, source):
+    wanted = read_examples(source, limit=40)
+    path = write_examples(wanted, tmp_path / "d.jsonl")
+    assert not is_task(path)
+    same_annotation(read_examples(path), wanted, *ANNOTATION)
+    comes_back_from_conllu(wanted, tmp_path / "d.conllu")
+
+
+def comes_back_from_conllu(wanted: Examples, path: Path) -> None:
+    if wanted.pair is None:
+        same_annotation(read_examples(write_examples(wanted, path)), wanted, "ids", "text", "words", "heads")
+    else:
+        with pytest.raises(UserError, match="CoNLL-U holds single texts"):
+            write_examples(wanted, path)
+
+
+def test_plain_texts_and_questions_come_back(tmp_path):
+    texts = Examples(ids=("a", "b"), text=("One, two.", "Three."))
+    back = read_examples(write_examples(texts, tmp_path / "t.jsonl"))
+    assert (back.ids, back.text, back.words, back.links) == (texts.ids, texts.text, None, None)
+    asked = Examples(ids=("q", "r"), text=("Who?", "Why?"), pair=("Anna did.", "It rains."), answers=(((0, 4),), ()))
+    back = read_examples(write_examples(asked, tmp_path / "q.jsonl"))
+    assert (back.pair, back.answers, back.words, back.first_words) == (asked.pair, asked.answers, None, None)
+
+
+def test_files_that_exist_stay_as_they_are(tmp_path):
+    corpus = read_examples("demo/corpus", limit=2)
+    for name in ("c.csv", "c.tsv", "c.jsonl", "c.conllu"):
+        (tmp_path / name).write_text("mine")
+        with pytest.raises(UserError, match=f"{name} exists; name another file or remove it"):
+            write_examples(corpus, tmp_path / name)
+        assert (tmp_path / name).read_text() == "mine"
+    with pytest.raises(UserError, match="exists"):
+        write_conllu(corpus, tmp_path / "c.conllu")
     with pytest.raises(UserError, match="ends with"):
         write_examples(corpus, tmp_path / "c.doc")
+
+
+LONG = b'{"text": "' + b"a " * (1 << 20) + b'", "label": 1}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "task"),
+    [
+        ([b'{"words": ["a"]}'], False),
+        ([b'{"words": ["a"], "label": "x"}'], True),
+        ([b'{"text": "a", "words": 1, "sentiment": "good"}'], True),
+        ([b'{"text": "a b", "links": []}'], False),
+        ([b'{"text": "a", "links": [], "label": "x"}'], True),
+        ([b"", b'{"words": ["a"]}'], False),
+        ([b"{broken", b'{"words": ["a"]}'], False),
+        ([b"[" * 100_000, b'{"words": ["a"]}'], False),
+        ([b"\xff"], True),
+        ([LONG], True),
+        ([], True),
+    ],
+)
+def test_lines_of_json_are_told_apart(tmp_path, lines, task):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    assert is_task(path) == task
+
+
+def test_what_is_wrong_with_lines_of_json_their_reader_says(tmp_path):
+    for name, raw, said in (
+        ("long.jsonl", LONG, "long.jsonl, line 1: .*characters"),
+        ("broken.jsonl", b"{", "broken.jsonl, line 1: not a JSON object"),
+        ("damaged.jsonl.gz", b"{", "cannot read .*damaged"),
+    ):
+        (tmp_path / name).write_bytes(raw)
+        with pytest.raises(UserError, match=said):
+            read_examples(tmp_path / name)
+
+
+def test_whoever_names_the_columns_has_a_task(tmp_path):
+    rows = [{"text": f"text {i}", "words": ["text", str(i)], "stars": "good" if i % 2 else "bad"} for i in range(20)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert is_task(tmp_path / "t.jsonl", label="stars") and not is_task(tmp_path / "t.jsonl")
+    assert len(read_examples(tmp_path / "t.jsonl", label="stars", text="text").label) == 4
+
+
+def test_only_tasks_have_splits(folder):
+    for read in (read_examples, examples_root):
+        with pytest.raises(UserError, match=r"a\.txt has no splits; leave out --split fit"):
+            read(folder / "a.txt", split="fit")
+
+
+def test_ids_are_told_apart(tmp_path):
+    names = ["1", "1", "1 (2)"]
+    tree = "".join(f"# sent_id = {name}\n{TREE}" for name in names)
+    for file in ("a.conllu", "b.conllu"):
+        (tmp_path / file).write_text(tree)
+    found = read_examples(tmp_path)
+    assert found.ids == ("1", "1 (3)", "1 (2)", "1 (4)", "1 (5)", "1 (2) (2)")
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps({"id": name, "words": ["a"]}) + "\n" for name in names))
+    assert read_examples(tmp_path / "mine.jsonl").ids == ("1", "1 (3)", "1 (2)")
 
 
 def test_slices_carry_annotation():

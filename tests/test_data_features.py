@@ -11,7 +11,7 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
-from bertscope.data.annotate import annotate
+from bertscope.data.annotate import annotate, annotated
 from bertscope.data.features import FEATURES, RELATIONS, UPOS, feature_words
 from bertscope.data.treebank import read_treebank
 from corpora import EWT, with_shared
@@ -168,6 +168,12 @@ def test_annotated_pairs_count_on(spacy):
 def test_words_are_not_annotated_again(spacy, sentence):
     with pytest.raises(UserError, match="have their words marked already"):
         annotate(sentence)
+    assert annotated(sentence) is sentence and not spacy.asked
+
+
+def test_plain_texts_are_annotated(spacy):
+    told = annotated(Examples(ids=("0",), text=("She saw him",)))
+    assert told.words == (("She", "saw", "him"),) and told.heads == ((ROOT, 0, 1),)
 
 
 def test_what_to_install_is_said(spacy, monkeypatch):
@@ -183,3 +189,5 @@ def test_what_to_install_is_said(spacy, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(UserError, match=f"needs spaCy, which isn't installed; {cure}"):
         annotate(texts)
+    with pytest.raises(UserError, match=cure):
+        annotated(texts)

@@ -18,7 +18,7 @@ from bertscope.data.text import read_text
 from bertscope.data.treebank import read_treebank
 from test_data_frames import EVERY, FILES, FULL
 from test_data_penn import DP, MRG
-from test_data_relations import TEXT, WORDS
+from test_data_relations import PAIR, TEXT, WORDS
 from test_data_treebank import HARD, PLAIN
 
 
@@ -43,6 +43,7 @@ CASES = {
     "brackets": (read_brackets, "t.zip", MRG, lambda raw: zipped({"a.mrg": raw})),
     "frames": (every_frame, "t.zip", FULL, lambda raw: zipped(FILES | {XML: raw})),
     "relations": (read_relations, "t.jsonl", JSONL, None),
+    "annotated pairs": (read_relations, "t.jsonl", json.dumps(PAIR), None),
     "text": (read_text, "t.txt", "One.\n\nTwo é.", None),
     "packed text": (read_text, "t.txt.gz", "\x1f\x8b\x08\x00", None),
     "zip of trees": (read_relations, "t.zip", zipped({"a.conllu": PLAIN}), None),

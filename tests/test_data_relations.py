@@ -41,8 +41,49 @@ def test_words_and_characters(write):
     )
 
 
+PAIR = {
+    "text": "Anna left.", "text_pair": "She was tired.", "words": ["Anna", "left", ".", "She", "was", "tired", "."],
+    "first_words": 3, "heads": [1, -1, 1, 5, 5, -1, 5], "gender": ["f", "", "", "f", "", "", ""],
+    "answers": [[4, 13]], "label": "why",
+}  # fmt: skip
+
+
+def test_everything_else_that_can_be_said(write):
+    read = read_relations(write(PAIR))
+    assert (read.text, read.pair, read.first_words) == (("Anna left.",), ("She was tired.",), (3,))
+    assert read.heads == ((1, -1, 1, 5, 5, -1, 5),) and read.answers == (((4, 13),),)
+    assert read.marks == {"gender": (("f", "", "", "f", "", "", ""),)}
+    assert read.label is None and read.links is None
+    bare = {key: PAIR[key] for key in ("text_pair", "words", "first_words")}
+    assert read_relations(write(bare)).text == ("Anna left .",)
+
+
+def test_texts_alone_are_plain(write):
+    assert read_relations(write({"text": "a b"}, {"text": "c"})).words is None
+    assert read_relations(write({"text": "a b", "text_pair": "c"})).first_words is None
+    assert read_relations(write({"text": "a b"}, {"text": "c", "links": []})).words == (("a", "b"), ("c",))
+    split = read_relations(write({"text": "a b", "text_pair": "c", "links": []}))
+    assert split.words == (("a", "b", "c"),) and split.first_words == (2,)
+
+
+@pytest.mark.parametrize("key", ["text_pair", "heads"])
+def test_lines_agree_on_what_they_have(write, key):
+    fewer = {"words": ["a"], "text_pair": "b", "first_words": 0, "text": "a", "heads": [-1]}
+    bare = {
+        name: value for name, value in fewer.items() if name not in (key, *["first_words"] * (key == "text_pair"))
+    }
+    for lines, said in (((fewer, bare), f"it has no {key}, but line 1 has"), ((bare, fewer), f"it has {key}, but")):
+        with pytest.raises(UserError, match=f"line 2: {said}.*give it in every line or in none"):
+            read_relations(write(*lines))
+        assert len(read_relations(write(*lines), skip_bad=True)) == 1
+
+
 def link(**change):
     return {"words": ["a", "b"], "links": [{"name": "L", "source": [0], "target": [1]} | change]}
+
+
+def marked(**change):
+    return {"words": ["a", "b"]} | change
 
 
 def characters(*source):
@@ -59,8 +100,8 @@ def characters(*source):
         ({"word": ["a"]}, "the line has an unknown key 'word'; did you mean 'words'?"),
         ({}, "it has neither words (a list of strings) nor text"),
         ({"text": "  "}, "it has neither words"),
-        ({"words": []}, "it has neither words"),
-        ({"words": "a b"}, "it has neither words (a list of strings)"),
+        ({"words": []}, "words must be a list of at least one word"),
+        ({"words": "a b"}, "words must be a list of at least one word"),
         ({"words": ["a", 1]}, "words must be text, not '1'"),
         ({"words": ["a", " "]}, "a word is blank"),
         ({"text": 3}, "text must be text, not '3'"),
@@ -82,6 +123,29 @@ def characters(*source):
         (characters(1, 1), "must be [start, end], characters from 0 to 3"),
         (characters(1, 2), "the source of the link 'L' has no word in its characters"),
         (b'{"text": "\xff"}', "not valid UTF-8"),
+        (marked(hedas=[0, 1]), "the line has an unknown key 'hedas'; did you mean 'heads'?"),
+        (marked(pos=["X"]), "'pos' has 1 marks, but there are 2 words"),
+        (marked(pos="X"), "the line has an unknown key 'pos'"),
+        (marked(pos=["X", 1]), "the line has an unknown key 'pos'"),
+        ({"words": ["a"], " ": ["X"]}, "the line has an unknown key ' '"),
+        (b'{"words": ["a"], "\\ud800": ["X"]}', "half of a surrogate pair"),
+        ({"text": "a", "pos": ["X"]}, "the line has an unknown key 'pos'"),
+        ({"text": "a", "heads": [-1]}, "heads counts words; give words too"),
+        (marked(heads=[0]), "heads must be a list of 2 numbers, one for each word"),
+        (marked(heads=[True, 0]), "heads must be a list of 2 numbers"),
+        (marked(heads=[-1, 2]), "heads must be from 0 to 1, or -1 where a word has none"),
+        (marked(heads=[-2, 10**4000]), "heads must be from 0 to 1"),
+        (marked(heads=[-1, 1]), "heads go round in a circle"),
+        (marked(heads=[1, 0]), "heads go round in a circle"),
+        (marked(text_pair="b"), "first_words must say how many of the 2 words are in text"),
+        (marked(text_pair="b", first_words=3), "first_words must say how many of the 2 words are in text"),
+        (marked(text_pair="b", first_words=0), "text is blank"),
+        (marked(text_pair=" ", first_words=1), "text_pair is blank"),
+        (marked(first_words=1), "first_words is for two texts; give text_pair too"),
+        (marked(answers=[[0, 1]]), "answers are spans of text_pair; give it too"),
+        ({"text": "a", "text_pair": "b", "answers": [[0, 2]]}, "answers must be a list of [start, end]"),
+        ({"text": "a", "text_pair": "b", "answers": [0, 1]}, "answers must be a list of [start, end]"),
+        ({"text": "a", "text_pair": "b", "links": link()["links"]}, "give words and first_words"),
     ],
 )  # fmt: skip
 def test_mistakes_are_refused_with_their_line(write, line, said):

@@ -167,7 +167,7 @@ def corpora(draw):
 
     words = column(FORMS)
     text = tuple(draw(st.one_of(st.just(" ".join(row)), FORMS)) for row in words)
-    ids = tuple(draw(FORMS) for _ in heads)
+    ids = tuple(draw(st.lists(FORMS, min_size=len(heads), max_size=len(heads), unique=True)))
     return Examples(ids=ids, text=text, words=words, marks={kind: column(VALUES) for kind in kinds},
                     heads=tuple(map(tuple, heads)))  # fmt: skip
 
@@ -176,6 +176,7 @@ def corpora(draw):
 @given(corpus=corpora())
 def test_what_is_written_is_read_back(tmp_path, corpus):
     path = tmp_path / "out.conllu"
+    path.unlink(missing_ok=True)
     write_conllu(corpus, path)
     read = read_treebank(path)
     assert (read.ids, read.text, read.words, read.heads) == (corpus.ids, corpus.text, corpus.words, corpus.heads)

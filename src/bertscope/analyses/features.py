@@ -73,14 +73,25 @@ def features(
     from bertscope.analyses.features_reader import FeatureReader
 
     checkpoints = open_checkpoints(models)
-    examples = open_examples(examples)
+    examples, unmarked = _with_words(open_examples(examples))
     marked, notes = mark_features(examples, config.features)
+    notes += unmarked
     reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
     passed = read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted)
     result = features_result(reader, passed, list(checkpoints))
     result.subject = subject(list(checkpoints), examples, weighted=config.weighted)
     result.notes = [*examples.notes, *notes, *result.notes]
     return result
+
+
+def _with_words(examples: Examples) -> tuple[Examples, list[str]]:
+    """The corpus with its annotation, or spaCy's; without either, what to install."""
+    from bertscope.data.annotate import annotated
+
+    try:
+        return annotated(examples), []
+    except UserError as missing:
+        return examples, [str(missing)]
 
 
 def mark_features(examples: Examples, named: Sequence[str]) -> tuple[dict[str, tuple[np.ndarray, ...]], list[str]]:

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
 
 from bertscope.cli.options import DataOptions
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
 
@@ -38,52 +41,64 @@ def data(
     show
         Print this many examples with their annotation.
     split
-        Of a task: the split that is shown and written.
+        Of a source that has splits: the one that is shown and written.
     words
         Count, show and write only the examples that mention one of these words (whole words, in either text).
     write
-        Write the examples to this .csv, .tsv, .jsonl (with all annotation) or .conllu file.
+        Write the examples to this .csv, .tsv, .jsonl (with all annotation) or .conllu file, which mustn't exist.
     json
-        Print the description as JSON.
+        Print the description as JSON; what is shown besides goes to standard error.
     """
+    from rich.console import Console
+
     from bertscope.core.errors import UserError
     from bertscope.data.slices import divide
+    from bertscope.data.write import check_target, write_examples
 
-    task, examples = _read(source, split, options)
+    if write is not None:
+        check_target(write)
+    task, examples, labels = _read(source, split, options)
     sliced, rest = divide(examples, words) if words else (examples, None)
     if not len(sliced):
         raise UserError(f"no example of {source} mentions {' or '.join(words)}")
-    about = _describe(task, examples, rest, words)
+    about = _describe(task, examples, labels, rest, words)
+    # What is said is never markup: data may have anything in it. Beside JSON it goes to standard error.
+    console = Console(stderr=json, highlight=False, markup=False, emoji=False)
     if json:
         print(to_json.dumps(about, indent=1, ensure_ascii=False))
     else:
-        _print(about)
-    labels = () if task is None else task.labels
+        _print(console, about)
     for row in range(min(show, len(sliced))):
-        _show(sliced, row, labels)
+        _show(console, sliced, row, labels)
     if write is not None:
-        from bertscope.data.write import write_examples
+        written = write_examples(sliced, write, labels)
+        console.print(f"{len(sliced)} examples written to {written}", soft_wrap=True)
 
-        print(f"{len(sliced)} examples written to {write_examples(sliced, write, labels)}")
 
-
-def _read(source: str, split: Split, options: DataOptions) -> tuple[Task | None, Examples]:
-    """A task and one of its splits; or a corpus, which has none."""
+def _read(source: str, split: Split, options: DataOptions) -> tuple[Task | None, Examples, Sequence[str]]:
+    """A task and one of its splits, or texts that are none; and the names of the classes."""
     from bertscope.data.corpus import is_task, read_examples
-    from bertscope.data.read import read_task
+    from bertscope.data.read import declared_labels, read_task
 
     given = options.given()
-    if not is_task(source, **given):
-        return None, read_examples(source, split=split, **given)
-    task = read_task(source, **given)
-    return task, getattr(task, split)
+    if is_task(source, **given):
+        task = read_task(source, **given)
+        return task, getattr(task, split), task.labels
+    examples = read_examples(source, split=split, **given)
+    return None, examples, () if examples.label is None else declared_labels(source, **given)
 
 
-def _describe(task: Task | None, examples: Examples, rest: Examples | None, words: Sequence[str]) -> dict[str, Any]:
+def _describe(
+    task: Task | None, examples: Examples, labels: Sequence[str], rest: Examples | None, words: Sequence[str]
+) -> dict[str, Any]:
     from bertscope.data.task import describe_lengths
 
     if task is None:
-        about = {"name": examples.name, "splits": {"all": describe_lengths(examples)}, "notes": list(examples.notes)}
+        split = describe_lengths(examples)
+        if examples.label is not None and labels:
+            counts = np.bincount(examples.label, minlength=len(labels)).tolist()
+            split["labels"] = dict(zip(labels, counts, strict=True))
+        about = {"name": examples.name, "splits": {"all": split}, "notes": list(examples.notes)}
     else:
         about = task.describe()
     if rest is not None:
@@ -91,45 +106,43 @@ def _describe(task: Task | None, examples: Examples, rest: Examples | None, word
     return about
 
 
-def _print(about: dict[str, Any]) -> None:
-    from rich.console import Console
+def _print(console: Console, about: dict[str, Any]) -> None:
     from rich.table import Table
 
-    console = Console(highlight=False)
     metric = f", scored by {about['metric']} (chance {about['chance']:.3f})" if "metric" in about else ""
-    console.print(f"{about['name']}{metric}", markup=False, soft_wrap=True)
+    console.print(f"{about['name']}{metric}", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
-    for column in ("split", "rows", "labels", "words: median", "longest"):
+    labelled = any(split.get("labels") for split in about["splits"].values())
+    for column in ("split", "rows", *(["labels"] if labelled else []), "words: median", "longest"):
         table.add_column(column, justify="left" if column in ("split", "labels") else "right")
     for name, split in about["splits"].items():
-        labels = ", ".join(f"{label} {value:g}" for label, value in (split.get("labels") or {}).items())
-        table.add_row(
-            name, f"{split['rows']:,}", labels, f"{split['words']['median']:g}", f"{split['words']['max']:g}"
-        )
+        labels = ", ".join(f"{label} {value:g}" for label, value in split.get("labels", {}).items())
+        lengths = (f"{split['words'][size]:g}" for size in ("median", "max"))
+        table.add_row(name, f"{split['rows']:,}", *([labels] if labelled else []), *lengths)
     console.print(table)
     if sliced := about.get("slice"):
         named = ", ".join(sliced["words"])
-        console.print(f"{sliced['rows']:,} mention {named}; {sliced['rest']:,} don't", markup=False, soft_wrap=True)
+        console.print(f"{sliced['rows']:,} mention {named}; {sliced['rest']:,} don't", soft_wrap=True)
     for note in about["notes"]:
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
+        console.print(f"note: {note}", soft_wrap=True)
 
 
-def _show(examples: Examples, row: int, labels: Sequence[str]) -> None:
+def _show(console: Console, examples: Examples, row: int, labels: Sequence[str]) -> None:
     """One example: its texts, its label, its words with their marks, its relations."""
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from bertscope.data.write import label_of
 
-    console = Console(highlight=False)
     label = label_of(examples, row, labels)
-    console.print(f"\n[bold]{examples.ids[row]}[/]" + ("" if label is None else f"  [bold cyan]{label}[/]"))
+    beside = ("", "") if label is None else (f"  {label}", "bold cyan")
+    console.print(Text.assemble("\n", (examples.ids[row], "bold"), beside), soft_wrap=True)
     texts = [examples.text[row], *([] if examples.pair is None else [examples.pair[row]])]
     for text in texts:
-        console.print(text, markup=False, soft_wrap=True)
+        console.print(text, soft_wrap=True)
     if examples.answers is not None:
         said = (texts[1][start:end] for start, end in examples.answers[row])
-        console.print(f"answer: {' | '.join(said) or 'none'}", markup=False, soft_wrap=True)
+        console.print(f"answer: {' | '.join(said) or 'none'}", soft_wrap=True)
     if examples.words is None:
         return
     kinds = [kind for kind, column in examples.marks.items() if any(column[row])]
@@ -142,8 +155,8 @@ def _show(examples: Examples, row: int, labels: Sequence[str]) -> None:
             at = examples.heads[row][place]
             head = [f"{at + 1} {examples.words[row][at]}" if at >= 0 else "0"]
         table.add_row(str(place + 1), word, *head, *(examples.marks[kind][row][place] for kind in kinds))
-    console.print(table, markup=False)
+    console.print(table)
     for link in examples.links[row] if examples.links is not None else ():
         source, target = (" ".join(examples.words[row][at] for at in side) for side in (link.source, link.target))
         frame = f"{link.frame}: " if link.frame else ""
-        console.print(f"{frame}{link.name} = {source}  ->  {target}", markup=False, soft_wrap=True)
+        console.print(f"{frame}{link.name} = {source}  ->  {target}", soft_wrap=True)

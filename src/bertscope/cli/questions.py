@@ -161,15 +161,18 @@ def _plain(value: Any) -> Any:
 
 def _print(result: Result, folder: Path, run: RunOptions) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=result.about, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=escape(result.about), title_justify="left", box=None, pad_edge=False)
     for column in ("", "value", "95% interval", "n"):
         table.add_column(column, justify="left" if not column else "right")
     for number in result.headline:
         interval = "" if number.low is None else f"{number.low:.3f} to {number.high:.3f}"
         value = f"{number.value:.3f}" if number.unit or number.value % 1 else f"{number.value:g}"
-        table.add_row(f"{number.name} [dim]{number.unit}", value, interval, f"{number.n:,}" if number.n else "")
+        table.add_row(
+            f"{escape(number.name)} [dim]{escape(number.unit)}", value, interval, f"{number.n:,}" if number.n else ""
+        )
     console = Console(highlight=False)
     console.print(table)
     for note in result.notes:

@@ -43,7 +43,7 @@ def ls(*, store: Path = STORE) -> None:
             f"{main} {numbers[main]:.3f}" if main in numbers else "",
             f"{stored.result['provenance']['created'][:16].replace('T', ' ')}",
         )
-    Console(highlight=False).print(table)
+    Console(highlight=False, markup=False).print(table)
 
 
 @report.command

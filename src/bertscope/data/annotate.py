@@ -19,6 +19,11 @@ _UD = {
 """The relations of spaCy's English models that UD knows by another name."""
 
 
+def annotated(examples: Examples) -> Examples:
+    """The examples as they are where their words are marked; plain texts as `annotate` gives them."""
+    return examples if examples.words is not None else annotate(examples)
+
+
 def annotate(examples: Examples) -> Examples:
     """The same texts with words, `lemma`, `pos`, `xpos`, `relation` and heads.
 

@@ -3,15 +3,15 @@
 demo/corpus               annotated sentences of the demo language
 dev.conllu, a folder      a treebank
 fndata-1.5.zip            FrameNet
-mine.jsonl                own relations (`words` and `links`, see relations.py), or the rows of a task
+mine.jsonl                own annotation (see relations.py); the rows of a task, if they have a `label`
 sentences.txt             plain text, a line each
 anything else             what `read_task` reads: its report split
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from bertscope.core.examples import Examples
 from bertscope.core.files import digest_files
 from bertscope.core.step import Root
 from bertscope.data.locate import recognise
-from bertscope.data.options import TaskOptions, with_options
+from bertscope.data.options import COLUMNS, TaskOptions, with_options
 from bertscope.data.read import Part, can_train, read_split, read_task, split_root, task_root
+from bertscope.data.records import parse_json
 from bertscope.data.relations import read_relations
 from bertscope.data.sources import Collection, is_collection, stream
 from bertscope.data.task import Task
@@ -31,6 +32,10 @@ from bertscope.data.text import read_text
 
 _OWN_OPTIONS = ("limit", "seed", "skip_bad")
 """What may be said of texts that have their own annotation; the rest is about a task's columns and labels."""
+_PLAIN = {"id", "text", "text_pair"}
+"""What lines of JSON have at most whose texts are neither labelled nor annotated."""
+_LOOKED_AT = 100
+"""Lines of a .jsonl file among which one must be JSON for the file to be told."""
 
 
 @with_options
@@ -41,9 +46,9 @@ def read_examples(source: str | Path, *, split: Part = "report", **options: Any)
     them. What is no task to train on (HANS, SQuAD) can be read here too.
     """
     asked = TaskOptions.of(options)
-    if not _is_annotated(source):
+    if not _is_annotated(source, asked):
         return read_split(source, split=split, **options)
-    _refuse_others(source, asked)
+    _refuse_others(source, split, asked)
     path, notes = Path(source), list[str]()
     if _is_text(path):
         found = read_text(path, notes=notes)
@@ -58,9 +63,9 @@ def read_examples(source: str | Path, *, split: Part = "report", **options: Any)
 def examples_root(source: str | Path, *, split: Part = "report", **options: Any) -> Root:
     """The identity of what `read_examples` would read, by content."""
     asked = TaskOptions.of(options)
-    if not _is_annotated(source):
+    if not _is_annotated(source, asked):
         return split_root(source, split=split, **options)
-    _refuse_others(source, asked)
+    _refuse_others(source, split, asked)
     path = Path(source).absolute()
     if not path.exists():
         raise UserError(f"no file {source}; check the path")
@@ -80,15 +85,15 @@ def data_root(source: str | Path, **options: Any) -> Root:
 
 def is_task(source: str | Path, **options: Any) -> bool:
     """Whether the source is a task to train on, with splits and labels."""
-    return not _is_annotated(source) and can_train(source, **options)
+    return not _is_annotated(source, TaskOptions.of(options)) and can_train(source, **options)
 
 
 def _is_text(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").removesuffix(".xz").endswith(".txt")
 
 
-def _is_annotated(source: str | Path) -> bool:
-    """Whether the source is a treebank, frames, own relations or plain text: anything but a task."""
+def _is_annotated(source: str | Path, asked: TaskOptions) -> bool:
+    """Whether the source is a treebank, frames, own annotation or plain text: anything but a task."""
     path = Path(source)
     name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
     if name.endswith(".conllu"):
@@ -97,7 +102,7 @@ def _is_annotated(source: str | Path) -> bool:
         if name.endswith(".txt"):
             return not path.exists() or recognise(path) is None  # some tasks are published as .txt files
         if path.is_file() and name.endswith(".jsonl"):
-            return _has_relations(path)
+            return not any(name in COLUMNS for name in asked.given()) and _has_annotation(path)
         if path.exists() and is_collection(path):
             with Collection(path) as files:
                 return any(files.ending(ending) for ending in (".conllu", ".dp", ".xml"))
@@ -106,16 +111,23 @@ def _is_annotated(source: str | Path) -> bool:
     return False
 
 
-def _has_relations(path: Path) -> bool:
-    """Whether the first line of a .jsonl file marks relations; whatever is wrong with it, its reader will say."""
+def _has_annotation(path: Path) -> bool:
+    """Whether a .jsonl file has texts of its own rather than a task's rows, by its first line that is an object.
+    Whatever is wrong with the file, its reader will say."""
     try:
-        first = json.loads(next(iter(stream(path)), b"{}"))
-    except ValueError:
-        return False
-    return isinstance(first, dict) and "links" in first
+        for raw in islice(stream(path), _LOOKED_AT):
+            said = parse_json(raw.decode(errors="replace"))
+            if isinstance(said, dict):
+                marked = any(isinstance(said.get(key), list) for key in ("words", "links", "answers"))
+                return "label" not in said and (marked or {"text"} <= said.keys() <= _PLAIN)
+    except UserError:
+        pass
+    return path.suffix.lower() != ".jsonl"  # the rows of a task can't be packed
 
 
-def _refuse_others(source: str | Path, asked: TaskOptions) -> None:
+def _refuse_others(source: str | Path, split: Part, asked: TaskOptions) -> None:
+    if split != "report":
+        raise UserError(f"{source} has no splits; leave out --split {split}")
     for name in asked.given():
         if name not in _OWN_OPTIONS:
             raise UserError(f"{source} is no task with columns and labels; leave out --{name.replace('_', '-')}")

@@ -118,6 +118,15 @@ def can_train(source: str | Path, **options: Any) -> bool:
     return known is None or not known.task.evaluation_only
 
 
+def declared_labels(source: str | Path, **options: Any) -> tuple[str, ...]:
+    """The names of the classes of a task known by name; none where the source is anything else."""
+    if _is_demo(source):
+        return ()
+    with _explained(source):
+        known = _known(source, TaskOptions.of(options))
+    return known.task.labels if known else ()
+
+
 @contextmanager
 def _explained(source: str | Path) -> Iterator[None]:
     """Turn the operating system's refusals into one clear line."""

@@ -6,25 +6,30 @@ mine.jsonl                     your own, one object a line, by words or by chara
 
 {"words": ["Anna", "gave", "it", "away"], "links": [{"name": "Donor", "source": [0], "target": [1, 3]}]}
 {"text": "Anna gave it away", "links": [{"name": "Donor", "source": [0, 4], "target": [5, 9]}]}
+
+What `write_examples` writes as .jsonl is read so too: second texts, heads, answers, and as marks any further lists
+with a text for each word.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.core.examples import Examples, Link
+from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.data.frames import is_framenet, read_frames
 from bertscope.data.sentences import Sentence, read_each, word_spans
 from bertscope.data.sources import Collection, decoded, is_collection, stream
 from bertscope.data.table import shown
 from bertscope.data.treebank import read_treebank
+from bertscope.data.trees import check_tree
 
 _JSONL = (".jsonl", ".jsonl.gz", ".jsonl.xz")
-_KEYS = ("id", "text", "words", "links")
+_KEYS = ("id", "text", "words", "links", "text_pair", "first_words", "heads", "answers", "label")
 _LINK_KEYS = ("name", "source", "target", "frame", "core")
 
 
@@ -33,15 +38,16 @@ def read_relations(
 ) -> Examples:
     """Read words and the relations between them: FrameNet, a treebank or own annotation, by what the path is.
 
-    FrameNet and .jsonl give `links`, a treebank gives `heads`. FrameNet is filtered as `read_frames` does by default.
-    `limit` keeps the first examples; with `skip_bad` malformed ones are left out and counted in `notes`.
+    FrameNet gives `links`, a treebank `heads`, .jsonl what its lines have; a `label` there is for `read_task` and is
+    passed over. FrameNet is filtered as `read_frames` does by default. `limit` keeps the first examples; with
+    `skip_bad` malformed ones are left out and counted in `notes`.
     """
     path = Path(path)
     if path.name.lower().endswith(_JSONL):
         lines = ((number, raw) for number, raw in enumerate(stream(path), start=1) if not raw.isspace())
-        return read_each(
-            lines, lambda line: _annotated(*line, path), path, limit=limit, skip_bad=skip_bad, notes=notes
-        )
+        parse = _Lines(path)
+        found = read_each(lines, parse, path, limit=limit, skip_bad=skip_bad, notes=notes)
+        return found if parse.marked else replace(found, words=None, first_words=None)
     if is_collection(path):
         with Collection(path) as files:
             frames = is_framenet(files)
@@ -50,56 +56,168 @@ def read_relations(
     return read_treebank(path, limit=limit, skip_bad=skip_bad, notes=notes)
 
 
-def _annotated(number: int, raw: bytes, path: Path) -> Sentence:
-    """One line of own annotation."""
-    try:
-        return _Line(json.loads(decoded(raw, path, number))).sentence(f"{path.name}:{number}")
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}, line {number}: not JSON; write one object a line") from error
-    except _Wrong as error:
-        raise UserError(f"{path}, line {number}: {error}") from error
-
-
 class _Wrong(Exception):
     """What is wrong with a line."""
 
 
+class _Lines:
+    """The lines of one file: all have a second text, or none, and likewise heads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._first: tuple[int, Sentence] | None = None
+        self.marked = False
+        """Whether any line has words, or speaks of some; otherwise they are plain texts."""
+
+    def __call__(self, numbered: tuple[int, bytes]) -> Sentence:
+        number, raw = numbered
+        try:
+            line = _Line(json.loads(decoded(raw, self._path, number)))
+            sentence = line.sentence(f"{self._path.name}:{number}")
+            self._refuse_unlike(number, sentence)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{self._path}, line {number}: not JSON; write one object a line") from error
+        except _Wrong as error:
+            raise UserError(f"{self._path}, line {number}: {error}") from error
+        self.marked |= line.marked
+        return sentence
+
+    def _refuse_unlike(self, number: int, sentence: Sentence) -> None:
+        self._first = self._first or (number, sentence)
+        before, first = self._first
+        for key, one, other in (("text_pair", sentence.pair, first.pair), ("heads", sentence.heads, first.heads)):
+            if (one is None) != (other is None):
+                differs = f"no {key}, but line {before} has" if one is None else f"{key}, but line {before} hasn't"
+                raise _Wrong(f"it has {differs}; give it in every line or in none")
+
+
 class _Line:
-    """One line's object: its words, and a way to say which of them a link means."""
+    """One line's object: its texts and words, and what it says of them."""
 
     def __init__(self, said: Any) -> None:
-        self._said = _object(said, _KEYS, "the line")
-        text = _string(self._said.get("text", ""), "text")
-        words = self._said.get("words")
+        if not isinstance(said, dict):
+            raise _Wrong(f"the line must be an object with {', '.join(_KEYS)}")
+        for key, value in said.items():
+            if "words" not in said or not _are_marks(value) or not key.strip():
+                _refuse_key(key, _KEYS, "the line")
+        self._said = said
+        self.text = _string(said.get("text", ""), "text")
+        self.pair = _string(said["text_pair"], "text_pair") if "text_pair" in said else None
+        if self.pair is not None and not self.pair.strip():
+            raise _Wrong("text_pair is blank; fill it in")
+        self.marked = "words" in said or "links" in said
         self._spans: list[tuple[int, int]] | None = None
-        if words is None:
-            self._spans = word_spans(text)
-            words = [text[start:end] for start, end in self._spans]
+        """Where the words are in the text, if they aren't given but split."""
+        if "words" in said:
+            self._take_words(said["words"])
+        else:
+            self._split_texts()
+
+    def sentence(self, name: str) -> Sentence:
+        return Sentence(
+            _string(self._said.get("id", name), "id"),
+            self.text,
+            self.words,
+            self._marks(),
+            self._heads(),
+            self._links(),
+            self.pair,
+            None if self.pair is None else self.first_words,
+            self._answers(),
+        )
+
+    def _take_words(self, words: Any) -> None:
         if not isinstance(words, list) or not words:
-            raise _Wrong("it has neither words (a list of strings) nor text; give one")
+            raise _Wrong("words must be a list of at least one word; fill it in, or give text alone")
         self.words = tuple(_string(word, "words") for word in words)
         if not all(word.strip() for word in self.words):
             raise _Wrong("a word is blank; leave it out")
-        self.text = text or " ".join(self.words)
+        self.first_words = self._said.get("first_words", len(words) if self.pair is None else None)
+        if type(self.first_words) is not int or not 0 <= self.first_words <= len(words):
+            raise _Wrong(
+                f"first_words must say how many of the {len(words)} words are in text, the others in text_pair"
+            )
+        if self.pair is None and "first_words" in self._said:
+            raise _Wrong("first_words is for two texts; give text_pair too")
+        self.text = self.text or " ".join(self.words[: self.first_words])
+        if not self.text:
+            raise _Wrong("text is blank; fill it in")
 
-    def sentence(self, name: str) -> Sentence:
-        links = self._said.get("links", [])
+    def _split_texts(self) -> None:
+        if not self.text.strip():
+            raise _Wrong("it has neither words (a list of strings) nor text; give one")
+        for key in ("first_words", "heads"):
+            if key in self._said:
+                raise _Wrong(f"{key} counts words; give words too")
+        self._spans = word_spans(self.text)
+        self.words = tuple(self.text[start:end] for start, end in self._spans)
+        self.first_words = len(self.words)
+        if self.pair is not None:
+            self.words += tuple(self.pair[start:end] for start, end in word_spans(self.pair))
+
+    def _marks(self) -> dict[str, list[str]]:
+        """The lists that say something of each word, whatever they are called."""
+        found = {}
+        for key, value in self._said.items():
+            if key in _KEYS:
+                continue
+            if len(value) != len(self.words):
+                raise _Wrong(
+                    f"{shown(key)} has {len(value)} marks, but there are {len(self.words)} words; give each one"
+                )
+            found[_string(key, "a key")] = [_string(mark, shown(key)) for mark in value]
+        return found
+
+    def _heads(self) -> tuple[int, ...] | None:
+        """Each word's head. Texts of several sentences have several roots, but no word may be its own ancestor."""
+        heads = self._said.get("heads")
+        if "heads" not in self._said:
+            return None
+        count = len(self.words)
+        if not isinstance(heads, list) or len(heads) != count or any(type(head) is not int for head in heads):
+            raise _Wrong(f"heads must be a list of {count} numbers, one for each word")
+        if not all(ROOT <= head < count for head in heads):
+            raise _Wrong(f"heads must be from 0 to {count - 1}, or {ROOT} where a word has none")
+        root = heads.index(ROOT) if ROOT in heads else 0
+        if check_tree([root if head == ROOT and at != root else head for at, head in enumerate(heads)]):
+            raise _Wrong("heads go round in a circle; mend them")
+        return tuple(heads)
+
+    def _answers(self) -> tuple[tuple[int, int], ...] | None:
+        answers = self._said.get("answers")
+        if "answers" not in self._said:
+            return None
+        if self.pair is None:
+            raise _Wrong("answers are spans of text_pair; give it too")
+        if not isinstance(answers, list) or not all(self._is_span(answer, self.pair) for answer in answers):
+            raise _Wrong(
+                f"answers must be a list of [start, end], characters of text_pair from 0 to {len(self.pair)}"
+            )
+        return tuple((start, end) for start, end in answers)
+
+    def _links(self) -> tuple[Link, ...] | None:
+        links = self._said.get("links")
+        if "links" not in self._said:
+            return None
         if not isinstance(links, list):
             raise _Wrong('links must be a list, such as [{"name": "Agent", "source": [0], "target": [3]}]')
-        return Sentence(
-            _string(self._said.get("id", name), "id"), self.text, self.words, links=tuple(map(self._link, links))
-        )
+        if links and self._spans is not None and self.pair is not None:
+            raise _Wrong("links between two texts are counted in words; give words and first_words")
+        return tuple(map(self._link, links))
 
     def _link(self, said: Any) -> Link:
-        link = _object(said, _LINK_KEYS, "a link")
-        name = _string(link.get("name", ""), "a link's name")
-        core = link.get("core", True)
+        if not isinstance(said, dict):
+            raise _Wrong(f"a link must be an object with {', '.join(_LINK_KEYS)}")
+        for key in said:
+            _refuse_key(key, _LINK_KEYS, "a link")
+        name = _string(said.get("name", ""), "a link's name")
+        core = said.get("core", True)
         if not name:
             raise _Wrong("a link has no name; give it one")
         if not isinstance(core, bool):
             raise _Wrong(f"core of the link {shown(name)} must be true or false")
-        frame = _string(link.get("frame", ""), "a link's frame")
-        return Link(name, self._at(link, "source", name), self._at(link, "target", name), frame, core)
+        frame = _string(said.get("frame", ""), "a link's frame")
+        return Link(name, self._at(said, "source", name), self._at(said, "target", name), frame, core)
 
     def _at(self, link: dict[str, Any], end: str, name: str) -> tuple[int, ...]:
         """The words that one end of a link means."""
@@ -109,12 +227,18 @@ class _Line:
             raise _Wrong(f"the {whose} must be a list of numbers, such as [0, 1]")
         if self._spans is None:
             return self._numbered(given, whose)
-        if len(given) != 2 or not 0 <= given[0] < given[1] <= len(self.text):
+        if not self._is_span(given, self.text):
             raise _Wrong(f"the {whose} must be [start, end], characters from 0 to {len(self.text)}")
         found = [at for at, (start, to) in enumerate(self._spans) if start < given[1] and given[0] < to]
         if not found:
             raise _Wrong(f"the {whose} has no word in its characters")
         return tuple(found)
+
+    @staticmethod
+    def _is_span(given: Any, text: str) -> bool:
+        if not isinstance(given, list) or len(given) != 2 or any(type(at) is not int for at in given):
+            return False
+        return bool(0 <= given[0] < given[1] <= len(text))
 
     def _numbered(self, given: Sequence[int], whose: str) -> tuple[int, ...]:
         outside = [at for at in given if not 0 <= at < len(self.words)]
@@ -125,13 +249,13 @@ class _Line:
         return tuple(sorted(set(given)))
 
 
-def _object(said: Any, known: Sequence[str], what: str) -> dict[str, Any]:
-    if not isinstance(said, dict):
-        raise _Wrong(f"{what} must be an object with {', '.join(known)}")
-    for key in said:
-        if key not in known:
-            raise _Wrong(f"{what} has an unknown key {shown(key)}; {did_you_mean(key, known)}")
-    return said
+def _are_marks(said: Any) -> bool:
+    return isinstance(said, list) and all(isinstance(mark, str) for mark in said)
+
+
+def _refuse_key(key: str, known: Sequence[str], what: str) -> None:
+    if key not in known:
+        raise _Wrong(f"{what} has an unknown key {shown(key)}; {did_you_mean(key, known)}")
 
 
 def _string(said: Any, what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,11 @@ class Sentence:
     """What is said of every word, by kind; '' where nothing is said."""
     heads: tuple[int, ...] | None = None
     links: tuple[Link, ...] | None = None
+    pair: str | None = None
+    """The second text, where there are two; `words` then has those of both."""
+    first_words: int | None = None
+    """How many of the words are in the first text, where there are two."""
+    answers: tuple[tuple[int, int], ...] | None = None
 
 
 def read_each(
@@ -61,8 +67,9 @@ def read_each(
 
 
 def to_examples(sentences: Sequence[Sentence]) -> Examples:
-    """Sentences as columns. A kind of mark that none of them has is left out; heads and links are there if the first
-    sentence has them: a source gives them to all or to none."""
+    """Sentences as columns. A kind of mark that none of them has is left out; links and answers are there if any
+    sentence has them, second texts and heads if the first has: a source gives those to all or to none. An id that
+    was there before gets a number: several files may each count their sentences from 1."""
     kinds = dict.fromkeys(kind for sentence in sentences for kind in sentence.marks)
 
     def column(kind: str) -> tuple[tuple[str, ...], ...]:
@@ -70,15 +77,35 @@ def to_examples(sentences: Sequence[Sentence]) -> Examples:
 
     marks = {kind: column(kind) for kind in kinds}
     trees = any(sentence.heads is not None for sentence in sentences[:1])
-    linked = any(sentence.links is not None for sentence in sentences[:1])
+    paired = any(sentence.pair is not None for sentence in sentences[:1])
+    linked = any(sentence.links is not None for sentence in sentences)
+    answered = any(sentence.answers is not None for sentence in sentences)
     return Examples(
-        ids=tuple(sentence.id for sentence in sentences),
+        ids=_told_apart([sentence.id for sentence in sentences]),
         text=tuple(sentence.text for sentence in sentences),
+        pair=tuple(sentence.pair or "" for sentence in sentences) if paired else None,
         words=tuple(sentence.words for sentence in sentences),
+        first_words=tuple(sentence.first_words or 0 for sentence in sentences) if paired else None,
         marks={kind: column for kind, column in marks.items() if any(map(any, column))},
         heads=tuple(sentence.heads or () for sentence in sentences) if trees else None,
         links=tuple(sentence.links or () for sentence in sentences) if linked else None,
+        answers=tuple(sentence.answers or () for sentence in sentences) if answered else None,
     )
+
+
+def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, of which repeated ones go on as `name (2)`, `name (3)` ..., past any that are taken."""
+    given, times = set(names), Counter[str]()
+
+    def one(name: str) -> str:
+        times[name] += 1
+        if times[name] == 1:
+            return name
+        while (numbered := f"{name} ({times[name]})") in given:
+            times[name] += 1
+        return numbered
+
+    return tuple(map(one, names))
 
 
 def check_limit(limit: int | None) -> None:

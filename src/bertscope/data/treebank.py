@@ -23,6 +23,7 @@ from bertscope.data.penn import read_dependencies
 from bertscope.data.sentences import Sentence, read_each
 from bertscope.data.sources import Block, Collection, blocks, decoded, is_collection, stream
 from bertscope.data.table import shown
+from bertscope.data.target import refuse_existing
 from bertscope.data.trees import check_tree
 
 _COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -41,9 +42,9 @@ def read_treebank(
     """Read a CoNLL-U file, or a folder or zip of treebank files, into words, marks and heads.
 
     Marks are `lemma`, `pos` (UPOS), `xpos`, `feats` and `relation` (UD), as far as the files have them. An id is the
-    sentence's `sent_id`, or else its file and first line; the text is what `# text` says, or else the words joined as
-    SpaceAfter says. `limit` keeps the first sentences. A sentence that isn't one tree is refused, or with `skip_bad`
-    left out and counted in `notes`.
+    sentence's `sent_id`, or else its file and first line; one that was there before gets a number. The text is what
+    `# text` says, or else the words joined as SpaceAfter says. `limit` keeps the first sentences. A sentence that
+    isn't one tree is refused, or with `skip_bad` left out and counted in `notes`.
     """
     path = Path(path)
     how: dict[str, Any] = {"limit": limit, "skip_bad": skip_bad, "notes": notes}
@@ -60,9 +61,11 @@ def read_treebank(
 def write_conllu(examples: Examples, path: str | Path) -> None:
     """Write words, marks and heads as CoNLL-U, so that `read_treebank` reads them back as they are.
 
-    Marks that CoNLL-U has no column for go into MISC. Labels, links and answers have no place there.
+    Marks that CoNLL-U has no column for go into MISC. Labels, links and answers have no place there. A file that
+    exists is never written over.
     """
     path = Path(path)
+    refuse_existing(path)
     if examples.words is None or examples.heads is None or examples.pair is not None:
         raise UserError(f"cannot write {path}: CoNLL-U holds single texts whose words and heads are marked")
     write_text(path, "".join(_written(examples, row) for row in range(len(examples))))

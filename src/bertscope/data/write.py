@@ -12,18 +12,19 @@ from typing import Any
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import write_text
+from bertscope.core.files import check_writable, write_text
+from bertscope.data.target import refuse_existing
 from bertscope.data.treebank import write_conllu
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".conllu")
 
 
 def write_examples(examples: Examples, path: str | Path, labels: Sequence[str] = ()) -> Path:
-    """Write the examples as the file's ending says; `labels` are the names of the classes."""
+    """Write the examples as the file's ending says; `labels` are the names of the classes. A file that exists is
+    never written over."""
     path = Path(path)
+    check_target(path)
     ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise UserError(f"cannot write {path}: give a name that ends with {', '.join(ENDINGS)}")
     if ending == ".conllu":
         write_conllu(examples, path)
     elif ending == ".jsonl":
@@ -32,6 +33,14 @@ def write_examples(examples: Examples, path: str | Path, labels: Sequence[str] =
     else:
         write_text(path, _delimited(examples, labels, tabs=ending == ".tsv"))
     return path
+
+
+def check_target(path: Path) -> None:
+    """Refuse what can't be written later, before anything is read."""
+    if path.suffix.lower() not in ENDINGS:
+        raise UserError(f"cannot write {path}: give a name that ends with {', '.join(ENDINGS)}")
+    refuse_existing(path)
+    check_writable(path)
 
 
 def label_of(examples: Examples, row: int, labels: Sequence[str]) -> str | float | None:
