@@ -16,10 +16,10 @@ def made(name: str, seed: int = 0):
 
 
 @cache
-def splits(name: str):
+def splits(name: str, seed: int = 0):
     if name in TRAINED:
-        return [getattr(made(name), split) for split in SPLITS]
-    return [demo.examples(name, split) for split in SPLITS]
+        return [getattr(made(name, seed), split) for split in SPLITS]
+    return [demo.examples(name, split, seed) for split in SPLITS]
 
 
 def texts(examples):

@@ -83,6 +83,7 @@ def test_the_readers_know_the_language_by_hand():
         "contradiction"
     )
     assert inference("No child lost the book last week.", "A boy lost the book last week.") == "contradiction"
+    assert inference("No poet read the note in the park yesterday.", "No poet read the note yesterday.") == "neutral"
 
 
 PLACED = re.compile(r" (?:in|on|at|near) the (\w+)\.$")
@@ -120,7 +121,9 @@ EVENT = [
     (re.compile(r"^(\w+) was (once|never) (\w+) by (\w+)(?: in the (\w+))?$"), (3, 1, 2, 0, 4)),
     (re.compile(r"^(\w+) (once|never) (\w+) (?:an? )?(\w+)(?: in the (\w+))?$"), (0, 1, 2, 3, 4)),
 ]
-QUANTIFIED = re.compile(r"^(Not every|Every|No|An?) (?:(\w+) )?(\w+) (\w+) the (\w+)$", re.IGNORECASE)
+QUANTIFIED = re.compile(
+    r"^(Not every|Every|No|An?) (?:(\w+) )?(\w+) (\w+) the (\w+)(?: in the (\w+))?$", re.IGNORECASE
+)
 
 
 def inference(text: str, pair: str) -> str:
@@ -137,9 +140,9 @@ def read_claim(text: str) -> tuple[tuple[str, ...], bool]:
         if match := pattern.match(body):
             agent, said, action, patient, place = (match.groups()[at] or "" for at in order)
             return ("event", agent, concept(action), patient, place), said == "once"
-    quantifier, adjective, noun, action, thing = (part or "" for part in QUANTIFIED.match(body).groups())
+    quantifier, adjective, noun, action, thing, place = (part or "" for part in QUANTIFIED.match(body).groups())
     kind = "every" if "every" in quantifier.lower() else "some"
-    return (kind, adjective, noun, concept(action), thing, time), quantifier.lower() in {"every", "a", "an"}
+    return (kind, adjective, noun, concept(action), thing, place, time), quantifier.lower() in {"every", "a", "an"}
 
 
 def implies(claim: tuple[str, ...], other: tuple[str, ...]) -> bool:

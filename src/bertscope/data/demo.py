@@ -19,9 +19,6 @@ from bertscope.data.language.sentence import Row
 from bertscope.data.language.sentence import examples as annotated
 from bertscope.data.task import Kind, Task
 
-VERSION = 1
-"""Raise it whenever the sentences change: stored results are identified by it."""
-
 _Rows = Callable[[str, int, Random, set[str]], list[Row]]
 
 
@@ -34,17 +31,23 @@ class _Recipe:
     kind: Kind | Literal["span", "unlabelled"]
     labels: tuple[str, ...] = ()
     metric: str = ""
+    version: int = 1
+    """Raise it whenever the sentences change: stored results are identified by it."""
 
 
 _RECIPES = {
     "demo/sentiment": _Recipe(sentiment.rows, sentiment.SIZES, "classification", sentiment.LABELS, "accuracy"),
-    "demo/entailment": _Recipe(entailment.rows, entailment.SIZES, "classification", entailment.LABELS, "accuracy"),
-    "demo/paraphrase": _Recipe(paraphrase.rows, paraphrase.SIZES, "classification", paraphrase.LABELS, "accuracy"),
-    "demo/similarity": _Recipe(similarity.rows, similarity.SIZES, "regression", metric="pearson"),
+    "demo/entailment": _Recipe(
+        entailment.rows, entailment.SIZES, "classification", entailment.LABELS, "accuracy", version=2
+    ),
+    "demo/paraphrase": _Recipe(
+        paraphrase.rows, paraphrase.SIZES, "classification", paraphrase.LABELS, "accuracy", version=2
+    ),
+    "demo/similarity": _Recipe(similarity.rows, similarity.SIZES, "regression", metric="pearson", version=2),
     "demo/acceptability": _Recipe(
         acceptability.rows, acceptability.SIZES, "classification", acceptability.LABELS, "matthews"
     ),
-    "demo/qa": _Recipe(qa.rows, qa.SIZES, "span"),
+    "demo/qa": _Recipe(qa.rows, qa.SIZES, "span", version=2),
     "demo/corpus": _Recipe(corpus.rows, corpus.SIZES, "unlabelled"),
 }
 NAMES = tuple(_RECIPES)
@@ -76,8 +79,7 @@ def examples(name: str, split: str, seed: int = 0) -> Examples:
 
 def identity(name: str) -> str:
     """What a demo task holds, apart from its seed."""
-    _recipe(name)
-    return f"{name}-{VERSION}"
+    return f"{name}-{_recipe(name).version}"
 
 
 def _recipe(name: str) -> _Recipe:
@@ -87,7 +89,7 @@ def _recipe(name: str) -> _Recipe:
 
 
 def _splits(name: str, seed: int) -> dict[str, Examples]:
-    """All splits, drawn one after the other so that they share no row."""
+    """All splits, drawn one after the other so that they share no sentence."""
     recipe = _recipe(name)
     random, seen = Random(f"{name} {seed}"), set[str]()
     made = {}

@@ -33,7 +33,7 @@ _Say = Callable[[Claim, bool], Clause]
 
 
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
-    """`n` pairs that aren't in `seen`, added to it, a third of each label."""
+    """`n` pairs without a sentence that is in `seen`, to which theirs are added, a third of each label."""
     del split
     return matched(lambda label: _row(int(label), random), range(len(LABELS)), n, seen)
 
@@ -94,7 +94,7 @@ def _between_people(random: Random) -> _Say:
     """Two people; the strong claim says where, the other one swaps them."""
     sense = random.choice(random.choice(ACTIONS))
     one, two = (NounPhrase(name, determiner="") for name in random.sample(NAMES, 2))
-    place = Adjunct("in", NounPhrase(random.choice(_ROOMS)))
+    place = random.choice(_ROOMS)
     placed = {"strong": True, "weak": False, "other": random.random() < 0.5}
 
     def say(claim: Claim, yes: bool) -> Clause:
@@ -110,10 +110,10 @@ def _about_things(random: Random) -> _Say:
     (wide, narrow), (elsewhere, there) = random.sample(_KINDS, 2)
     other = elsewhere if random.random() < 0.5 else random.choice(there)
     things: dict[Claim, Noun] = {"strong": random.choice(narrow), "weak": wide, "other": other}
-    who = NounPhrase(random.choice(NAMES), determiner="")
+    who, place = NounPhrase(random.choice(NAMES), determiner=""), random.choice(_ANYWHERE)
 
     def say(claim: Claim, yes: bool) -> Clause:
-        return _event(sense, who, NounPhrase(things[claim], determiner="a"), yes)
+        return _event(sense, who, NounPhrase(things[claim], determiner="a"), yes, place)
 
     return say
 
@@ -136,19 +136,25 @@ def _quantified(random: Random, words: tuple[str, str], strong: NounPhrase, weak
     sense = random.choice(_READING)
     text, another = random.sample(TEXTS, 2)
     time = random.choice((("yesterday",), ("last", "night"), ("last", "week"), ("in", "the", "morning")))
+    place = random.choice(_ANYWHERE)
     who = {"strong": strong, "weak": weak, "other": random.choice((strong, weak))}
 
     def say(claim: Claim, yes: bool) -> Clause:
         assert sense.object is not None
         subject = replace(who[claim], determiner=words[0] if yes else words[1])
         direct = NounPhrase(another if claim == "other" else text)
-        return Clause(sense, {sense.subject.role: subject, sense.object.role: direct}, time=time)
+        return Clause(sense, {sense.subject.role: subject, sense.object.role: direct}, time=time, place=place)
 
     return say
 
 
 _FAMILIES = (_between_people, _about_things, _existential, _universal)
-_ROOMS = named("garden kitchen library church office hall park street", "place")
+_ROOMS = tuple(
+    Adjunct("in", NounPhrase(room))
+    for room in named("garden kitchen library church office hall park street", "place")
+)
+_ANYWHERE = (None, *_ROOMS)
+"""The place that all claims of a pair name, or none: with these there are sentences enough for every split."""
 _DEALINGS = tuple(
     sense for pair in ACTIONS for sense in pair if sense.verb.base in {"see", "notice", "find", "discover"}
 )

@@ -15,20 +15,24 @@ def overlap(one: Sentence, other: Sentence) -> tuple[int, int, int]:
 
 
 def matched(draw: Callable[[float], Row], labels: Sequence[float], n: int, seen: set[str]) -> list[Row]:
-    """`n` rows that aren't in `seen`, added to it: for each there is one of every other label and the same kind that
-    is as long and shares as many words, so that these numbers say nothing about the label."""
+    """`n` different rows without a sentence that is in `seen`, to which theirs are added: for each there is one of
+    every other label and the same kind that is as long and shares as many words, so that these numbers say nothing
+    about the label."""
     waiting: defaultdict[tuple[str, int, int, int], dict[float, deque[Row]]]
     waiting = defaultdict(lambda: {label: deque() for label in labels})
+    drawn: set[str] = set()
     found: list[Row] = []
     while len(found) < n:
         for label in labels:
             row = draw(label)
-            if row.text in seen:
+            if row.text in drawn or not seen.isdisjoint(row.sentences):
                 continue
-            seen.add(row.text)
+            drawn.add(row.text)
             assert row.second is not None
             alike = waiting[row.kind, *overlap(row.first, row.second)]
             alike[label].append(row)
             if all(alike.values()):
                 found += [rows.popleft() for rows in alike.values()]
-    return found[:n]
+    del found[n:]
+    seen.update(*(row.sentences for row in found))
+    return found

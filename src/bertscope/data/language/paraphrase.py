@@ -27,7 +27,7 @@ _GIVING = tuple(sense for sense in DATIVE if sense.frame in {"Giving", "Sending"
 
 
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
-    """`n` pairs that aren't in `seen`, added to it, half of them paraphrases."""
+    """`n` pairs without a sentence that is in `seen`, to which theirs are added, half of them paraphrases."""
     del split
     return matched(lambda label: _row(bool(label), random), range(len(LABELS)), n, seen)
 

@@ -22,15 +22,15 @@ _TIMES = (("yesterday",), ("last", "night"), ("in", "the", "morning"), ("last", 
 
 
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
-    """`n` questions with their passages that aren't in `seen`, added to it."""
+    """`n` different questions with passages, without a sentence that is in `seen`, to which theirs are added."""
     del split
-    found: list[Row] = []
+    found: dict[str, Row] = {}
     while len(found) < n:
         row = _row(random)
-        if row.text not in seen:
-            seen.add(row.text)
-            found.append(row)
-    return found
+        if seen.isdisjoint(row.sentences):
+            found.setdefault(row.text, row)
+    seen.update(*(row.sentences for row in found.values()))
+    return [*found.values()]
 
 
 def _row(random: Random) -> Row:

@@ -6,6 +6,7 @@ positions are counted once, when the sentence is whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -16,6 +17,7 @@ from bertscope.core.examples import ROOT, Examples, Link
 
 T = TypeVar("T")
 _CLOSING = frozenset(",.?")
+_BETWEEN = re.compile(r"(?<=[.?]) ")
 
 
 class Word:
@@ -183,6 +185,12 @@ class Row:
     """The characters of the second text that answer the first."""
     kind: str = ""
     """What it is an instance of, where a task has several kinds."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """Every sentence of both texts."""
+        texts = [each.text for each in (self.first, self.second) if each is not None]
+        return [sentence for text in texts for sentence in _BETWEEN.split(text)]
 
     @property
     def text(self) -> str:

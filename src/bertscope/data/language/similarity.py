@@ -24,7 +24,7 @@ _Meaning = dict[str, Any]
 
 
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
-    """`n` pairs that aren't in `seen`, added to it, as many of each score."""
+    """`n` pairs without a sentence that is in `seen`, to which theirs are added, as many of each score."""
     del split
     return matched(lambda score: _row(int(score), random), SCORES, n, seen)
 
