@@ -13,7 +13,7 @@ import torch
 from benchmarks.options import BATCH, Options, sentences
 from benchmarks.plain import LONGEST
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare
-from bertscope.analyses.attention import LayerMaps, MapReader, read_maps
+from bertscope.analyses.attention import LayerMaps, read_maps
 from bertscope.analyses.change_reader import ChangeReader
 from bertscope.analyses.features_reader import FeatureReader
 from bertscope.analyses.patterns import PatternsConfig
@@ -46,7 +46,10 @@ def run(options: Options) -> Report:
             marked = annotated(examples)
 
             def work() -> None:
-                read_maps(encoders, marked, readers(encoders, marked, classified=classified))
+                made = readers(encoders, marked, classified=classified)
+                read_maps(encoders, marked, made)
+                for reader in made:
+                    reader.resampling.settle()
 
             return work
 
@@ -80,7 +83,7 @@ def annotated(examples: Examples) -> Examples:
     return replace(examples, words=words, marks={"pos": pos, "relation": relation}, heads=heads)
 
 
-def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool) -> list[MapReader]:
+def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool) -> list[Any]:
     """What each question brings to the pass, with its defaults."""
     marked = {name: feature_words(examples, name) for name in FEATURES}
     pairs = collect_pairs(examples, subtypes=False, core=True, select_share=0.5, seed=0)

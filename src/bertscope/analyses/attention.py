@@ -152,6 +152,11 @@ def log(values: Tensor) -> Tensor:
     return torch.from_numpy(np.log(values.numpy())) if values.device.type == "cpu" else values.log()
 
 
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """A product of matrices by torch, whose threads would be in the way of NumPy's (see `read_maps`)."""
+    return (torch.from_numpy(left) @ torch.from_numpy(right)).numpy()
+
+
 class MapReader(Protocol):
     """A question's part in the pass."""
 

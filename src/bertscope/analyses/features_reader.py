@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View
+from bertscope.analyses.attention import LayerMaps, View, product
 from bertscope.core.resampling import Resampling, RunningMean
 
 SPECIAL = ("[CLS]", "[SEP]")
@@ -52,7 +52,7 @@ class FeatureReader:
         self.words = (*marked, ANY)
         self.layers: list[list[LayerMeans | None]] = []
         """By layer, then by encoder; None where all heads of the layer were cut."""
-        self._resampling = Resampling(ids, repeats=repeats, seed=seed)
+        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
         self.special_share = RunningMean(Resampling(ids, repeats=0))
         """[([CLS], [SEP] together, [SEP] each)]: what a head gives them that attends to all tokens alike."""
         columns = [np.concatenate([*rows, np.zeros(0, bool)]) for rows in marked.values()]
@@ -77,7 +77,7 @@ class FeatureReader:
         return {n: means for n, layer in enumerate(self.layers, start=1) if (means := layer[which]) is not None}
 
     def _means(self) -> LayerMeans:
-        attention, special, pairs = (RunningMean(self._resampling) for _ in range(3))
+        attention, special, pairs = (RunningMean(self.resampling) for _ in range(3))
         return LayerMeans(attention, special, pairs)
 
     def _features(self, view: View) -> Tensor:
