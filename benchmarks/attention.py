@@ -46,7 +46,10 @@ def run(options: Options) -> Report:
             marked = annotated(examples)
 
             def work() -> None:
-                read_maps(encoders, marked, readers(encoders, marked, classified=classified))
+                made = readers(encoders, marked, classified=classified)
+                read_maps(encoders, marked, made)
+                for reader in made:
+                    reader.resampling.settle()
 
             return work
 

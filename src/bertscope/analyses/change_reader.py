@@ -10,7 +10,7 @@ import torch
 from scipy.stats import rankdata
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View, entropy, read_notes
+from bertscope.analyses.attention import LayerMaps, View, entropy, product, read_notes
 from bertscope.core.figure import Figure
 from bertscope.core.resampling import Resampling, RunningMean, interval
 from bertscope.core.result import Number, Result
@@ -41,10 +41,10 @@ class ChangeReader:
         classify: Callable[[LayerMaps], Tensor] | None = None,
         classes: Sequence[str] = (),
     ) -> None:
-        resampling = Resampling(ids, repeats=repeats, seed=seed)
+        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
         self._head_counts, self._classify, self._classes = list(head_counts), classify, list(classes)
-        self._heads = [RunningMean(resampling) for _ in head_counts]  # [head, measure]
-        self._moves = [RunningMean(resampling) for _ in head_counts]  # [class before x class after]
+        self._heads = [RunningMean(self.resampling) for _ in head_counts]  # [head, measure]
+        self._moves = [RunningMean(self.resampling) for _ in head_counts]  # [class before x class after]
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         before, after = maps

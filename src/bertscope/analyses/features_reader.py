@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View
+from bertscope.analyses.attention import LayerMaps, View, ascending, product
 from bertscope.core.resampling import Resampling, RunningMean
 
 SPECIAL = ("[CLS]", "[SEP]")
@@ -52,7 +52,7 @@ class FeatureReader:
         self.words = (*marked, ANY)
         self.layers: list[list[LayerMeans | None]] = []
         """By layer, then by encoder; None where all heads of the layer were cut."""
-        self._resampling = Resampling(ids, repeats=repeats, seed=seed)
+        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
         self.special_share = RunningMean(Resampling(ids, repeats=0))
         """[([CLS], [SEP] together, [SEP] each)]: what a head gives them that attends to all tokens alike."""
         columns = [np.concatenate([*rows, np.zeros(0, bool)]) for rows in marked.values()]
@@ -77,7 +77,7 @@ class FeatureReader:
         return {n: means for n, layer in enumerate(self.layers, start=1) if (means := layer[which]) is not None}
 
     def _means(self) -> LayerMeans:
-        attention, special, pairs = (RunningMean(self._resampling) for _ in range(3))
+        attention, special, pairs = (RunningMean(self.resampling) for _ in range(3))
         return LayerMeans(attention, special, pairs)
 
     def _features(self, view: View) -> Tensor:
@@ -103,7 +103,8 @@ class _Batch:
         total = sizes[:, -1:]
         special = torch.stack([view.cls.sum(1), view.sep.sum(1)], 1)
         count = torch.cat([sizes[:, :-1], special], 1)  # [row, F]
-        self._weights = expected_maximum_weights(count.minimum(total), total[:, 0], words.shape[-1])
+        weights = expected_maximum_weights(count.minimum(total), total[:, 0], words.shape[-1])
+        self._weights = weights.flip(-1).transpose(1, 2)  # [row, place in rising order, F]
         by_any = ((count > 0) & (total > 0)).cpu().numpy()
         self._counts = np.stack([by_any, by_any & view.cls.any(1).cpu().numpy()[:, None]], 1).astype(np.float32)
 
@@ -145,18 +146,17 @@ class _Batch:
         on_words = on_tokens @ view.in_word
         of_words = (on_words[:, :, None] * self._has[:, None]).amax(-1)
         of_special = [(on_tokens * which[:, None]).amax(-1, keepdim=True) for which in (view.cls, view.sep)]
-        shown = on_words.masked_fill(~self._words[:, -1:], -1)  # the others sort last, where weights are 0
-        expected = shown.sort(-1, descending=True).values @ self._weights.transpose(1, 2)
-        return torch.cat([of_words, *of_special], -1), expected
+        shown = on_words.masked_fill(~self._words[:, -1:], -1)  # the others sort first, where weights are 0
+        return torch.cat([of_words, *of_special], -1), ascending(shown) @ self._weights
 
     def _between(self, maps: LayerMaps) -> Tensor:
         """[row, head, from W, to W]: the mean over pairs of two different words, 0 where there are none."""
         between = maps.between_words
         heads = between.shape[1]
         # Heads side by side in one product for each row: a product for each head would be too small to be quick.
-        to = (between.flatten(1, 2) @ self._members).unflatten(1, (heads, -1))  # [row, head, from, to W]
-        whole = self._members.transpose(1, 2) @ to.transpose(1, 2).flatten(2)  # [row, from W, head x to W]
-        whole = whole.unflatten(2, (heads, -1)).transpose(1, 2)
+        of = self._members.transpose(1, 2) @ between.transpose(1, 2).flatten(2)  # [row, from W, head x to]
+        whole = of.unflatten(2, (heads, -1)).flatten(1, 2) @ self._members  # [row, from W x head, to W]
+        whole = whole.unflatten(1, (-1, heads)).transpose(1, 2)
         own = between.diagonal(dim1=-2, dim2=-1) @ self._own
         return (whole - own.unflatten(-1, whole.shape[-2:])) * self._per_pair[:, None]
 

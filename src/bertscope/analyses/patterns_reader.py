@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from bertscope.analyses.attention import LayerMaps, View, read_notes
+from bertscope.analyses.attention import LayerMaps, View, product, read_notes
 from bertscope.analyses.checkpoints import over_half, subject
 from bertscope.analyses.patterns import PatternsConfig
 from bertscope.analyses.shapes import CLASSES
@@ -36,9 +36,9 @@ class PatternsReader:
         encoders = list(checkpoints.values())
         self._names, self._first, self._examples, self._config = list(checkpoints), encoders[0], examples, config
         self._classifier = shipped(config.classifier, encoders[0].device)
-        resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed)
+        self.resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed, product=product)
         # For each layer of each encoder [head, classes + measures]: a map's class is 1 in one of the columns.
-        self._means = [[RunningMean(resampling) for _ in encoder.layers] for encoder in encoders]
+        self._means = [[RunningMean(self.resampling) for _ in encoder.layers] for encoder in encoders]
         self._typical = Typical()
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View, log
+from bertscope.analyses.attention import LayerMaps, View, log, product
 from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
 
 _TINY = torch.finfo(torch.float32).tiny
@@ -38,9 +38,9 @@ class RedundancyReader:
         repeats: int = 1000,
         seed: int = 0,
     ) -> None:
-        resampling = Resampling(ids, repeats=repeats, seed=seed)
+        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
         self._keys, self._queries = hashed(ids, seed), queries
-        self.maps = [MapsApart(resampling, counts) for counts in head_counts]
+        self.maps = [MapsApart(self.resampling, counts) for counts in head_counts]
         self.outputs = [Outputs(counts, tokens) for counts in head_counts]
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:

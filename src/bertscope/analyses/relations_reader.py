@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from bertscope.analyses.attention import LayerMaps, View
+from bertscope.analyses.attention import LayerMaps, View, product
 from bertscope.analyses.relation_pairs import NONE, OFFSETS, Pairs, gathered
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import ClusteredDifference
@@ -53,7 +53,7 @@ class RelationReader:
 
     def __init__(self, pairs: Pairs, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
         self.pairs = pairs
-        self.resampling = Resampling(ids, repeats=repeats, seed=seed)
+        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
         self.layers: list[list[HeadSums | None]] = []
         """By layer, then by encoder; None where all heads of the layer were cut."""
         self.counts: np.ndarray | float = 0.0

@@ -9,42 +9,53 @@ their order matter, and whatever is measured on the same examples is resampled a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from zlib import crc32
 
 import numpy as np
 
-_DOUBLE = np.dtype(np.float64)
 _COUNTS = 10  # more draws of one example than this happen once in a hundred million
+_TOGETHER = (
+    512  # examples that are resampled at a time: the sums of all resamples are large, and visited once for them
+)
 
 
 class Resampling:
-    """Which examples each of `repeats` resamples holds."""
+    """Which examples each of `repeats` resamples holds.
 
-    def __init__(self, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
+    product   of two matrices; whoever has idle threads can bring one that uses them
+    """
+
+    def __init__(
+        self,
+        ids: Sequence[str],
+        *,
+        repeats: int = 1000,
+        seed: int = 0,
+        product: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.matmul,
+    ) -> None:
         self.keys = hashed(ids, seed)
         self.repeats = repeats
-        self._rows = np.empty(0, dtype=np.int64)
-        self._weights: dict[np.dtype, np.ndarray] = {}
+        self._product = product
+        self.waiting: set[RunningMean] = set()
+        """The means that have examples to resample."""
 
-    def weights(self, rows: np.ndarray, dtype: np.dtype = _DOUBLE) -> np.ndarray:
+    def weights(self, rows: np.ndarray, dtype: type = np.float64) -> np.ndarray:
         """How often each resample holds these examples, [1 + repeats, rows]; the first is the sample itself."""
-        if not np.array_equal(self._rows, rows):  # many quantities ask for the same batch
-            self._rows, self._weights = rows.copy(), {}
-        if not self._weights:
-            uniform = to_unit(mixed(self.keys[rows], np.arange(1, self.repeats + 1, dtype=np.uint64)[:, None]))
-            drawn = np.searchsorted(_POISSON, uniform, side="right")
-            self._weights[_DOUBLE] = np.concatenate([np.ones((1, len(rows))), drawn])
-        if dtype not in self._weights:
-            self._weights[dtype] = self._weights[_DOUBLE].astype(dtype)
-        return self._weights[dtype]
+        return _weights(self.keys[rows].tobytes(), self.repeats, dtype)
 
     def sums(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Each resample's sum of values [rows, ...]; of single-precision values a single-precision product."""
-        dtype = np.dtype(np.float32) if values.dtype == np.float32 else _DOUBLE
+        dtype = np.float32 if values.dtype == np.float32 else np.float64
         weights = self.weights(rows, dtype)
-        product = weights @ values.astype(dtype, copy=False).reshape(len(values), -1)
+        product = self._product(weights, values.astype(dtype, copy=False).reshape(len(values), -1))
         return product.reshape(len(weights), *values.shape[1:])
+
+    def settle(self) -> None:
+        """Resample what waits. Nobody has to ask for it: a mean does so itself when it is read."""
+        for mean in list(self.waiting):
+            mean.settle()
 
 
 class RunningMean:
@@ -52,6 +63,7 @@ class RunningMean:
 
     def __init__(self, resampling: Resampling) -> None:
         self._resampling = resampling
+        self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._sums: np.ndarray | float = 0.0
         self._counts: np.ndarray | float = 0.0
 
@@ -60,20 +72,29 @@ class RunningMean:
 
         What has a count of 0 must have a sum of 0.
         """
-        drawn = self._resampling
-        self._sums = _added(self._sums, drawn.sums(rows, sums))
-        self._counts = _added(
-            self._counts, drawn.weights(rows).sum(1) if counts is None else drawn.sums(rows, counts)
-        )
+        self._waiting.append((rows, sums, np.ones(len(rows)) if counts is None else counts))
+        self._resampling.waiting.add(self)
+        if sum(len(rows) for rows, *_ in self._waiting) >= _TOGETHER:
+            self.settle()
+
+    def settle(self) -> None:
+        """Resample what waits."""
+        if self._waiting:
+            rows, sums, counts = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
+            self._sums = _added(self._sums, self._resampling.sums(rows, sums))
+            self._counts = _added(self._counts, self._resampling.sums(rows, counts))
+            self._waiting = []
+            self._resampling.waiting.remove(self)
 
     @property
     def empty(self) -> bool:
         """Whether nothing was taken in."""
-        return isinstance(self._sums, float)
+        return isinstance(self._sums, float) and not self._waiting
 
     @property
     def draws(self) -> np.ndarray:
         """The mean in the sample itself, then in each resample, [1 + repeats, ...]; NaN where there is nothing."""
+        self.settle()
         sums, counts = np.asarray(self._sums), np.asarray(self._counts)
         counts = counts.reshape(counts.shape + (1,) * (sums.ndim - counts.ndim))
         return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
@@ -85,6 +106,7 @@ class RunningMean:
     @property
     def count(self) -> np.ndarray:
         """How many things the mean is over."""
+        self.settle()
         return np.asarray(self._counts)[0]
 
 
@@ -120,6 +142,15 @@ def mixed(key: np.ndarray, number: np.ndarray | np.uint64) -> np.ndarray:
 def to_unit(number: np.ndarray) -> np.ndarray:
     """Hashes as numbers in [0, 1)."""
     return (number >> np.uint64(11)) * 2.0**-53
+
+
+@lru_cache(maxsize=4)
+def _weights(keys: bytes, repeats: int, dtype: type) -> np.ndarray:
+    """Many quantities ask for the same examples' weights, one after the other."""
+    numbers = np.frombuffer(keys, np.uint64)
+    uniform = to_unit(mixed(numbers, np.arange(1, repeats + 1, dtype=np.uint64)[:, None]))
+    drawn = np.searchsorted(_POISSON, uniform, side="right")
+    return np.concatenate([np.ones((1, len(numbers))), drawn]).astype(dtype)
 
 
 def _added(total: np.ndarray | float, more: np.ndarray) -> np.ndarray:
