@@ -16,9 +16,8 @@ from zlib import crc32
 import numpy as np
 
 _COUNTS = 10  # more draws of one example than this happen once in a hundred million
-_TOGETHER = (
-    512  # examples that are resampled at a time: the sums of all resamples are large, and visited once for them
-)
+# Examples that are resampled at a time: the sums of all resamples are large, and visited once for them.
+_TOGETHER = 512
 
 
 class Resampling:
