@@ -42,6 +42,8 @@ _WHERE = {
     "relations": "bertscope.analyses.relations",
     "redundancy": "bertscope.analyses.redundancy",
     "scratch": "bertscope.experiments.scratch",
+    "states": "bertscope.analyses.states",
+    "StatesConfig": "bertscope.analyses.states",
     "together": "bertscope.analyses.interactions",
 }
 __all__ = sorted(_WHERE)

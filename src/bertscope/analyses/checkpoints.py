@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core.errors import UserError
@@ -20,13 +20,9 @@ def open_checkpoints(models: Encoder | str | Sequence[Encoder | str]) -> dict[st
     from bertscope.models.encoder import Encoder
     from bertscope.models.load import load
 
-    named: dict[str, Encoder] = {}
-    for model in [models] if isinstance(models, (str, Encoder)) else models:
-        encoder = load(model) if isinstance(model, str) else model
-        name, number = encoder.name, 2
-        while name in named:
-            name, number = f"{encoder.name} ({number})", number + 1
-        named[name] = encoder
+    listed = [models] if isinstance(models, (str, Encoder)) else models
+    encoders = [load(model) if isinstance(model, str) else model for model in listed]
+    named = dict(zip(told_apart(encoder.name for encoder in encoders), encoders, strict=True))
     first, layers = next((name, encoder.n_layers) for name, encoder in named.items())
     for name, encoder in named.items():
         if not any(encoder.head_counts):
@@ -37,6 +33,17 @@ def open_checkpoints(models: Encoder | str | Sequence[Encoder | str]) -> dict[st
                 "ask about one at a time"
             )
     return named
+
+
+def told_apart(names: Iterable[str]) -> list[str]:
+    """The names, numbered where several are the same."""
+    seen: list[str] = []
+    for plain in names:
+        name, number = plain, 2
+        while name in seen:
+            name, number = f"{plain} ({number})", number + 1
+        seen.append(name)
+    return seen
 
 
 def open_examples(examples: Examples | str) -> Examples:

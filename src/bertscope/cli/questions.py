@@ -75,7 +75,9 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
 
 
 def model_inputs(spec: catalogue.Spec) -> list[str]:
-    """The question's models, in order; an experiment starts from one base."""
+    """The question's models, in order. What reads hidden states reads any number's; an experiment has one base."""
+    if "states" in spec.inputs:
+        return ["models"]
     return [name for name in spec.inputs if catalogue.INPUT_KINDS[name] == "model"] if spec.plan is None else ["base"]
 
 
@@ -95,9 +97,9 @@ def _answer(
     store = Store(run.store)
     folder = store.run(step, announce=announce(json_only=run.json), resume=run.resume)
     result = Result.load(folder / "result")
-    if run.out is not None and spec.makes_model:
+    if run.out is not None and spec.keeps:
         with whole_folder(run.out, _kind_of(spec)) as scratch:
-            shutil.copytree(folder / "model", scratch, dirs_exist_ok=True)
+            shutil.copytree(folder / spec.keeps, scratch, dirs_exist_ok=True)
     elif run.out is not None:
         result.save(run.out)
     if run.json:
@@ -116,10 +118,8 @@ def _answer(
 
 
 def _kind_of(spec: catalogue.Spec) -> FolderKind:
-    """What the question writes to --out: a model or a result."""
-    from bertscope.models.source import FOLDER as MODEL_FOLDER
-
-    return MODEL_FOLDER if spec.makes_model else FOLDER
+    """What the question writes to --out: what it keeps, or its result."""
+    return catalogue.resolve(catalogue.FOLDERS[spec.keeps]) if spec.keeps else FOLDER
 
 
 def plan(spec: catalogue.Spec, models: list[str], on: str, config: Any, data: DataOptions) -> Step:

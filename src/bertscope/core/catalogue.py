@@ -40,6 +40,7 @@ CATALOGUE = {
     "relations": Entry("bertscope.analyses.relations:relations", "Which heads link words that stand in a relation?"),
     "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
+    "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
 
@@ -55,6 +56,7 @@ INPUT_KINDS = {
     "data": "data",
     "tuned": "result",
     "random": "result",
+    "states": "hidden",
 }
 ROOTS = {
     "model": "bertscope.models.source:model_root",
@@ -67,7 +69,11 @@ OPENERS = {
     "task": "bertscope.data.read:read_task",
     "examples": "bertscope.data.corpus:read_examples",
     "data": "bertscope.data.corpus:read_data",
+    "hidden": "bertscope.models.hidden_store:open_store",
 }
+
+FOLDERS = {"model": "bertscope.models.source:FOLDER", "hidden": "bertscope.models.hidden_store:FOLDER"}
+"""What a folder of each kind that a question keeps looks like."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +87,19 @@ class Spec:
     """The headline number that stands for the whole result."""
     better: Literal["higher", "lower"] | None
     cite: str
-    makes_model: bool
+    keeps: str
+    """The folder beside the result that the function fills itself and can take up again: `model`, `hidden` ..."""
+    optional: tuple[str, ...]
+    """Further inputs, which a step may do without."""
     config_class: type
     plan: Callable[..., Step] | None
-    """Experiments: from a base, a task and a config to the step that collects the result, trainings before it."""
+    """From what the user names (models, data) and a config to the step that collects the result, with the steps it
+    rests on (trainings, hidden states) before it."""
 
     def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
         """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
         named = {name.partition(".")[0] for name in inputs}
-        if named != set(self.inputs):
+        if not set(self.inputs) <= named <= {*self.inputs, *self.optional}:
             raise ValueError(f"{self.name} takes the inputs {self.inputs}, not {tuple(inputs)}")
         return Step(self.name, self.version, configs.to_json(config or self.config_class()), inputs)
 
@@ -102,7 +112,8 @@ def question(
     main: str,
     better: Literal["higher", "lower"] | None = None,
     cite: str,
-    makes_model: bool = False,
+    keeps: str = "",
+    optional: tuple[str, ...] = (),
     plan: Callable[..., Step] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as the answer to a catalogued question; it then also records where its result came from."""
@@ -116,11 +127,11 @@ def question(
         def answer(*args: Any, **kwargs: Any) -> Any:
             started = time.perf_counter()
             made = function(*args, **kwargs)
-            result = made.result if makes_model else made
+            result = made.result if keeps else made
             result.provenance = capture(time.perf_counter() - started) | result.provenance
             return made
 
-        answer.spec = Spec(name, inputs, version, main, better, cite, makes_model, config_class, plan)  # type: ignore[attr-defined]
+        answer.spec = Spec(name, inputs, version, main, better, cite, keeps, optional, config_class, plan)  # type: ignore[attr-defined]
         return answer
 
     return declare

@@ -1,6 +1,6 @@
 """The store: a folder of finished steps, and the sequential runner that fills it.
 
-    store/steps/<id>/   a finished step: step.json, result/, and model/ where the step trained one
+    store/steps/<id>/   a finished step: step.json, result/, and model/ or hidden/ where the step made one
     store/work/<id>/    a step being made; renamed to steps/<id> when it is whole
     store/locks/        one file per step in progress: two processes never make the same step at once
 
@@ -54,7 +54,7 @@ class Store:
         """The folder of the finished step; whatever it needs and isn't stored is made first.
 
         `announce` is told of each step as its turn comes, and whether it was stored already. `resume=False` starts
-        an unfinished training over.
+        what is unfinished over.
         """
         stored = self.has(step)
         if not stored:
@@ -87,8 +87,8 @@ class Store:
             if self.has(step):  # another process made it while this one waited
                 return
             function = resolve(entry(step.name).target)
-            # A training goes on from what it left; everything else is quick to start over.
-            if not (function.spec.makes_model and resume):
+            # What fills a folder of its own (a training, hidden states) goes on from what it left.
+            if not (function.spec.keeps and resume):
                 shutil.rmtree(work, ignore_errors=True)
             work.mkdir(exist_ok=True)
             self._perform(function, step, work)
@@ -105,8 +105,8 @@ class Store:
             else:
                 opened[name] = self._open(name, value)
         config = configs.from_json(function.spec.config_class, step.config)  # type: ignore[attr-defined]
-        if function.spec.makes_model:  # type: ignore[attr-defined]
-            result = function(**opened, config=config, out=work / "model").result
+        if keeps := function.spec.keeps:  # type: ignore[attr-defined]
+            result = function(**opened, config=config, out=work / keeps).result
         else:
             result = function(**opened, config=config)
         result.save(work / "result")

@@ -39,6 +39,8 @@ class HiddenStore:
     """
 
     folder: Path
+    name: str
+    """The encoder's."""
     pool: Pool
     layers: tuple[int, ...]
     """The layers held: 0 is the embedding output, 1 to `n_layers` the blocks."""
@@ -98,6 +100,9 @@ class HiddenStore:
         return store
 
 
+open_store = HiddenStore.open
+
+
 def read(folder: Path) -> tuple[dict[str, Any], int, HiddenStore]:
     """What the folder says of itself, how many examples are done, and the store, finished or not."""
     try:
@@ -111,7 +116,7 @@ def read(folder: Path) -> tuple[dict[str, Any], int, HiddenStore]:
         if list(array.shape) != about["shape"] or array.dtype != np.float32:
             raise ValueError(f"{VECTORS} has another shape")
         store = HiddenStore(
-            folder=folder, pool=about["source"]["pool"], layers=tuple(about["source"]["layers"]),
+            folder=folder, name=about["name"], pool=about["source"]["pool"], layers=tuple(about["source"]["layers"]),
             n_layers=about["n_layers"], ids=tuple(ids), left_out=tuple(ids[i] for i in about["left_out"]),
             starts=starts, words=words, segments=segments, array=array.transpose(1, 0, 2),
         )  # fmt: skip

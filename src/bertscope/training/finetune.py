@@ -92,7 +92,7 @@ class Trained:
     main="after",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
-    makes_model=True,
+    keeps="model",
 )
 def finetune(
     base: Encoder | str,

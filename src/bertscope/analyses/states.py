@@ -1,0 +1,132 @@
+"""`states`: the hidden states that questions about representations read, kept once and shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bertscope.core.catalogue import question, spec
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.result import Number, Result
+from bertscope.core.step import Root, Step
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.models.encoder import Encoder
+    from bertscope.models.hidden_store import HiddenStore
+
+Pool = Literal["word", "token", "cls", "mean"]
+_POOLS = ("word", "token", "cls", "mean")
+
+
+@dataclass(frozen=True)
+class StatesConfig:
+    """What is kept of an encoder's hidden states."""
+
+    pool: Pool = "word"
+    """word: the mean of a word's pieces; token: each token that isn't special; cls: the first token; mean: the mean
+    of an example's tokens, special ones excepted."""
+
+    def __post_init__(self) -> None:
+        if self.pool not in _POOLS:
+            raise UserError(f"unknown pool {self.pool!r}; {did_you_mean(self.pool, _POOLS)}")
+
+
+@dataclass(frozen=True)
+class States:
+    store: HiddenStore
+    result: Result
+
+
+@question(
+    "states",
+    inputs=("model", "examples"),
+    version=1,
+    main="vectors",
+    cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
+    keeps="hidden",
+)
+def states(
+    model: Encoder | str,
+    examples: Examples | str,
+    config: StatesConfig = StatesConfig(),  # noqa: B008 (frozen)
+    *,
+    out: str | Path | None = None,
+) -> States:
+    """Keep the hidden states of a corpus.
+
+    One pass of the encoder; every layer's vectors go to a memory-mapped array that `similarity`, `structure`,
+    `probe`, `project` and `geometry` read, so that none of them runs the encoder again.
+    """
+    import pandas as pd
+
+    from bertscope.analyses.checkpoints import open_examples
+    from bertscope.models.hidden import hidden
+    from bertscope.models.load import load
+
+    model = load(model) if isinstance(model, str) else model
+    examples = open_examples(examples)
+    store = hidden(model, examples, pool=config.pool, store=out)
+    kept = pd.DataFrame({"layer": store.layers, "vectors": len(store), "dimensions": store.dim})
+    left_out = [f"{len(store.left_out)} texts are longer than {model.max_length} tokens and were left out"]
+    result = Result(
+        "states",
+        1,
+        tables={"kept": kept},
+        headline=[
+            Number("vectors", len(store), n=len(examples)),
+            Number("layers", len(store.layers)),
+            Number("megabytes", store.array.nbytes / 1e6),
+        ],
+        subject={"model": model.name} | ({"task": examples.name} if examples.name else {}) | {"pool": config.pool},
+        notes=[*examples.notes, *(left_out if store.left_out else [])],
+    )
+    return States(store, result)
+
+
+def planned(name: str, pool: Pool = "word") -> Callable[..., Step]:
+    """The plan of a question with the inputs `states` and `examples`: each model's states are a step of their own."""
+
+    def plan(*arguments: Any) -> Step:
+        *models, examples, config = arguments
+        return spec(name).step(state_steps(models, examples, pool) | {"examples": examples}, config)
+
+    return plan
+
+
+def state_steps(models: Sequence[Step | Root], examples: Root, pool: Pool = "word", name: str = "states") -> Any:
+    """The steps that keep these models' states over these examples, as a question's inputs `NAME.0`, `NAME.1` ..."""
+    return {
+        f"{name}.{place}": spec("states").step({"model": model, "examples": examples}, StatesConfig(pool))
+        for place, model in enumerate(models)
+    }
+
+
+def open_states(
+    states: HiddenStore | Encoder | str | Sequence[HiddenStore | Encoder | str],
+    examples: Examples,
+    pool: Pool = "word",
+) -> dict[str, HiddenStore]:
+    """Hidden states by the names that tables call them: their encoders', numbered where two have the same.
+
+    What is a store already is only checked: it must hold these examples, pooled like that.
+    """
+    from bertscope.analyses.checkpoints import told_apart
+    from bertscope.models.encoder import Encoder
+    from bertscope.models.hidden import hidden
+    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.load import load
+
+    stores = []
+    for given in [states] if isinstance(states, (HiddenStore, Encoder, str)) else states:
+        if not isinstance(given, HiddenStore):
+            given = hidden(load(given) if isinstance(given, str) else given, examples, pool=pool)
+        if given.pool != pool or list(given.ids) != list(examples.ids):
+            raise UserError(
+                f"{given.folder} holds {given.pool} vectors of {len(given.ids):,} texts, not {pool} vectors of these "
+                f"{len(examples):,}; make them with hidden(encoder, examples, pool={pool!r})"
+            )
+        stores.append(given)
+    return dict(zip(told_apart(store.name for store in stores), stores, strict=True))

@@ -1,0 +1,52 @@
+"""`states`: hidden states as a stored step that questions share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bertscope
+from bertscope.analyses.states import open_states, state_steps
+from bertscope.core.errors import UserError
+from bertscope.core.store import Store
+from bertscope.data.corpus import examples_root
+from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.source import model_root
+
+
+def test_a_step_keeps_what_hidden_gives(tmp_path, tiny, texts):
+    made = bertscope.states(tiny, texts, out=tmp_path / "kept")
+    again = HiddenStore.open(tmp_path / "kept")
+    assert np.array_equal(again.array, bertscope.hidden(tiny, texts).array)
+    assert made.result.number("vectors").value == len(again)
+    assert again.name == tiny.name
+
+
+def test_the_store_shares_one_step_among_questions(tmp_path, tiny):
+    folder = tiny.save(tmp_path / "model")
+    corpus = examples_root("demo/corpus", limit=20)
+    step = state_steps([model_root(folder)], corpus)["states.0"]
+    store = Store(tmp_path / "store")
+    kept = HiddenStore.open(store.run(step) / "hidden")
+    assert kept.layers == tuple(range(tiny.n_layers + 1))
+    told = []
+    store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
+    assert told == [("states", True)]
+
+
+def test_states_of_other_texts_are_refused(tiny, texts):
+    whole = bertscope.hidden(tiny, texts)
+    part = texts.take(range(2))
+    with pytest.raises(UserError, match=f"of {len(texts)} texts"):
+        open_states(whole, part)
+    with pytest.raises(UserError, match="not mean vectors"):
+        open_states(whole, texts, "mean")
+
+
+def test_names_tell_checkpoints_apart(tiny, texts):
+    assert list(open_states([tiny, tiny], texts)) == [tiny.name, f"{tiny.name} (2)"]
+
+
+def test_an_unknown_pool_is_refused():
+    with pytest.raises(UserError, match="did you mean"):
+        bertscope.StatesConfig(pool="words")  # type: ignore[arg-type]
