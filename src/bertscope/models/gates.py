@@ -41,7 +41,8 @@ class Gates(Tap):
     """The factors of one `with encoder.gates(...)` block; set or differentiate them inside it.
 
     Each may have a leading batch axis (`heads` [B, L, H] instead of [L, H]), so that one backward pass of the
-    summed loss gives every example its own gradient.
+    summed loss gives every example its own gradient; or axes for batch and token ([B, T, L, H]). `neurons` then have
+    both: [B, 1, N] or [B, T, N].
 
     mode   what a part that is off leaves behind. `zero`: nothing. `uniform`: the head attends equally to every key
            the mask allows (an MLP has no such form and leaves nothing). `mean`: the part's average output.
@@ -90,7 +91,7 @@ class Gates(Tap):
         n_heads = context.shape[2]  # a cut layer has fewer than others, or none
         if not n_heads:
             return context
-        gate = self.heads[..., layer, :n_heads].reshape(-1, 1, n_heads, 1)  # [1 or batch, 1, head, 1]
+        gate = _placed(self.heads[..., layer, :n_heads, None], 2)
         left = context * gate
         if self.mode == "uniform":
             return left + (1 - gate) * _uniform(value, mask)
@@ -102,7 +103,7 @@ class Gates(Tap):
     def on_mlp(self, layer: int, output: Tensor) -> Tensor:
         if not self._busy["mlps"][layer]:
             return output
-        gate = self.mlps[..., layer].reshape(-1, 1, 1)
+        gate = _placed(self.mlps[..., layer, None], 1)
         if self.mode == "mean":
             assert self.means is not None
             return output * gate + (1 - gate) * self.means.mlps[layer].to(output)
@@ -114,7 +115,13 @@ class Gates(Tap):
     def on_layer(self, layer: int, before: Tensor, after: Tensor) -> Tensor:
         if not self._busy["layers"][layer]:
             return after
-        return before + self.layers[..., layer].reshape(-1, 1, 1) * (after - before)
+        return before + _placed(self.layers[..., layer, None], 1) * (after - before)
+
+
+def _placed(gate: Tensor, inner: int) -> Tensor:
+    """Gates of one layer, whose last `inner` axes are a part's own, with both of the axes batch and token."""
+    outer = (*gate.shape[: gate.ndim - inner], 1, 1)[:2]
+    return gate.reshape(*outer, *gate.shape[gate.ndim - inner :])
 
 
 def _busy(gate: Tensor, inner: int | None) -> list[bool]:

@@ -1,0 +1,218 @@
+"""How much the loss feels each head, MLP and neuron: the gradient at its gate, example by example.
+
+A gate multiplies what a part puts out, so that the gradient at it is the loss's first-order change if the part were
+turned up a little. Gates with a batch axis give every example its own gradient in one backward pass of the summed
+loss: what is found depends neither on batches nor on their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from bertscope.core.errors import UserError
+from bertscope.core.progress import progress
+from bertscope.core.units import Unit
+from bertscope.models.batches import Batch, batches
+from bertscope.models.gates import Gates
+from bertscope.models.observe import default_budget, evaluating
+from bertscope.models.rows import first_token_only
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.data.task import Task
+    from bertscope.models.encoder import Encoder
+
+Form = Literal["example", "token", "cumulative"]
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """What the loss feels of each part: an expectation over examples, never negative."""
+
+    heads: np.ndarray
+    """[layer, head]; NaN where a layer that was cut has no such head."""
+    mlps: np.ndarray
+    """[layer]; NaN where a layer has lost its MLP."""
+    neurons: list[np.ndarray] | None
+    """[neuron] of each layer, if they were asked for."""
+
+
+@dataclass(frozen=True)
+class ExampleGradients:
+    """The same of each example of one batch."""
+
+    rows: np.ndarray
+    """The examples' positions."""
+    heads: np.ndarray
+    """[example, layer, head]"""
+    mlps: np.ndarray
+    """[example, layer]"""
+    neurons: list[np.ndarray]
+    """[example, neuron] of each layer; empty if they weren't asked for."""
+    truncated: int
+    """How many of these texts are longer than the model reads, and were cut."""
+
+
+def gate_gradients(
+    encoder: Encoder,
+    task: Task,
+    examples: Examples,
+    *,
+    form: Form = "example",
+    off: Iterable[str | Unit] = (),
+    neurons: bool = False,
+    tokens: int | None = None,
+    batch_size: int = 32,
+) -> Gradients:
+    """The expected size of the loss's gradient at each part's gate, with the parts in `off` switched off.
+
+    form        `example`: the mean over examples of |dL/dgate|, L being one example's loss. `token`: the mean over
+                examples of the sum over tokens of |output . dL/doutput|, as in Michel's code, which then divides by
+                the number of tokens. `cumulative`: as scripts do that never clear the gate's gradient: after each
+                batch the size of the sum so far (see `cumulated`); it depends on the order of the examples and on
+                `batch_size`, and is here to compare with what such scripts found.
+    off         switched off to 0; the gradient at such a gate is that at 0
+    tokens      the budget of a batch, padding included: it decides about time and memory, not about the answer
+    """
+    if form == "cumulative" and neurons:
+        raise UserError("the cumulative form is for comparison with old results, which have no neurons; ask for "
+                        "heads and MLPs, or for another form")  # fmt: skip
+    found = example_gradients(
+        encoder, task, examples, per_token=form == "token", off=off, neurons=neurons, tokens=tokens
+    )
+    if form == "cumulative":
+        heads = np.zeros((len(examples), encoder.n_layers, encoder.n_heads))
+        mlps = np.zeros((len(examples), encoder.n_layers))
+        for part in found:
+            heads[part.rows], mlps[part.rows] = part.heads, part.mlps
+        return Gradients(cumulated(heads, batch_size), cumulated(mlps, batch_size), None)
+    sums: list[np.ndarray] = []
+    for part in found:
+        sizes = [np.abs(each).sum(0, dtype=np.float64) for each in (part.heads, part.mlps, *part.neurons)]
+        sums = [one + other for one, other in zip(sums, sizes, strict=True)] if sums else sizes
+    heads, mlps, *rest = (total / len(examples) for total in sums)
+    return Gradients(heads, mlps, rest if neurons else None)
+
+
+def cumulated(signed: np.ndarray, batch_size: int) -> np.ndarray:
+    """What a script finds that never clears the gates' gradients, from each example's own, [example, ...].
+
+    It goes through the examples in their order, takes the gradient of each batch's mean loss, adds it to what is
+    there, and adds up the sizes of these running sums. Divided by the number of batches, not, as in such scripts,
+    by the number of tokens.
+    """
+    means = [part.mean(0) for part in np.split(signed, range(batch_size, len(signed), batch_size))]
+    return np.abs(np.cumsum(means, axis=0)).mean(0)
+
+
+def example_gradients(
+    encoder: Encoder,
+    task: Task,
+    examples: Examples,
+    *,
+    per_token: bool = False,
+    off: Iterable[str | Unit] = (),
+    neurons: bool = False,
+    tokens: int | None = None,
+) -> Iterator[ExampleGradients]:
+    """Every example's gradient at every gate, with its sign, a batch at a time; or, if `per_token`, the sum over the
+    example's tokens of the sizes of the gradients at gates that each token has for itself."""
+    encoder.need_classifier(task.n_outputs)
+    if examples.label is None or not len(examples):
+        raise UserError("there is no loss without labelled examples; give a labelled split of the task")
+    order, _ = task.match_labels(encoder.labels)
+    gold = torch.from_numpy(examples.label).to(encoder.device)
+    budget = tokens or default_budget(encoder)
+    with (
+        evaluating([encoder]),
+        _frozen(encoder),
+        encoder.gates(off) as gates,
+        first_token_only(encoder),
+        progress(f"gradients at the gates of {encoder.name}", len(examples)) as bar,
+    ):
+        rest = _Rest.of(encoder, gates, neurons=neurons)
+        for batch in batches(
+            encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, window=2048,
+            device=encoder.device,
+        ):  # fmt: skip
+            with torch.enable_grad():
+                asked = rest.ask(gates, batch, per_token=per_token)
+                outputs = encoder.model(**batch.inputs).logits[:, order]
+                loss = losses(task, outputs, gold[torch.from_numpy(batch.rows).to(encoder.device)]).sum()
+                found = torch.autograd.grad(loss, asked, materialize_grads=True)
+            if per_token:  # padding has no part in the loss: its gradients are 0
+                found = tuple(gradient.abs().sum(1) for gradient in found)
+            yield rest.answer(batch, found)
+            bar.advance(len(batch))
+
+
+def losses(task: Task, outputs: Tensor, gold: Tensor) -> Tensor:
+    """Each example's own loss [..., n] from outputs in the order of the task's labels, [..., n, c].
+
+    Cross-entropy in nats; for a regression the squared error in units of the standard deviation of fit's scores.
+    """
+    if task.kind == "regression":
+        assert task.fit.label is not None
+        return ((outputs[..., 0] - gold.to(outputs.dtype)) / (float(task.fit.label.std()) or 1.0)).square()
+    flat = cross_entropy(outputs.flatten(0, -2), gold.expand(outputs.shape[:-1]).flatten(), reduction="none")
+    return flat.unflatten(0, outputs.shape[:-1])
+
+
+@dataclass(frozen=True)
+class _Rest:
+    """The gates as they stand during the measurement: 1, or 0 for what is off."""
+
+    heads: Tensor
+    mlps: Tensor
+    neurons: list[Tensor]
+    head_counts: list[int]
+    neuron_counts: list[int]
+
+    @classmethod
+    def of(cls, encoder: Encoder, gates: Gates, *, neurons: bool) -> _Rest:
+        counts = encoder.neuron_counts
+        values = [gates.neurons.get(layer, gates.mlps.new_ones(n)) for layer, n in enumerate(counts)]
+        return cls(gates.heads, gates.mlps, values if neurons else [], encoder.head_counts, counts)
+
+    def ask(self, gates: Gates, batch: Batch, *, per_token: bool) -> list[Tensor]:
+        """Give each example of the batch, or each of its tokens, gates of its own, whose gradient is wanted."""
+        rows, width = batch.inputs["input_ids"].shape
+        own = (rows, width) if per_token else (rows,)
+
+        def apart(gate: Tensor, axes: tuple[int, ...]) -> Tensor:
+            return gate.expand(*axes, *gate.shape).clone().requires_grad_()
+
+        gates.heads, gates.mlps = apart(self.heads, own), apart(self.mlps, own)
+        each = [apart(gate, (rows, width if per_token else 1)) for gate in self.neurons]
+        gates.neurons |= dict(enumerate(each))
+        return [gates.heads, gates.mlps, *each]
+
+    def answer(self, batch: Batch, found: tuple[Tensor, ...]) -> ExampleGradients:
+        heads, mlps, *neurons = (gradient.cpu().numpy() for gradient in found)
+        for layer, (n_heads, n_neurons) in enumerate(zip(self.head_counts, self.neuron_counts, strict=True)):
+            heads[:, layer, n_heads:] = np.nan
+            if not n_neurons:
+                mlps[:, layer] = np.nan
+        each = [gradient.reshape(len(batch), -1) for gradient in neurons]
+        return ExampleGradients(batch.rows, heads, mlps, each, batch.truncated)
+
+
+@contextmanager
+def _frozen(encoder: Encoder) -> Iterator[None]:
+    """No gradients of weights: they would cost as much again, and nobody reads them."""
+    trained = [parameter for parameter in encoder.model.parameters() if parameter.requires_grad]
+    for parameter in trained:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in trained:
+            parameter.requires_grad_()
