@@ -27,6 +27,8 @@ class Entry:
     """`module:function`."""
     line: str
     """The question it answers, as help and the report's heading print it."""
+    command: bool = True
+    """Whether it is a command of its own; otherwise it is a step of some experiment."""
 
 
 # In the order in which the report tells them: findings first, the trainings they rest on last.
@@ -40,6 +42,16 @@ CATALOGUE = {
     "relations": Entry("bertscope.analyses.relations:relations", "Which heads link words that stand in a relation?"),
     "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
+    "lottery": Entry(
+        "bertscope.experiments.lottery:lottery",
+        "How small a subnetwork still does the task, and does it train again?",
+    ),
+    "prune": Entry(
+        "bertscope.experiments.prune:prune", "How small a part of a fine-tuned model still does its task?"
+    ),
+    "ticket": Entry(
+        "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
+    ),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
@@ -56,6 +68,10 @@ INPUT_KINDS = {
     "data": "data",
     "tuned": "result",
     "random": "result",
+    "pruned": "result",
+    "tickets": "result",
+    "shapes": "result",
+    "hans": "examples",
     "states": "hidden",
 }
 ROOTS = {

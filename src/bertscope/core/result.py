@@ -101,6 +101,7 @@ class Result:
 
     def save(self, folder: str | Path) -> Path:
         """Write the whole result to `folder`, in one step; an older result there is replaced."""
+        import numpy as np
         from safetensors.numpy import save_file
 
         folder = Path(folder)
@@ -108,7 +109,9 @@ class Result:
             for name, frame in self.tables.items():
                 frame.to_parquet(scratch / f"{name}.parquet", index=False)
             if self.arrays:
-                save_file(self.arrays, scratch / "arrays.safetensors")
+                # safetensors writes the bytes as they lie in memory: only C order reads back as it was.
+                rows_first = {name: np.ascontiguousarray(array) for name, array in self.arrays.items()}
+                save_file(rows_first, scratch / "arrays.safetensors")
             description = self._description() | {"provenance": self.provenance}
             (scratch / MARKER).write_text(json.dumps(description, indent=1, ensure_ascii=False), encoding="utf-8")
         return folder
