@@ -61,9 +61,13 @@ def task(n: int = 60) -> Task:
     def split(name: str) -> Examples:
         label = np.arange(n) % 2
         text = [
-            " ".join([str(generator.choice(_GOOD if good else _BAD)), *generator.choice(_REST, generator.integers(2, 7))])
+            " ".join(
+                [str(generator.choice(_GOOD if good else _BAD)), *generator.choice(_REST, generator.integers(2, 7))]
+            )
             for good in label
         ]
         return Examples(tuple(f"{name} {row}" for row in range(n)), tuple(text), label=label)
 
-    return Task("planted", "classification", ("bad", "good"), split("fit"), split("select"), split("report"), "accuracy")
+    return Task(
+        "planted", "classification", ("bad", "good"), split("fit"), split("select"), split("report"), "accuracy"
+    )

@@ -9,12 +9,15 @@ import pandas as pd
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.result import Result
 from bertscope.core.statistics import seed_draws
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
 from bertscope.experiments.lottery import LotteryConfig, plan
+from bertscope.experiments.overlap import overlap
 from bertscope.experiments.subnetworks import Subnetwork, draw
-from bertscope.experiments.ticket import TicketConfig, ticket
+from bertscope.experiments.ticket import TicketConfig, _heuristics, ticket
 from bertscope.models.load import load
 from bertscope.models.masks import prunable, split
 from bertscope.models.source import model_root
@@ -22,7 +25,14 @@ from bertscope.training.finetune import FinetuneConfig, finetune
 from tests.test_training import make_task
 
 QUICK = LotteryConfig(
-    methods=("s", "m"), seeds=(0, 1), epochs=2, learning_rate=2e-3, share=0.3, threshold=0.5, patterns=False, force=True
+    methods=("s", "m"),
+    seeds=(0, 1),
+    epochs=2,
+    learning_rate=2e-3,
+    share=0.3,
+    threshold=0.5,
+    patterns=False,
+    force=True,
 )
 
 
@@ -119,13 +129,12 @@ def test_new_weights_under_the_good_mask(tiny):
     made = ticket(tiny, task, tuned, [_pruned("s", kept)], config=TicketConfig("reinit", 0, epochs=1))
     assert set(made.result.arrays) == {"retrained"}
     same = made.encoder.model.base_model.embeddings.word_embeddings.weight
-    assert not np.allclose(same.detach().cpu(), tiny.model.base_model.embeddings.word_embeddings.weight.detach().cpu())
+    assert not np.allclose(
+        same.detach().cpu(), tiny.model.base_model.embeddings.word_embeddings.weight.detach().cpu()
+    )
 
 
 def test_heuristics_count_what_is_not_entailment(tiny):
-    from bertscope.core.examples import Examples
-    from bertscope.experiments.ticket import _heuristics
-
     task = replace(make_task(), labels=("contradiction", "entailment", "neutral"))
     hans = Examples(tuple("abcd"), ("x",) * 4, pair=("y",) * 4, label=np.array([0, 0, 1, 1]))
     says = np.eye(3)[[1, 2, 0, 2]]  # entailment, neutral, contradiction, neutral
@@ -165,10 +174,40 @@ def test_what_cannot_work_is_refused():
             LotteryConfig(**wrong)
 
 
+def test_lotteries_are_compared_by_what_survived(tmp_path):
+    parts = pd.DataFrame({"unit": ["head:1.1", "head:1.2", "head:1.3", "mlp:1"], "kind": ["head"] * 3 + ["mlp"],
+                          "layer": 1, "head": pd.array([1, 2, 3, None], dtype="Int64")})  # fmt: skip
+
+    def lottery(task, *masks):
+        return Result(
+            "lottery", 1, tables={"survivors": parts}, arrays={"survivors": np.array(masks, np.uint8)},
+            subject={"model": "tiny", "task": task},
+        )  # fmt: skip
+
+    one = lottery("one", [1, 1, 0, 1], [1, 0, 0, 1])
+    other = lottery("other", [0, 1, 1, 0], [1, 1, 0, 1])
+    one.save(tmp_path / "one")
+    result = overlap([str(tmp_path / "one"), other])
+    pairs = result.tables["pairs"].set_index(["parts", "task", "other"])["jaccard"]
+    assert pairs["heads", "one", "one"] == 1 / 2
+    assert (
+        pairs["heads", "one", "other"]
+        == pairs["heads", "other", "one"]
+        == pytest.approx(np.mean([1 / 3, 1, 0, 1 / 2]))
+    )
+    assert pairs["MLPs", "one", "other"] == 1 / 2
+    assert result.tables["survival"]["share"].tolist() == [0.75, 0.75, 0.25, 0.75]
+    with pytest.raises(UserError, match="two lotteries or more"):
+        overlap([one])
+    with pytest.raises(UserError, match="different parts"):
+        smaller = replace(other, tables={"survivors": parts[1:].reset_index(drop=True)})
+        overlap([one, smaller])
+    with pytest.raises(UserError, match="no surviving heads"):
+        overlap([one, Result("ablate", 1)])
+
+
 def _pruned(method, kept):
     """What `prune` stores of a mask."""
-    from bertscope.core.result import Result
-
     return Result(
         "prune", 1, tables={"survivors": pd.DataFrame({"survives": kept})} if method == "s" else {},
         arrays={"kept": np.packbits(kept), "count": np.array([kept.size])}, subject={"method": method},

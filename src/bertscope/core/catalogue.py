@@ -46,6 +46,7 @@ CATALOGUE = {
         "bertscope.experiments.lottery:lottery",
         "How small a subnetwork still does the task, and does it train again?",
     ),
+    "overlap": Entry("bertscope.experiments.overlap:overlap", "Do lotteries find the same heads?"),
     "prune": Entry(
         "bertscope.experiments.prune:prune", "How small a part of a fine-tuned model still does its task?"
     ),
@@ -72,6 +73,7 @@ INPUT_KINDS = {
     "tickets": "result",
     "shapes": "result",
     "hans": "examples",
+    "lotteries": "result",
     "states": "hidden",
 }
 ROOTS = {
@@ -79,6 +81,7 @@ ROOTS = {
     "task": "bertscope.data.read:task_root",
     "examples": "bertscope.data.corpus:examples_root",
     "data": "bertscope.data.corpus:data_root",
+    "result": "bertscope.core.result:result_root",
 }
 OPENERS = {
     "model": "bertscope.models.load:load",
@@ -86,6 +89,7 @@ OPENERS = {
     "examples": "bertscope.data.corpus:read_examples",
     "data": "bertscope.data.corpus:read_data",
     "hidden": "bertscope.models.hidden_store:open_store",
+    "result": "bertscope.core.result:load_result",
 }
 
 FOLDERS = {"model": "bertscope.models.source:FOLDER", "hidden": "bertscope.models.hidden_store:FOLDER"}

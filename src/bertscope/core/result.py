@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
-from bertscope.core.files import FolderKind, whole_folder
+from bertscope.core.files import FolderKind, digest_files, whole_folder
+from bertscope.core.step import Root
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,6 +152,23 @@ class Result:
             "arrays": list(self.arrays),
             "figures": [asdict(figure) for figure in self.figures],
         }
+
+
+def load_result(folder: str | Path) -> Result:
+    """The result in a folder that `save` wrote, or in that of a stored step."""
+    return Result.load(_inside(folder))
+
+
+def result_root(folder: str | Path) -> Root:
+    """A stored result as the input of a question, by content."""
+    inside = _inside(folder)
+    describe(inside)  # refuses what is none
+    return Root("result", str(inside), digest_files(sorted(file for file in inside.iterdir() if file.is_file())))
+
+
+def _inside(folder: str | Path) -> Path:
+    folder = Path(folder).absolute()
+    return folder / "result" if (folder / "result" / MARKER).exists() else folder
 
 
 def in_words(subject: Mapping[str, str]) -> str:

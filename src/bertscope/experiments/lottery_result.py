@@ -63,6 +63,7 @@ def collect(
         "lottery",
         1,
         tables=tables,
+        arrays={"survivors": np.stack(survivors["s"]).astype(np.uint8)} if "s" in survivors else {},
         headline=_headline(tables, task, config),
         figures=figures(tables, task, config),
         subject={"model": tuned[0].subject["model"], "task": task.name},

@@ -199,8 +199,8 @@ class Pruning:
         return Figure(
             "points", "steps", x="left", y="score", color="phase", title="The score while parts go",
             caption=f"The select split's {self.task.metric} after each step, against the share of the blocks' "
-            f"weights that is left. The upper rule is {self._rule}: the last mask above it is kept. Nothing is trained "
-            "in between.",
+            f"weights that is left. The upper rule is {self._rule}: the last mask above it is kept. Nothing is "
+            "trained in between.",
             labels={"left": "share of weights left", "score": self.task.metric},
             rules={"must be reached": self.bar, "constant answer": self.task.chance(self.task.select)},
         )  # fmt: skip
