@@ -191,6 +191,7 @@ class Pruning:
         rows = []
         for name, mask in split(self.encoder, kept).items():
             layer, _, matrix = name.removeprefix(path).partition(".")
+            matrix = matrix.replace("self.", "").replace("dense.", "")
             rows.append({"layer": int(layer) + 1, "map": matrix, "weights": mask.size, "kept": int(mask.sum())})
         table = pd.DataFrame(rows)
         return {"weights": table.assign(share=table["kept"] / table["weights"])}
