@@ -32,6 +32,8 @@ _WHERE = {
     "finetune": "bertscope.training.finetune",
     "HiddenStore": "bertscope.models.hidden_store",
     "hidden": "bertscope.models.hidden",
+    "importance": "bertscope.analyses.importance",
+    "ImportanceConfig": "bertscope.analyses.importance",
     "load": "bertscope.models.load",
     "observe": "bertscope.models.observe",
     "PatternsConfig": "bertscope.analyses.patterns",

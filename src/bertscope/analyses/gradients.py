@@ -45,23 +45,23 @@ class Gradients:
     """[neuron] of each layer, if they were asked for."""
 
     def normalised(self) -> Gradients:
-        """As the papers rank parts: heads divided by the length of their layer's vector, then all set between 0 and 1;
-        MLPs set between 0 and 1; neurons as heads. NaN stays NaN and counts for nothing."""
-        rows = [layer / _length(layer) for layer in self.neurons] if self.neurons else []
-        low, high = (min(map(np.min, rows)), max(map(np.max, rows))) if rows else (0.0, 1.0)
-        return Gradients(
-            heads=_between(self.heads / _length(self.heads)),
-            mlps=_between(self.mlps),
-            neurons=[(row - low) / ((high - low) or 1.0) for row in rows] if rows else None,
-        )
+        """As the papers rank parts: heads divided by the length of their layer's vector, then all set between 0 and
+        1; MLPs set between 0 and 1; neurons as heads. NaN stays NaN and counts for nothing."""
+        neurons = None
+        if self.neurons is not None:
+            together = _between(np.concatenate([unit_length(layer) for layer in self.neurons]))
+            neurons = np.split(together, np.cumsum([len(layer) for layer in self.neurons])[:-1])
+        return Gradients(_between(unit_length(self.heads)), _between(self.mlps), neurons)
 
 
 @dataclass(frozen=True)
 class ExampleGradients:
-    """The same of each example of one batch."""
+    """The same of each example of one batch, before any size is taken."""
 
     rows: np.ndarray
     """The examples' positions."""
+    outputs: np.ndarray
+    """[example, class], in the order of the task's labels."""
     heads: np.ndarray
     """[example, layer, head]"""
     mlps: np.ndarray
@@ -162,7 +162,7 @@ def example_gradients(
                 found = torch.autograd.grad(loss, asked, materialize_grads=True)
             if per_token:  # padding has no part in the loss: its gradients are 0
                 found = tuple(gradient.abs().sum(1) for gradient in found)
-            yield rest.answer(batch, found)
+            yield rest.answer(batch, outputs, found)
             bar.advance(len(batch))
 
 
@@ -207,25 +207,26 @@ class _Rest:
         gates.neurons |= dict(enumerate(each))
         return [gates.heads, gates.mlps, *each]
 
-    def answer(self, batch: Batch, found: tuple[Tensor, ...]) -> ExampleGradients:
+    def answer(self, batch: Batch, outputs: Tensor, found: tuple[Tensor, ...]) -> ExampleGradients:
         heads, mlps, *neurons = (gradient.cpu().numpy() for gradient in found)
         for layer, (n_heads, n_neurons) in enumerate(zip(self.head_counts, self.neuron_counts, strict=True)):
             heads[:, layer, n_heads:] = np.nan
             if not n_neurons:
                 mlps[:, layer] = np.nan
         each = [gradient.reshape(len(batch), -1) for gradient in neurons]
-        return ExampleGradients(batch.rows, heads, mlps, each, batch.truncated)
+        return ExampleGradients(batch.rows, outputs.detach().cpu().numpy(), heads, mlps, each, batch.truncated)
 
 
-def _length(values: np.ndarray) -> np.ndarray:
-    """Of each vector along the last axis; 1 where it is 0."""
+def unit_length(values: np.ndarray) -> np.ndarray:
+    """Each vector along the last axis divided by its length; NaN counts for nothing, and zeros stay zeros."""
     length = np.sqrt(np.nansum(values**2, axis=-1, keepdims=True))
-    return np.where(length > 0, length, 1.0)
+    return values / np.where(length > 0, length, 1.0)
 
 
 def _between(values: np.ndarray) -> np.ndarray:
     """The values between 0, for the smallest, and 1, for the largest."""
-    low, high = np.nanmin(values), np.nanmax(values)
+    known = values[~np.isnan(values)]
+    low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
     return (values - low) / ((high - low) or 1.0)
 
 
