@@ -105,7 +105,7 @@ def test_agreement_is_spearmans(tiny, task):
         by = here["importance"] if row["ranked_by"] == "importance" else here["normalised"]
         assert row["correlation"] == pytest.approx(spearmanr(by, here[row["effect"]]).statistic)
         assert row["low"] <= row["high"] and row["n"] == len(here)
-    number = result.number("rank correlation with the loss's rise (heads)")
+    number = result.number("Spearman with the loss's rise (heads)")
     row = agreement[(agreement["kind"] == "head") & (agreement["ranked_by"] == "importance")].iloc[0]
     assert (row["effect"], row["correlation"]) == ("rise", number.value)
 
@@ -138,7 +138,7 @@ def test_curves_are_scores_of_the_report_split_with_nested_sets_off(tiny, task):
         assert line["score"].tolist() == pytest.approx([score(units[:size]) for size in (0, 3, 6, 9, 12)])
         area = result.tables["areas"].query("kind == 'head' and order == @order").iloc[0]
         assert area["area"] == pytest.approx(trapezoid(line["score"], line["share"]))
-        assert result.number(f"area, heads by {order}").value == area["area"]
+        assert result.number(f"area, heads in order of {order}").value == area["area"]
     ends = curves[curves["share"].isin([0, 1])].groupby(["kind", "share"])["score"].nunique()
     assert (ends == 1).all(), "all orders begin and end alike"
     assert "normalised importance" not in set(curves[curves["kind"] == "mlp"]["order"])

@@ -176,7 +176,7 @@ def _figures(metric: str, config: AblateConfig) -> list[Figure]:
             mark=None,
             where={"kind": kind},
             title=f"Without {_WORDS[kind]}",
-            caption=f"The change of {metric} when {_WORDS[kind]} is off, with its 95% paired bootstrap interval.",
+            caption=f"The change of {metric} without {_WORDS[kind]}, with its 95% paired bootstrap interval.",
         )
         for kind in ("heads", "mlp", "layer", "set")
         if kind in config.units or (kind == "set" and config.sets)

@@ -112,31 +112,28 @@ def sizes(n: int, steps: int) -> np.ndarray:
 
 def rank_correlation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Spearman's correlation of each two rows of [..., n]; NaN where one doesn't vary."""
-    centred = [ranks - ranks.mean(-1, keepdims=True) for ranks in (rankdata(side, axis=-1) for side in (one, other))]
-    covariance, *squares = ((a * b).sum(-1) for a, b in (centred, [centred[0]] * 2, [centred[1]] * 2))
-    norm = np.sqrt(squares[0] * squares[1])
-    return np.divide(covariance, norm, out=np.full_like(norm, np.nan), where=norm > 0)
+    a, b = (ranks - ranks.mean(-1, keepdims=True) for ranks in (rankdata(side, axis=-1) for side in (one, other)))
+    norm = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
+    return np.divide((a * b).sum(-1), norm, out=np.full_like(norm, np.nan), where=norm > 0)
 
 
 def _orders(found: Found, rise: np.ndarray, config: ImportanceConfig) -> Orders:
     """The parts of each kind, those that seem to matter least first."""
     generator = np.random.default_rng(config.seed)
     orders: dict[tuple[str, str], list[list[Unit]]] = {}
-    for kind in dict.fromkeys(unit.kind for unit in found.units):
-        here = np.array(found.of_kind(kind))
-        by = {IMPORTANCE: found.draws[0], NORMALISED: found.ranked[0], ABLATION: rise}
-        if kind == "mlp":  # one to a layer: there is nothing to divide by
-            del by[NORMALISED]
-        for name, values in by.items():
-            orders[kind, name] = [[found.units[place] for place in here[np.argsort(values[here], kind="stable")]]]
-        shuffled = [generator.permutation(here) for _ in range(config.random)]
-        orders[kind, RANDOM] = [[found.units[place] for place in order] for order in shuffled]
+    for kind in found.kinds:
+        orders[kind, IMPORTANCE] = [found.rising(kind, found.draws[0])]
+        orders[kind, ABLATION] = [found.rising(kind, rise)]
+        random = generator.random((config.random, len(found.units)))
+        orders[kind, RANDOM] = [found.rising(kind, values) for values in random]
+        if kind == "head":  # MLPs are one to a layer: there is nothing to divide by
+            orders[kind, NORMALISED] = [found.rising(kind, found.ranked[0])]
     return orders
 
 
 def _agreement(found: Found, effects: dict[str, np.ndarray]) -> pd.DataFrame:
     rows = []
-    for kind in dict.fromkeys(unit.kind for unit in found.units):
+    for kind in found.kinds:
         here = found.of_kind(kind)
         for name, draws in ((IMPORTANCE, found.draws), (NORMALISED, found.ranked)):
             for effect, values in effects.items() if name == IMPORTANCE or kind == "head" else ():

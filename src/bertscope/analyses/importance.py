@@ -67,7 +67,7 @@ class ImportanceConfig:
     "importance",
     inputs=("model", "task"),
     version=1,
-    main="rank correlation with the loss's rise (heads)",
+    main="Spearman with the loss's rise (heads)",
     better="higher",
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Prasanna et al. 2020, When BERT Plays the "
     "Lottery, All Tickets Are Winning",

@@ -42,7 +42,8 @@ def _measured(kind: str, what: str) -> list[Figure]:
         return [Figure(
             "intervals", "neurons_by_layer", x="median", y="layer", low="low", high="high",
             title="Importance of the MLPs' neurons",
-            caption=f"{what} A dot is the layer's middle neuron; a tenth of them lie below the bar, a tenth above.",
+            caption=f"{what} A dot is the layer's middle neuron; a tenth of its neurons lie below the bar, a tenth "
+            "above.",
             labels=_LABELS | {"median": "importance"},
         )]  # fmt: skip
     if kind == "mlp":

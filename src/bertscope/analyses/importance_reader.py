@@ -68,9 +68,18 @@ class Found:
         ]
         return np.stack(values, 1) if values else np.zeros((len(heads), 0))
 
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of units that there are."""
+        return list(dict.fromkeys(unit.kind for unit in self.units))
+
     def of_kind(self, kind: str) -> list[int]:
         """Where the units of that kind stand."""
         return [place for place, unit in enumerate(self.units) if unit.kind == kind]
+
+    def rising(self, kind: str, values: np.ndarray) -> list[Unit]:
+        """The units of that kind, the one with the lowest of these values [unit] first."""
+        return [self.units[place] for place in sorted(self.of_kind(kind), key=values.__getitem__)]
 
 
 def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resampling: Resampling) -> Found:

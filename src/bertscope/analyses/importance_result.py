@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.faithful import IMPORTANCE, Faithfulness
+from bertscope.analyses.faithful import IMPORTANCE, RANDOM, Faithfulness
 from bertscope.analyses.importance_figures import EFFECTS, PLURAL, importance_figures
 from bertscope.analyses.importance_reader import Found, normal_interval
 from bertscope.analyses.trust import cautions
@@ -120,7 +120,7 @@ def _headline(task: Task, found: Found, checked: Faithfulness | None) -> list[Nu
     if checked is not None:
         numbers += _agreement_numbers(checked) + _area_numbers(checked)
     values = found.draws[0]
-    for kind in dict.fromkeys(unit.kind for unit in found.units):
+    for kind in found.kinds:
         here = found.of_kind(kind)
         most = max(here, key=lambda place: values[place])
         # Picked as the largest of many: the interval of its row would be too low.
@@ -145,8 +145,8 @@ def _agreement_numbers(checked: Faithfulness) -> list[Number]:
     rows = table[(table["ranked_by"] == IMPORTANCE) & (table["effect"] != "drop")].dropna()
     return [
         Number(
-            f"rank correlation with {EFFECTS[row['effect']]} ({PLURAL[row['kind']]})",
-            row["correlation"], row["low"], row["high"], row["n"], "Spearman",
+            f"Spearman with {EFFECTS[row['effect']]} ({PLURAL[row['kind']]})",
+            row["correlation"], row["low"], row["high"], row["n"],
         )
         for row in rows.to_dict("records")
     ]  # fmt: skip
@@ -158,9 +158,13 @@ def _area_numbers(checked: Faithfulness) -> list[Number]:
         Number("score", whole.value, whole.low, whole.high, whole.n, whole.metric),
         *(
             Number(
-                f"area, {PLURAL[row['kind']]} by {row['order']}",
-                row["area"], row["low"], row["high"], whole.n, whole.metric,
+                f"area, {PLURAL[row['kind']]} in {_in_order(row['order'])}",
+                row["area"], row["low"], row["high"], whole.n,
             )
             for row in checked.areas.to_dict("records")
         ),
     ]  # fmt: skip
+
+
+def _in_order(name: str) -> str:
+    return "random order" if name == RANDOM else f"order of {name}"
