@@ -270,6 +270,9 @@ def test_what_can_not_work_is_refused_before_computing(tiny, pocket, task):
         importance(pocket, task)
     with pytest.raises(UserError, match="gives 2 outputs, the task needs 3"):
         importance(tiny, replace(task, labels=("a", "b", "c")))
+    tiny.model.config.rotary_value = True
+    with pytest.raises(UserError, match="rotates its values by position"):
+        importance(tiny, task, replace(FEW, mode="uniform"))
     for settings, message in (
         ({"units": ("hed",)}, "unknown kind of part 'hed'; did you mean 'head'"),
         ({"units": ()}, "no parts to measure"),
