@@ -36,6 +36,8 @@ _WHERE = {
     "PruneConfig": "bertscope.experiments.prune",
     "overlap": "bertscope.experiments.overlap",
     "prune": "bertscope.experiments.prune",
+    "importance": "bertscope.analyses.importance",
+    "ImportanceConfig": "bertscope.analyses.importance",
     "load": "bertscope.models.load",
     "observe": "bertscope.models.observe",
     "PatternsConfig": "bertscope.analyses.patterns",

@@ -42,6 +42,9 @@ CATALOGUE = {
     "relations": Entry("bertscope.analyses.relations:relations", "Which heads link words that stand in a relation?"),
     "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
+    "importance": Entry(
+        "bertscope.analyses.importance:importance", "How important is each head and MLP, by gradient?"
+    ),
     "lottery": Entry(
         "bertscope.experiments.lottery:lottery",
         "How small a subnetwork still does the task, and does it train again?",
