@@ -148,10 +148,12 @@ def plan(spec: catalogue.Spec, named: list[str], on: str, config: Any, data: Dat
 
 
 def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:
-    """Say each step as its turn comes, on standard error."""
+    """Say each step as its turn comes, once, on standard error."""
+    said: set[str] = set()
 
     def say(step: Step, stored: bool) -> None:
-        if not json_only:
+        if not json_only and step.id not in said:
+            said.add(step.id)
             print(f"{'stored ' if stored else 'running'}  {step.name:10} {describe(step)}", file=sys.stderr)
 
     return say

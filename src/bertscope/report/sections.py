@@ -102,7 +102,9 @@ def sections(findings: Sequence[Finding]) -> list[Section]:
 
     by_question: dict[str, list[Finding]] = {}
     for finding in findings:
-        by_question.setdefault(finding.result.question, []).append(finding)
+        question = finding.result.question
+        if question not in CATALOGUE or CATALOGUE[question].command:  # the steps of an experiment are in its answer
+            by_question.setdefault(question, []).append(finding)
     ordered = sorted(by_question, key=lambda question: (places.get(question, len(places)), question))
     return [_section(question, by_question[question]) for question in ordered]
 

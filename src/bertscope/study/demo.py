@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from bertscope.analyses.importance import ImportanceConfig
 from bertscope.core.catalogue import spec
 from bertscope.core.step import Step
 from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
-from bertscope.experiments import scratch
+from bertscope.experiments import lottery, scratch
 from bertscope.models.source import model_root
 
 
 def plan(seed: int = 0) -> list[Step]:
     """What pretraining gives, what its heads attend to before and after fine-tuning, and which of its parts the
-    fine-tuned model needs. Loads no torch."""
+    fine-tuned model needs, and how few of them train again. Loads no torch."""
     base, task = model_root("pocket"), task_root("demo/sentiment", seed=seed)
     compared = scratch.plan(base, task, scratch.ScratchConfig(seeds=(seed,)))
     tuned = compared.inputs[f"tuned.{seed}"]
@@ -26,4 +27,6 @@ def plan(seed: int = 0) -> list[Step]:
         spec("relations").step({"models.0": base, "examples": corpus}),
         spec("redundancy").step({"models.0": tuned, "data": task}),
         spec("ablate").step({"model": tuned, "task": task}),
+        spec("importance").step({"model": tuned, "task": task}, ImportanceConfig(steps=5, random=2)),
+        lottery.plan(base, task, lottery.LotteryConfig(seeds=(seed,), patterns=False)),
     ]
