@@ -39,8 +39,9 @@ def demo(*, store: Path = STORE, page: Path = Path("demo-report.html"), seed: in
     shelf = Store(store)
     steps = plan(seed)
     made = [step for step in steps if not shelf.has(step)]
+    say = announce()
     for step in steps:
-        shelf.run(step, announce=announce())
+        shelf.run(step, announce=say)
     if made or not page.exists():
         build_report(shelf, page, title="bertscope demo")
     print(f"done in {time.perf_counter() - started:.0f} s; open {page.resolve()}", file=sys.stderr)
