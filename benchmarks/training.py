@@ -13,12 +13,12 @@ from benchmarks import plain
 from benchmarks.options import BATCH, Options, Sentences, sentences
 from benchmarks.side_by_side import Claim, Report, Skipped, Variant, Work, compare, difference, now
 from bertscope.core.examples import Examples
+from bertscope.core.order import bucketed
 from bertscope.data.task import Task
 from bertscope.models.batches import tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.training.finetune import FinetuneConfig
 from bertscope.training.loop import _own_randomness, _Run
-from bertscope.training.order import bucketed
 
 TRAINER, OURS = "Trainer, group_by_length", "bertscope"
 RATE = 1e-4

@@ -12,11 +12,11 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.order import bucketed
 from bertscope.data.task import Task
 from bertscope.models.load import load
 from bertscope.training import loop
 from bertscope.training.finetune import FinetuneConfig, finetune
-from bertscope.training.order import bucketed
 from conftest import DEVICE, on_cpu
 
 FILLERS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")

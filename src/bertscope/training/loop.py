@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, refuse_foreign
+from bertscope.core.order import bucketed
 from bertscope.core.progress import progress
 from bertscope.models.batches import pad, tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import FOLDER
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune import FinetuneConfig
-from bertscope.training.order import bucketed
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
