@@ -50,6 +50,8 @@ _WHERE = {
     "scratch": "bertscope.experiments.scratch",
     "states": "bertscope.analyses.states",
     "StatesConfig": "bertscope.analyses.states",
+    "structure": "bertscope.analyses.structure",
+    "StructureConfig": "bertscope.analyses.structure",
     "together": "bertscope.analyses.interactions",
 }
 __all__ = sorted(_WHERE)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Pool = Literal["word", "token", "cls", "mean"]
 _POOLS = ("word", "token", "cls", "mean")
+_INITS = ("pretrained", "random")
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,17 @@ class StatesConfig:
     pool: Pool = "word"
     """word: the mean of a word's pieces; token: each token that isn't special; cls: the first token; mean: the mean
     of an example's tokens, special ones excepted."""
+    init: Literal["pretrained", "random"] = "pretrained"
+    """random: draw all weights anew first, as a control for what pre-training gave."""
+    seed: int = 0
+    """Of the random weights; nothing else is random."""
 
     def __post_init__(self) -> None:
-        if self.pool not in _POOLS:
-            raise UserError(f"unknown pool {self.pool!r}; {did_you_mean(self.pool, _POOLS)}")
+        for name, known in (("pool", _POOLS), ("init", _INITS)):
+            if (value := getattr(self, name)) not in known:
+                raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
+        if self.seed < 0:
+            raise UserError(f"seed is {self.seed}; it must be at least 0")
 
 
 @dataclass(frozen=True)
@@ -63,10 +71,12 @@ def states(
     import pandas as pd
 
     from bertscope.analyses.checkpoints import open_examples
+    from bertscope.models.heads import with_random_weights
     from bertscope.models.hidden import hidden
     from bertscope.models.load import load
 
     model = load(model) if isinstance(model, str) else model
+    model = with_random_weights(model, config.seed) if config.init == "random" else model
     examples = open_examples(examples)
     store = hidden(model, examples, pool=config.pool, store=out)
     kept = pd.DataFrame({"layer": store.layers, "vectors": len(store), "dimensions": store.dim})

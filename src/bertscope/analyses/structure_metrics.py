@@ -99,29 +99,24 @@ class Scored:
             self, hits=np.hstack([each.hits for each in every]), order=np.hstack([each.order for each in every])
         )
 
+    @property
+    def share(self) -> np.ndarray:
+        """[S]: how much each sentence counts in the mean over lengths of the means over sentences of one length."""
+        among = np.bincount(self.lengths, minlength=LONGEST + 1)
+        inside = (self.lengths >= SHORTEST) & (self.lengths <= LONGEST)
+        return inside / among[self.lengths]
+
     def draws(self, resampling: Resampling) -> dict[str, np.ndarray]:
         """Both metrics of the kind in the sample itself and in each resample of its sentences, [1 + repeats,
-        prediction]."""
-        exact, correlated = METRICS[self.kind]
-        micro = RunningMean(resampling)
+        prediction]. A sentence's share is the same in every resample: were it counted anew, rare lengths would drop
+        out of many, and the mean would lean to the others."""
+        exact, correlated = (RunningMean(resampling) for _ in METRICS[self.kind])
+        share = self.share
         for start in range(0, len(self.sentences), _TOGETHER):
             part = slice(start, start + _TOGETHER)
-            micro.add(self.sentences[part], self.hits[part], self.asked[part])
-        return {exact: micro.draws, correlated: self._by_length(resampling)}
-
-    def _by_length(self, resampling: Resampling) -> np.ndarray:
-        """The mean over the sentences of each length, then over the lengths that a resample has."""
-        total, lengths = 0.0, 0.0
-        for length in range(SHORTEST, LONGEST + 1):
-            alike = self.lengths == length
-            if alike.any():
-                mean = RunningMean(resampling)
-                mean.add(self.sentences[alike], self.order[alike])
-                known = ~np.isnan(mean.draws)
-                total, lengths = total + np.where(known, mean.draws, 0.0), lengths + known
-        if isinstance(total, float):
-            return np.full((1 + resampling.repeats, self.order.shape[1]), np.nan)
-        return np.divide(total, lengths, out=np.full_like(total, np.nan), where=lengths > 0)
+            exact.add(self.sentences[part], self.hits[part], self.asked[part])
+            correlated.add(self.sentences[part], self.order[part] * share[part, None], share[part])
+        return dict(zip(METRICS[self.kind], (exact.draws, correlated.draws), strict=True))
 
 
 def evaluate(kind: Kind, predictions: Predictions, trees: Trees, sentences: np.ndarray) -> Scored:

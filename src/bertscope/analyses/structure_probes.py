@@ -11,7 +11,7 @@ Words are projected first and compared then, by |a|^2 + |b|^2 - 2ab: per pair of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal, get_args
 from zlib import crc32
@@ -37,11 +37,12 @@ class Vectors:
     """A checkpoint's states where the probes are: on the GPU, whole if half of its free memory holds them."""
 
     def __init__(self, store: HiddenStore, device: torch.device) -> None:
-        self.dim, self._starts, self._device = store.dim, store.starts, device
-        self._layers = {layer: store.vectors(layer) for layer in store.layers}
+        self.layers, self.dim = store.layers, store.dim
+        self._starts, self._device = store.starts, device
+        self._mapped = {layer: store.vectors(layer) for layer in store.layers}
         self._whole: dict[int, Tensor] = {}
         if device.type == "cuda" and store.array.nbytes < torch.cuda.mem_get_info(device)[0] / 2:
-            self._whole = {layer: torch.tensor(array, device=device) for layer, array in self._layers.items()}
+            self._whole = {layer: torch.tensor(array, device=device) for layer, array in self._mapped.items()}
 
     def of(self, batch: Batch, layers: Sequence[int]) -> Tensor:
         """[layer, place in the batch, dim]."""
@@ -51,7 +52,7 @@ class Vectors:
             return torch.stack([self._whole[layer][at] for layer in layers])
         taken = torch.empty(len(layers), len(rows), self.dim)
         for layer, out in zip(layers, taken, strict=True):
-            np.take(self._layers[layer], rows, axis=0, out=out.numpy(), mode="clip")  # `raise` would copy once more
+            np.take(self._mapped[layer], rows, axis=0, out=out.numpy(), mode="clip")  # `raise` would copy once more
         return taken.to(self._device)
 
 
@@ -61,6 +62,14 @@ class Corpus:
 
     trees: Trees
     vectors: Mapping[str, Vectors]
+    device: torch.device
+
+    def shuffled(self, seed: int) -> Corpus:
+        """The same sentences and vectors with random trees of the same shapes."""
+        return replace(self, trees=self.trees.shuffled(seed))
+
+    def goals(self, batch: Batch) -> dict[Kind, Goal]:
+        return {kind: Goal.of(kind, self.trees, batch, self.device) for kind in KINDS}
 
 
 @dataclass(frozen=True)
@@ -211,7 +220,7 @@ def initial(kind: Kind, rank: int, layer: int, dim: int, seed: int) -> Tensor:
 
 def train(
     stacks: Sequence[Stack], corpus: Corpus, fit: np.ndarray, select: np.ndarray,
-    *, epochs: int, batch_size: int, seed: int, device: torch.device,
+    *, epochs: int = 40, batch_size: int = 20, seed: int = 0,
 ) -> None:  # fmt: skip
     """Train all probes on the sentences `fit`, each until `select` says that it is done."""
     lengths = corpus.trees.lengths[fit]
@@ -222,21 +231,19 @@ def train(
                 break
             for rows in bucketed(lengths, batch_size, np.random.default_rng([seed, epoch])):
                 batch = corpus.trees.batch(fit[rows])
-                goals = {kind: Goal.of(kind, corpus.trees, batch, device) for kind in KINDS}
+                goals = corpus.goals(batch)
                 for stack, vectors in readings(left, corpus, batch):
                     stack.learn(vectors, goals[stack.kind])
-            for stack, found in zip(left, select_losses(left, corpus, select, device), strict=True):
+            for stack, found in zip(left, select_losses(left, corpus, select), strict=True):
                 stack.judge(found)
             bar.advance(probes=f"{sum(len(stack.active) for stack in stacks)} learn on")
 
 
-def select_losses(
-    stacks: Sequence[Stack], corpus: Corpus, select: np.ndarray, device: torch.device
-) -> list[list[float]]:
+def select_losses(stacks: Sequence[Stack], corpus: Corpus, select: np.ndarray) -> list[list[float]]:
     """Of each stack, the losses of its probes that still learn: means over sentences."""
-    sums = {id(stack): torch.zeros(len(stack.active), device=device) for stack in stacks}
+    sums = {id(stack): torch.zeros(len(stack.active), device=corpus.device) for stack in stacks}
     for batch in of_one_length(corpus.trees, select):
-        goals = {kind: Goal.of(kind, corpus.trees, batch, device) for kind in KINDS}
+        goals = corpus.goals(batch)
         for stack, vectors in readings(stacks, corpus, batch):
             found = losses(stack.kind, stack.weights, vectors, goals[stack.kind])
             sums[id(stack)] += found * (len(batch.sentences) / len(select))

@@ -58,6 +58,7 @@ class Trees:
             raise UserError(f"{where} has pairs, which have two trees each; give single sentences")
         if "pos" not in examples.marks:
             raise UserError(f"{where} doesn't say which words are punctuation (no UPOS); give a treebank that does")
+        all_depths(examples.heads)  # refuses what is no tree
         return cls(
             ids=examples.ids,
             lengths=np.array([len(heads) for heads in examples.heads], dtype=np.int64),

@@ -6,6 +6,7 @@ config, its help their docstrings.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import shutil
@@ -29,6 +30,8 @@ _DATA_HELP = {
     "data": "A task, or what other questions about attention read; of a task, pairs of heads are switched off too.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }
+_FURTHER_HELP = {"fit": "Other data to train on; --on is then scored whole. By default --on is split."}
+"""What a question can be given beside --on."""
 _MODEL = "'pocket', a folder, or a hub id."
 _SEVERAL = {
     "models": ("model", _MODEL, "Further models, read side by side with the first on the same texts."),
@@ -44,15 +47,19 @@ def __getattr__(name: str) -> Callable[..., None]:
 
 
 def _command(spec: catalogue.Spec) -> Callable[..., None]:
-    def command(*named: str, on: str = "", config: Any = None, data: Any = None, run: Any = None) -> None:
+    def command(
+        *named: str, on: str = "", config: Any = None, data: Any = None, run: Any = None, **further: str | None
+    ) -> None:
         data, run = data or DataOptions(), run or RunOptions()
-        _answer(spec, list(named), on, config or spec.config_class(), data, run)
+        planned = functools.partial(plan, spec, list(named), on, config or spec.config_class(), data, **further)
+        _answer(spec, planned, run)
 
     flat = Parameter(name="*")
     positional = _positional(named_inputs(spec))
     reads = data_input(spec)
     keywords = {
         **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads])]} if reads else {}),
+        **{name: Annotated[str | None, Parameter(help=_FURTHER_HELP[name])] for name in further_data(spec)},
         **({"config": Annotated[spec.config_class, flat]} if fields(spec.config_class) else {}),
         **({"data": Annotated[DataOptions, flat]} if reads else {}),
         "run": Annotated[RunOptions, flat],
@@ -100,13 +107,17 @@ def data_input(spec: catalogue.Spec) -> str | None:
     return found or ("task" if spec.plan else None)
 
 
-def _answer(spec: catalogue.Spec, named: list[str], on: str, config: Any, data: DataOptions, run: RunOptions) -> None:
+def further_data(spec: catalogue.Spec) -> list[str]:
+    """The corpora that the question can be given beside the one it reads."""
+    return [name for name in spec.optional if catalogue.INPUT_KINDS[name] == "examples"]
+
+
+def _answer(spec: catalogue.Spec, planned: Callable[[], Step], run: RunOptions) -> None:
     check_writable(run.store / "steps")
     if run.out is not None:
         refuse_foreign(run.out, _kind_of(spec))
         check_writable(run.out)
-    step = plan(spec, named, on, config, data)
-    store = Store(run.store)
+    step, store = planned(), Store(run.store)
     folder = store.run(step, announce=announce(json_only=run.json), resume=run.resume)
     result = Result.load(folder / "result")
     if run.out is not None and spec.keeps in catalogue.FOLDERS:
@@ -134,17 +145,21 @@ def _kind_of(spec: catalogue.Spec) -> FolderKind:
     return catalogue.resolve(catalogue.FOLDERS[spec.keeps]) if spec.keeps in catalogue.FOLDERS else FOLDER
 
 
-def plan(spec: catalogue.Spec, named: list[str], on: str, config: Any, data: DataOptions) -> Step:
+def plan(
+    spec: catalogue.Spec, named: list[str], on: str, config: Any, data: DataOptions, **further: str | None
+) -> Step:
     """The step that answers the question for what the user typed. Loads no torch."""
     names, reads = named_inputs(spec), data_input(spec)
     root = catalogue.resolve(catalogue.ROOTS[catalogue.INPUT_KINDS[names[0]]])
     roots = [root(source) for source in named]
     read = {reads: catalogue.resolve(catalogue.ROOTS[reads])(on, **data.given())} if reads else {}
+    examples_root = catalogue.resolve(catalogue.ROOTS["examples"])
+    beside = {name: examples_root(source, **data.given()) for name, source in further.items() if source}
     if spec.plan:
-        return spec.plan(*roots, *read.values(), config)
+        return spec.plan(*roots, *read.values(), config, **beside)
     if names[0] in _SEVERAL:
         names = [f"{names[0]}.{place}" for place in range(len(roots))]
-    return spec.step(dict(zip(names, roots, strict=True)) | read, config)
+    return spec.step(dict(zip(names, roots, strict=True)) | read | beside, config)
 
 
 def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:

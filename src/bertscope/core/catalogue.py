@@ -56,6 +56,7 @@ CATALOGUE = {
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
+    "structure": Entry("bertscope.analyses.structure:structure", "Does a layer hold the syntax tree?"),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
@@ -78,6 +79,8 @@ INPUT_KINDS = {
     "hans": "examples",
     "lotteries": "result",
     "states": "hidden",
+    "fit": "examples",
+    "fit_states": "hidden",
 }
 ROOTS = {
     "model": "bertscope.models.source:model_root",

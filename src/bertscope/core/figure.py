@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FigureKind = Literal["heatmap", "lines", "intervals", "bars", "points", "maps"]
+FigureKind = Literal["heatmap", "lines", "intervals", "bars", "points", "maps", "trees"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,9 @@ class Figure:
     `intervals`: a point per row of `y` with its value on x and a bar from `low` to `high`; `bars`: for each y the
     values x of its series (`color`) one after the other, such as shares that add up to 1; `points`: a scatter of x
     and y, a colour and a shape per `color`; `maps`: a contact sheet of small square matrices, one per `facet`, row y
-    and column x coloured by `value` from 0 up, such as attention from query y to key x."""
+    and column x coloured by `value` from 0 up, such as attention from query y to key x; `trees`: the words (`token`)
+    of a sentence, one per `facet`, each at its place x with an arc to its head's place y (0: it is the root; none: no
+    arc), the arcs of the first `side` above the words and those of the second below."""
     table: str
     """The name of the result's table that is drawn."""
     x: str
@@ -31,12 +33,15 @@ class Figure:
     value: str | None = None
     """Heat maps and maps: the column that gives the colour."""
     color: str | None = None
-    """Lines, intervals, bars and points: the column that separates the series, in the table's order."""
+    """Lines, intervals, bars, points and trees: the column that separates the series, in the table's order."""
     facet: str | None = None
     """The column that gives each of its values a panel of its own, side by side, with the value as its heading; what
     follows ` · ` in the value goes on the heading's next line."""
     token: str | None = None
-    """Maps: the column with the token at the row's y, written along both sides where a map has at most 24."""
+    """Maps: the column with the token at the row's y, written along both sides where a map has at most 24. Trees: the
+    word at the row's x."""
+    side: str | None = None
+    """Trees: the column that says which of two trees of the sentence a row belongs to."""
     low: str | None = None
     high: str | None = None
     """The columns that hold the ends of each row's interval."""
@@ -54,5 +59,7 @@ class Figure:
 
     def columns(self) -> list[str]:
         """The columns the figure needs its table to have."""
-        named = (self.x, self.y, self.value, self.color, self.facet, self.token, self.low, self.high, self.mark)
+        named = (
+            self.x, self.y, self.value, self.color, self.facet, self.token, self.side, self.low, self.high, self.mark,
+        )  # fmt: skip
         return [name for name in (*named, *self.where) if name is not None]

@@ -45,3 +45,8 @@ def with_classifier(
             raise ValueError(f"{base.name} lacks {foreign}, which a classifier of its family needs")
     model.eval().to(base.device)
     return Encoder(model, base.tokenizer, name or base.name, base.family, "classifier")
+
+
+def with_random_weights(base: Encoder, seed: int = 0) -> Encoder:
+    """The encoder as it would be before any training: the same architecture and tokenizer, all weights drawn anew."""
+    return with_classifier(base, (), init="random", seed=seed, name=f"{base.name} (random init)")

@@ -18,6 +18,7 @@ from bertscope.report.drawing import Drawing
 from bertscope.report.maps import maps
 from bertscope.report.panels import panels
 from bertscope.report.rules import level_rules, upright_rules
+from bertscope.report.trees import trees
 
 if TYPE_CHECKING:
     import altair as alt
@@ -198,4 +199,5 @@ def _centre(values: list[float]) -> float:
 
 _KINDS: dict[str, Callable[[Drawing], Any]] = {
     "heatmap": _heatmap, "lines": _lines, "intervals": _intervals, "bars": _bars, "points": _points, "maps": maps,
+    "trees": trees,
 }  # fmt: skip

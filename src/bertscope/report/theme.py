@@ -60,6 +60,7 @@ def config(*, dark: bool = False) -> dict[str, Any]:
         "style": {
             "missing": {"color": c["muted"], "fontSize": 13},
             "token": {"color": c["muted"], "fontSize": 9, "align": "right", "dx": -4, "limit": 44},
+            "word": {"color": c["ink"]},
             "series": {"color": c["category"][0]},
             "excludes": {"color": c["ink"], "stroke": c["surface"], "strokeWidth": 1},
             "reference": {"color": c["muted"], "strokeDash": [4, 3], "strokeWidth": 1.2},

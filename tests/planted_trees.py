@@ -1,0 +1,64 @@
+"""Random trees, and vectors in which they are planted: the answer a structural probe must find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from bertscope.core.examples import ROOT, Examples
+from bertscope.models.hidden_store import HiddenStore
+
+
+def random_trees(count: int, *, shortest: int = 5, longest: int = 12, seed: int = 0) -> Examples:
+    """Sentences of made-up words with random trees; the last word is punctuation, and hangs on the root."""
+    random = np.random.default_rng(seed)
+    heads, pos = [], []
+    for _ in range(count):
+        size = int(random.integers(shortest, longest + 1))
+        order = random.permutation(size - 1)
+        mine = np.full(size, order[0])
+        mine[order[0]] = ROOT
+        for place in range(1, size - 1):
+            mine[order[place]] = order[random.integers(place)]
+        heads.append(tuple(mine.tolist()))
+        pos.append(("NOUN",) * (size - 1) + ("PUNCT",))
+    words = tuple(tuple(f"w{place}" for place in range(len(mine))) for mine in heads)
+    ids = tuple(f"s{number}" for number in range(count))
+    text = tuple(f"{name} {' '.join(row)}" for name, row in zip(ids, words, strict=True))
+    return Examples(ids=ids, text=text, words=words, heads=tuple(heads), marks={"pos": tuple(pos)}, name="planted")
+
+
+def path_vectors(examples: Examples, dim: int) -> np.ndarray:
+    """A direction for each edge, and each word the sum of those on its way to the root: squared distances between
+    words are their distances in the tree, squared lengths their depths. [row, dim]."""
+    rows = []
+    for heads in examples.heads or ():
+        above = np.zeros((len(heads), dim))
+        for word in range(len(heads)):
+            at = word
+            while heads[at] != ROOT:
+                above[word, at] = 1
+                at = heads[at]
+        rows.append(above)
+    return np.concatenate(rows)
+
+
+def store_of(examples: Examples, layers: list[np.ndarray], name: str = "planted") -> HiddenStore:
+    """A store in memory that holds these layers [row, dim] of the examples' words."""
+    lengths = [len(heads) for heads in examples.heads or ()]
+    return HiddenStore(
+        folder=Path("memory"), name=name, pool="word", layers=tuple(range(len(layers))), n_layers=len(layers) - 1,
+        ids=examples.ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]),
+        words=np.concatenate([np.arange(n) for n in lengths]), segments=np.zeros(sum(lengths), dtype=int),
+        array=np.stack(layers, 1).astype(np.float32),
+    )  # fmt: skip
+
+
+def planted(count: int = 300, *, dim: int = 16, seed: int = 0) -> tuple[Examples, HiddenStore]:
+    """Layer 0: noise. Layer 1: the trees, turned and scaled at random. Layer 2: the trees in noise."""
+    examples = random_trees(count, seed=seed)
+    random = np.random.default_rng(seed + 1)
+    turned = path_vectors(examples, dim) @ np.linalg.qr(random.normal(size=(dim, dim)))[0] * 4
+    noise = random.normal(size=(2, *turned.shape))
+    return examples, store_of(examples, [noise[0] * 4, turned, turned + noise[1]])
