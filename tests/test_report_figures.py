@@ -176,6 +176,7 @@ KINDS = {
     "heatmap": {"x": 1, "y": 0, "value": 2},
     "lines": {"x": 1, "y": 2, "low": 3, "high": 4},
     "maps": {"x": 1, "y": 0, "value": 2, "token": 0},
+    "trees": {"x": 1, "y": 0, "token": 2, "side": 0, "color": 0},
 }
 WHOLE = heads().assign(panel=["a", "b"] * 3)
 ODD = {
@@ -206,7 +207,7 @@ def test_odd_tables_are_drawn_all_the_same(kind, name, panels, tmp_path):
 
 
 @pytest.mark.parametrize(("ending", "first"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
-@pytest.mark.parametrize("kind", ["bars", "points", "maps"])
+@pytest.mark.parametrize("kind", ["bars", "points", "maps", "trees"])
 def test_each_kind_is_saved(kind, ending, first, tmp_path):
     about = {channel: WHOLE.columns[at] for channel, at in KINDS[kind].items()}
     figure = Figure(kind, "t", **about, facet="panel", title="t", caption="c")

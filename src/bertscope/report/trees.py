@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core.errors import UserError
@@ -12,10 +13,35 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LETTER, GAP, SIZE = 6.2, 12, 11.5  # pixels: a letter's width, what is free between words, their size
+LETTERS = 24  # the most of a word; what is longer is cut
 UPRIGHT = 13  # pixels: a word that is turned to stand upright
 WIDEST, HIGHEST, STEM = 720, 64, 26  # pixels: the sentence, the longest arc, the root's stem
 CURVE = 24  # straight pieces of an arc
 _PATTERNS = [[1, 0], [5, 3], [2, 2], [8, 3, 2, 3]]  # pixels drawn and left out
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    rows: pd.DataFrame
+    """Of the table."""
+    words: dict[Any, str]
+    """Each place's, in order."""
+
+    @property
+    def lengths(self) -> list[float]:
+        """The words' in pixels."""
+        return [LETTER * min(len(word), LETTERS) for word in self.words.values()]
+
+    def centres(self, *, upright: bool) -> dict[Any, float]:
+        """Where the word at each place stands, in pixels."""
+        found, start = {}, 0.0
+        for place, length in zip(self.words, self.lengths, strict=True):
+            width = UPRIGHT if upright else length + GAP
+            found[place], start = start + width / 2, start + width
+        return found
+
+    def wide(self, *, upright: bool) -> float:
+        return UPRIGHT * len(self.words) if upright else sum(self.lengths) + GAP * len(self.words)
 
 
 def trees(drawing: Drawing) -> Any:
@@ -24,119 +50,115 @@ def trees(drawing: Drawing) -> Any:
 
     figure = drawing.figure
     if figure.token is None or figure.side is None:
-        raise UserError(
-            f"figure {figure.title!r}: trees need a token column (the words) and a side column (the tree)"
-        )
-    sentences = [rows for _, rows in _sentences(drawing)]
-    words = [str(finite(word)) for word in drawing.table[figure.token]]
-    wide = max((sum(_widths(drawing, rows).values()) for rows in sentences), default=0)
-    upright = wide > WIDEST
-    if upright:
-        wide = UPRIGHT * max((rows[figure.x].nunique() for rows in sentences), default=0)
-    band = LETTER * max(map(len, words), default=0) / 2 + 3 if upright else SIZE
-    rows = [row for sentence in sentences for row in _rows(drawing, sentence, upright)]
-    longest = max((row["span"] for row in rows if "span" in row), default=1)
+        raise UserError(f"figure {figure.title!r}: trees need a token column (words) and a side column (which tree)")
+    sentences = list(_sentences(drawing))
+    upright = any(each.wide(upright=False) > WIDEST for each in sentences)
+    wide = max((each.wide(upright=upright) for each in sentences), default=0) or 1
+    longest_word = max((length for each in sentences for length in each.lengths), default=0)
+    band = longest_word / 2 + 4 if upright else SIZE  # from the middle of the words to where arcs begin
     half = band + HIGHEST
-    x = alt.X(field="x", type="quantitative", axis=None, scale=alt.Scale(domain=[0, wide or 1], nice=False))
+    rows = [row for each in sentences for row in _drawn(drawing, each, upright=upright)]
+    x = alt.X(field="x", type="quantitative", axis=None, scale=alt.Scale(domain=[0, wide], nice=False))
     y = alt.Y(field="y", type="quantitative", axis=None, scale=alt.Scale(domain=[-half, half], nice=False))
+    longest_arc = max((row["span"] for row in rows if "span" in row), default=1)
     layers = [
-        *_arcs(drawing, x, y, band, longest), *_stems(drawing, x, y, band), *_names(drawing),
-        _words(drawing, x, wide, upright),
+        _arcs(drawing, x, y, band, longest_arc), *_stems(drawing, x, y, band), *_names(drawing),
+        _words(drawing, x, min(WIDEST, wide), upright=upright),
     ]  # fmt: skip
-    return alt.layer(*layers, data=alt.Data(values=rows)).properties(width=min(WIDEST, wide) or 1, height=2 * half)
+    return alt.layer(*layers, data=alt.Data(values=rows)).properties(width=min(WIDEST, wide), height=2 * half)
 
 
-def _sentences(drawing: Drawing) -> Iterator[tuple[Any, pd.DataFrame]]:
-    facet, table = drawing.figure.facet, drawing.table.dropna(subset=[drawing.figure.x])
-    return iter([(None, table)]) if facet is None else iter(table.groupby(facet, sort=False, observed=True))
-
-
-def _widths(drawing: Drawing, rows: pd.DataFrame) -> dict[Any, float]:
-    """The room that the word at each place takes, in pixels."""
+def _sentences(drawing: Drawing) -> Iterator[_Sentence]:
     figure = drawing.figure
-    words = rows.drop_duplicates(figure.x).sort_values(figure.x)
-    return {
-        place: LETTER * len(str(finite(word))) + GAP
-        for place, word in zip(words[figure.x], words[figure.token], strict=True)
-    }
+    table = drawing.table.dropna(subset=[figure.x])
+    groups = (
+        [table]
+        if figure.facet is None
+        else [rows for _, rows in table.groupby(figure.facet, sort=False, observed=True)]
+    )
+    for rows in groups:
+        placed = rows.drop_duplicates(figure.x).sort_values(figure.x)
+        yield _Sentence(
+            rows,
+            {place: str(finite(word)) for place, word in zip(placed[figure.x], placed[figure.token], strict=True)},
+        )
 
 
-def _rows(drawing: Drawing, rows: pd.DataFrame, upright: bool) -> Iterator[dict[str, Any]]:
-    """What Vega draws of one sentence: a row per word, and per arc or stem."""
-    figure, centre, start = drawing.figure, {}, 0.0
-    for place, width in _widths(drawing, rows).items():
-        width = UPRIGHT if upright else width
-        centre[place], start = start + width / 2, start + width
-    first = drawing.values(figure.side)[:1]  # type: ignore[arg-type]
+def _drawn(drawing: Drawing, sentence: _Sentence, *, upright: bool) -> Iterator[dict[str, Any]]:
+    """What Vega draws of a sentence: a row per word, then one per arc or stem."""
+    figure, fields = drawing.figure, drawing.fields
+    centre = sentence.centres(upright=upright)
     order = {place: number for number, place in enumerate(centre)}
-    for place, word in rows.drop_duplicates(figure.x)[[figure.x, figure.token]].itertuples(index=False):
-        panel = {} if figure.facet is None else {drawing.fields[figure.facet]: finite(rows[figure.facet].iloc[0])}
-        yield panel | {"word": str(finite(word)), "x": centre[place]}
-    for number, (_, row) in enumerate(rows.iterrows()):
-        place, head = row[figure.x], finite(row[figure.y])
+    above = drawing.values(str(figure.side))[:1]
+    for place, word in sentence.words.items():
+        panel = {} if figure.facet is None else {fields[figure.facet]: finite(sentence.rows[figure.facet].iloc[0])}
+        yield panel | {"word": word, "x": centre[place]}
+    columns = [[finite(value) for value in sentence.rows[column]] for column in fields]
+    for number, values in enumerate(zip(*columns, strict=True)):
+        row = dict(zip(fields, values, strict=True))
+        place, head = row[figure.x], row[figure.y]
         if head is None or (head != 0 and head not in centre):
             continue
-        known = {field: finite(row[column]) for column, field in drawing.fields.items()}
-        known |= {"edge": number, "x": centre[place], "up": 1 if [finite(row[figure.side])] == first else -1}
+        known = {fields[column]: value for column, value in row.items()}
+        known |= {"edge": number, "x": centre[place], "up": 1 if [row[str(figure.side)]] == above else -1}
         yield known | ({} if head == 0 else {"to": centre[head], "span": abs(order[place] - order[head])})
 
 
-def _arcs(drawing: Drawing, x: Any, y: Any, band: float, longest: int) -> list[Any]:
+def _arcs(drawing: Drawing, x: Any, y: Any, band: float, longest: int) -> Any:
     """Half ellipses, the higher the more words they pass over."""
     import altair as alt
 
-    edge = [alt.Detail(field="edge", type="nominal"), alt.Detail(field="up", type="nominal")]
-    arcs = alt.Chart().mark_line(style="series", strokeWidth=1.6, strokeCap="round")
-    arcs = arcs.encode(
-        x=x, y=y, detail=edge, order=alt.Order(field="t", type="quantitative"), tooltip=drawing.tooltip(),
-        **_series(drawing, dashed=True),
+    arcs = alt.Chart().mark_line(style="series", strokeWidth=1.6, strokeCap="round").encode(
+        x=x, y=y, detail=alt.Detail(field="edge", type="nominal"), order=alt.Order(field="t", type="quantitative"),
+        tooltip=drawing.tooltip(), **_series(drawing, dashed=True),
     )  # fmt: skip
     turn = f"PI * datum.t / {CURVE}"
-    height = f"{HIGHEST} * sqrt(datum.span / {longest})"
     arcs = arcs.transform_filter("isValid(datum.span)").transform_calculate(t=f"sequence({CURVE + 1})")
-    arcs = arcs.transform_flatten(["t"]).transform_calculate(
-        y=f"datum.up * ({band} + {height} * sin({turn}))",
+    return arcs.transform_flatten(["t"]).transform_calculate(
+        y=f"datum.up * ({band} + {HIGHEST} * sqrt(datum.span / {longest or 1}) * sin({turn}))",
         x=f"(datum.x + datum.to) / 2 + (datum.x - datum.to) / 2 * cos({turn})",
     )
-    return [arcs]
 
 
 def _stems(drawing: Drawing, x: Any, y: Any, band: float) -> list[Any]:
     """The root's: a line that leads away from the words, and a dot."""
     import altair as alt
 
-    def root(chart: Any) -> Any:
-        chart = chart.transform_filter("isValid(datum.up) && !isValid(datum.span)")
-        return chart.transform_calculate(y=f"datum.up * {band + STEM}", foot=f"datum.up * {band}")
-
     shown = {"x": x, "y": y, "tooltip": drawing.tooltip(), **_series(drawing)}
     lines = alt.Chart().mark_rule(style="series", strokeWidth=1.6).encode(y2=alt.Y2(field="foot"), **shown)
     dots = alt.Chart().mark_point(style="series", filled=True, size=30, opacity=1, shape="circle").encode(**shown)
-    return [root(lines), root(dots)]
+    return [
+        part.transform_filter("isValid(datum.up) && !isValid(datum.span)")
+        .transform_calculate(y=f"datum.up * {band + STEM}", foot=f"datum.up * {band}")
+        for part in (lines, dots)
+    ]  # fmt: skip
 
 
 def _names(drawing: Drawing) -> list[Any]:
     """Which tree is above, which below."""
     import altair as alt
 
-    both = zip(drawing.values(str(drawing.figure.side)), ((0, "top"), ("height", "bottom")), strict=False)
     once = alt.Chart(alt.Data(values=[{}]))
+    corners: list[tuple[Any, Any]] = [(0, "top"), ("height", "bottom")]
     return [
-        once.mark_text(style="reference-label", text=str(name), align="left", baseline=side)
+        once.mark_text(style="reference-label", text=str(name), align="left", baseline=baseline)
         .encode(x=alt.value(0), y=alt.value(edge))
-        for name, (edge, side) in both
+        for name, (edge, baseline) in zip(drawing.values(str(drawing.figure.side)), corners, strict=False)
     ]  # fmt: skip
 
 
-def _words(drawing: Drawing, x: Any, wide: float, upright: bool) -> Any:
+def _words(drawing: Drawing, x: Any, wide: float, *, upright: bool) -> Any:
     """The sentence between its trees; the letters shrink with the room that a narrow page has for them."""
     import altair as alt
 
-    room = "width" if drawing.figure.facet is None else "child_width"
-    fitted = alt.ExprRef(f"clamp({SIZE} * {room} / {min(WIDEST, wide) or 1}, 5, {SIZE})")
-    words = alt.Chart().mark_text(style="word", fontSize=fitted, angle=270 if upright else 0, baseline="middle")
-    words = words.transform_filter("isValid(datum.word)")
-    return words.encode(x=x, y=alt.YDatum(0), text=alt.Text(field="word", type="nominal"))
+    facet = drawing.figure.facet
+    room = "child_width" if facet is not None and drawing.values(facet) else "width"  # as Vega calls a panel's
+    size = alt.ExprRef(f"clamp({SIZE} * {room} / {wide}, 5, {SIZE})")
+    words = alt.Chart().mark_text(
+        style="word", fontSize=size, angle=270 if upright else 0, baseline="middle", limit=LETTER * LETTERS,
+    )  # fmt: skip
+    words = words.encode(x=x, y=alt.YDatum(0), text=alt.Text(field="word", type="nominal"))
+    return words.transform_filter("isValid(datum.word)")
 
 
 def _series(drawing: Drawing, *, dashed: bool = False) -> dict[str, Any]:
@@ -146,12 +168,8 @@ def _series(drawing: Drawing, *, dashed: bool = False) -> dict[str, Any]:
     column = drawing.figure.color
     if column is None:
         return {}
-    names = drawing.values(column)
-    about: dict[str, Any] = {
-        "field": drawing.fields[column],
-        "type": "nominal",
-        "title": drawing.label(column) or None,
-    }
+    names, title = drawing.values(column), drawing.label(column) or None
+    about: dict[str, Any] = {"field": drawing.fields[column], "type": "nominal", "title": title}
     legend = alt.Legend(symbolType="stroke", symbolSize=300, symbolOpacity=1, symbolStrokeWidth=2)
     colour = {"color": alt.Color(**about, scale=alt.Scale(domain=names), legend=legend)}
     if not dashed:
