@@ -25,6 +25,7 @@ _SAID = {
     NSPR: "Spearman's correlation of predicted and gold depths of a sentence's words, averaged over sentences of one "
     f"length and lengths from {SHORTEST} to {LONGEST}",
 }
+_UNITS = {UUAS: "share of edges", DSPR: "correlation", ROOT_ACCURACY: "share of sentences", NSPR: "correlation"}
 _LABELS = {"rank": "rank of the probe", "edge": "", "head": "head (0: root)", "checkpoint": ""}
 BOTH, ONE = "in both trees", "in one tree only"
 
@@ -107,7 +108,7 @@ def _headline(findings: Findings) -> list[Number]:
 
     def number(name: str, metric: str, draws: np.ndarray) -> Number:
         low, high = interval(draws)
-        return Number(name, float(draws[0]), float(low), float(high), _asked(findings, metric), metric)
+        return Number(name, float(draws[0]), float(low), float(high), _asked(findings, metric), _UNITS[metric])
 
     first, *others = dict.fromkeys(checkpoint for checkpoint, _ in findings.chosen)
     found = _draws(findings, UUAS, PROBE, first)

@@ -53,6 +53,8 @@ def _columns(count: int, fitting: float) -> int:
 def _margins(drawing: Drawing) -> tuple[int, int]:
     """What axes take of the width: once for all panels, and for each."""
     figure = drawing.figure
+    if figure.kind == "trees":
+        return 0, 0
     if figure.kind == "maps":
         return 0, TOKEN if figure.token else 0
     labels = [""] if drawing.numeric(figure.y) else drawing.values(figure.y)
