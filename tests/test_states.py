@@ -50,3 +50,15 @@ def test_names_tell_checkpoints_apart(tiny, texts):
 def test_an_unknown_pool_is_refused():
     with pytest.raises(UserError, match="did you mean"):
         bertscope.StatesConfig(pool="words")  # type: ignore[arg-type]
+
+
+def test_random_weights_give_other_states_the_same_for_a_seed(tmp_path, tiny, texts):
+    config = bertscope.StatesConfig(init="random", seed=3)
+    made = bertscope.states(tiny, texts, config, out=tmp_path / "random")
+    assert made.store.name == f"{tiny.name} (random init)" and made.store.layers == tuple(range(tiny.n_layers + 1))
+    again = bertscope.states(tiny, texts, config).store
+    other = bertscope.states(tiny, texts, bertscope.StatesConfig(init="random")).store
+    assert np.array_equal(made.store.array, again.array) and not np.allclose(again.array, other.array)
+    assert not np.allclose(again.array, bertscope.hidden(tiny, texts).array)
+    with pytest.raises(UserError, match="unknown init"):
+        bertscope.StatesConfig(init="pretraned")  # type: ignore[arg-type]

@@ -252,3 +252,18 @@ def test_named_sentences_are_drawn():
     wanted = tuple(examples.ids[row] for row in report[:2])
     result = structure(store, examples, replace(QUICK, show=wanted, epochs=2))
     assert list(result.tables["trees"]["sentence"].unique()) == list(wanted)
+
+
+def test_fit_is_a_flag_of_the_command(tmp_path, tiny, monkeypatch, capsys):
+    pytest.importorskip("cyclopts")  # not on the bare GPU machine
+    from bertscope.cli import main as cli
+
+    monkeypatch.chdir(tmp_path)
+    words = ["structure", tiny.save(tmp_path / "tiny"), "--on", "demo/sentiment", "--fit", "demo/corpus",
+             "--limit", 60, "--ranks", "2,8", "--epochs", 1, "--no-random"]  # fmt: skip
+    monkeypatch.setattr("sys.argv", ["bertscope", *map(str, words)])
+    with pytest.raises(SystemExit, match="^0$"):
+        cli.main()
+    said = capsys.readouterr()
+    assert "selectivity" in said.out and "60 are scored" in said.out
+    assert said.err.count("running  states") == 2 and "ranks=[2, 8] random=False epochs=1" in said.err
