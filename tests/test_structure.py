@@ -262,7 +262,7 @@ def test_fit_is_a_flag_of_the_command(tmp_path, tiny, monkeypatch, capsys):
     words = ["structure", tiny.save(tmp_path / "tiny"), "--on", "demo/sentiment", "--fit", "demo/corpus",
              "--limit", 60, "--ranks", "2,8", "--epochs", 1, "--no-random"]  # fmt: skip
     monkeypatch.setattr("sys.argv", ["bertscope", *map(str, words)])
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         cli.main()
     said = capsys.readouterr()
     assert "selectivity" in said.out and "60 are scored" in said.out
