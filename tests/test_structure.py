@@ -78,6 +78,22 @@ def test_random_trees_fall_to_what_luck_gives(found):
     assert abs(result.number("linear chain").value - luck) < 0.1  # the planted trees have no order of words
 
 
+def test_the_control_is_trained_on_random_trees_too(monkeypatch):
+    examples, store = planted(60)
+    seen = []
+    monkeypatch.setattr(
+        "bertscope.analyses.structure_study.train",
+        lambda stacks, corpus, *_, **__: seen.append(
+            (sum(len(stack.layers) for stack in stacks), corpus.trees.heads)
+        ),
+    )
+    structure(store, examples, QUICK)
+    trees = Trees.of(examples)
+    (probes, gold), (controls, shuffled) = seen
+    assert (probes, controls) == (6, 2)
+    assert np.array_equal(gold, trees.heads) and np.array_equal(shuffled, trees.shuffled(0).heads)
+
+
 def test_tables_have_every_probe_and_its_baselines(found):
     examples, result = found
     scores, training = result.tables["scores"], result.tables["training"]

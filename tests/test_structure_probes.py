@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.structure_metrics import UUAS, evaluate
+from bertscope.analyses.structure_metrics import UUAS, edges_to_find, evaluate
 from bertscope.analyses.structure_probes import (
     KINDS,
     Corpus,
@@ -214,7 +214,10 @@ def test_shuffled_trees_are_random_trees_of_the_same_shapes(material):
         assert (shapes[0] == shapes[1]).all()
         degrees = [np.sort(np.unique(each.heads_of(batch), return_counts=True)[1]) for each in (trees, other)]
         assert degrees[0].tolist() == degrees[1].tolist()
-    assert (trees.punctuation == other.punctuation).all()
+    batch = trees.batch(every)
+    asked = [edges_to_find(*(torch.from_numpy(part(batch)) for part in (each.heads_of, each.outside))).sum(1)
+             for each in (trees, other)]  # fmt: skip
+    assert torch.equal(*asked), "as many edges are between words that aren't punctuation"
     few = copy.copy(trees)
     part = Trees(few.ids[5:9], few.lengths[5:9], few.heads[few.starts[5] : few.starts[9]],
                  few.punctuation[few.starts[5] : few.starts[9]])  # fmt: skip
