@@ -71,6 +71,12 @@ def test_shares_end_at_one_and_other_values_at_a_round_number(factor, ends):
     assert scale.get("domain") == ends and scale.get("zero", True)
 
 
+def test_ordered_categories_give_the_order_whatever_comes_first_in_the_table():
+    order = pd.CategoricalDtype(["none", *reversed(CLASSES)], ordered=True)
+    encoding = layers(bars(), shares().astype({"pattern": order}))[0]["encoding"]
+    assert encoding["color"]["scale"]["domain"] == CLASSES[::-1]
+
+
 def test_a_missing_share_is_not_drawn_and_takes_no_room(tmp_path):
     table = shares()
     table.loc[0, "share"] = None

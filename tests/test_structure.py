@@ -135,7 +135,7 @@ def test_drawn_trees_are_trees_and_say_what_they_share(found):
 def test_figures_draw_what_is_there(found):
     _, result = found
     titles = [figure.title for figure in result.figures]
-    assert titles == [*(f"{metric} by layer" for metric in ("UUAS", "DSpr", "root accuracy", "NSpr")),
+    assert titles == [*(f"{metric} by layer" for metric in ("UUAS", "DSpr", "Root accuracy", "NSpr")),
                       "Gold trees and predicted trees"]  # fmt: skip
     assert result.figures[0].rules == pytest.approx(
         {"linear chain": result.number("linear chain").value, "random trees": result.number("control").value}

@@ -26,8 +26,8 @@ class StructureConfig:
     """How the probes are trained, and what they are set beside."""
 
     ranks: tuple[int, ...] = (64,)
-    """The probes' ranks, all trained together. In the paper, ranks above 64 add less than half a point of UUAS. A rank
-    above a model's width is its width."""
+    """The probes' ranks, all trained together. In the paper, ranks above 64 add less than half a point of UUAS. A
+    rank above a model's width is its width."""
     control: bool = True
     """Also train the best layer's probes on random trees of the same shapes: what a probe finds where nothing is."""
     random: bool = True

@@ -33,7 +33,8 @@ BOTH, ONE = "in both trees", "in one tree only"
 def structure_result(findings: Findings, material: Material) -> Result:
     tables = {"scores": _scores(findings), "training": _training(findings)}
     if findings.drawn:
-        tables["trees"] = pd.concat([_tree(drawn) for drawn in findings.drawn], ignore_index=True)
+        trees = pd.concat([_tree(drawn) for drawn in findings.drawn], ignore_index=True)
+        tables["trees"] = trees.astype({"edge": pd.CategoricalDtype([BOTH, ONE], ordered=True)})
     return Result(
         "structure",
         1,
@@ -163,7 +164,7 @@ def _figures(findings: Findings, tables: dict[str, pd.DataFrame]) -> list[Figure
             )
         )  # fmt: skip
         if several:
-            more = "At the layer that the select sentences chose, as are the dashed probes on random trees."
+            more = "Each checkpoint at its best layer; dashed as above."
             figures.append(_lines(findings, metric, "rank", where={"best_layer": True}, more=more))
     return [*figures, *([_pictures(findings)] if "trees" in tables else [])]
 
@@ -176,7 +177,7 @@ def _lines(findings: Findings, metric: str, x: str, *, where: dict[str, Any], mo
         rules["random trees"] = float(_draws(findings, metric, CONTROL, first)[0])
     return Figure(
         "lines", "scores", x=x, y="value", color="checkpoint", low="low", high="high", log_x=x == "rank",
-        where={"metric": metric, "arm": PROBE} | where, title=f"{metric} by {x}",
+        where={"metric": metric, "arm": PROBE} | where, title=f"{metric[0].upper()}{metric[1:]} by {x}",
         caption=f"{_SAID[metric]}; with its 95% bootstrap interval over sentences. {more}",
         labels=_LABELS | {"value": metric}, rules=rules,
     )  # fmt: skip

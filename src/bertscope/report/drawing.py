@@ -38,9 +38,13 @@ class Drawing:
         return alt.Data(values=[dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
 
     def values(self, column: str) -> list[Any]:
-        """The column's distinct values: numbers in order, words as the table has them."""
+        """The column's distinct values: numbers and ordered categories in order, words as the table has them."""
+        from pandas import CategoricalDtype
+
         found = list(dict.fromkeys(finite(value) for value in self.table[column]))
         known = [value for value in found if value is not None]
+        if isinstance(kind := self.table[column].dtype, CategoricalDtype) and kind.ordered:
+            return [value for value in map(finite, kind.categories) if value in known]
         return sorted(known) if self.numeric(column) else known
 
     def extent(self, *columns: str | None) -> list[float]:
