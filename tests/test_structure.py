@@ -214,7 +214,7 @@ def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
     assert list(step.inputs) == ["examples", "fit", "states.0", "states.1", "fit_states.0", "fit_states.1"]
     store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
     result = store.result(step)
-    assert told.count(("states", False)) == 4 and result.subject["fit"] == "demo/corpus"
+    assert told.count(("states", False)) == 4 and result.subject["probes trained on"] == "demo/corpus"
     told.clear()
     store.run(plan(model, corpus, config), announce=lambda step, stored: told.append((step.name, stored)))
     assert told.count(("states", True)) == 2  # the corpus that was trained on is known

@@ -115,7 +115,8 @@ def structure(
     fitted = None if fit is None else open_states(given if fit_states is None else fit_states, fit)
     material = gather(scored, examples, fitted, fit, config.seed)
     result = structure_result(study(material, config), material)
-    result.subject = subject(list(scored), examples, weighted=False) | ({"fit": fit.name} if fit and fit.name else {})
+    trained_on = {"probes trained on": fit.name} if fit is not None and fit.name else {}
+    result.subject = subject(list(scored), examples, weighted=False) | trained_on
     result.notes = [*examples.notes, *(fit.notes if fit else ()), *result.notes]
     return result
 

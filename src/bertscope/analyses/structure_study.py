@@ -26,7 +26,6 @@ class Arm:
 
     name: str
     """`probe`, `control` or `linear chain`."""
-    kind: Kind
     checkpoint: str | None = None
     layer: int | None = None
     rank: int | None = None
@@ -34,20 +33,25 @@ class Arm:
 
 @dataclass(frozen=True)
 class Probe:
-    """A trained probe: how long it learned, and how it does on the select sentences."""
+    """A trained probe, and how it does on the select sentences."""
 
-    arm: Arm
     stack: Stack
     place: int
     """Its place in the stack."""
-    epochs: int
-    loss: float
     score: float
     """UUAS or root accuracy."""
 
     @property
     def layer(self) -> int:
         return self.stack.layers[self.place]
+
+    @property
+    def epochs(self) -> int:
+        return self.stack.epochs[self.place]
+
+    @property
+    def loss(self) -> float:
+        return self.stack.schedules[self.place].least
 
 
 @dataclass(frozen=True)
@@ -125,17 +129,14 @@ def _train(stacks: Sequence[Stack], corpus: Corpus, material: Material, config: 
 
 
 def _arms(name: str, stack: Stack) -> list[Arm]:
-    return [Arm(name, stack.kind, stack.checkpoint, layer, stack.rank) for layer in stack.layers]
+    return [Arm(name, stack.checkpoint, layer, stack.rank) for layer in stack.layers]
 
 
 def _judged(stack: Stack, material: Material) -> list[Probe]:
     """The stack's probes with what select says of them."""
     found = _scored(stack, material.fit_on, material.select)
     scores = found.hits.sum(0) / max(1, found.asked.sum())
-    return [
-        Probe(arm, stack, place, stack.epochs[place], stack.schedules[place].least, float(scores[place]))
-        for place, arm in enumerate(_arms(PROBE, stack))
-    ]
+    return [Probe(stack, place, float(score)) for place, score in enumerate(scores)]
 
 
 def _scored(stack: Stack, corpus: Corpus, sentences: np.ndarray) -> Scored:
@@ -147,7 +148,7 @@ def _score(
     tried: Iterable[tuple[str, Stack, Corpus]], material: Material
 ) -> tuple[dict[Kind, list[Arm]], dict[Kind, Scored]]:
     """Every arm on the report sentences, the linear chain first."""
-    arms = {kind: [Arm(CHAIN, kind)] for kind in KINDS}
+    arms = {kind: [Arm(CHAIN)] for kind in KINDS}
     found = {kind: [evaluate(kind, linear_chain(kind), material.report_on.trees, material.report)] for kind in KINDS}
     for name, stack, corpus in tried:
         arms[stack.kind] += _arms(name, stack)
