@@ -132,6 +132,11 @@ def test_drawn_trees_are_trees_and_say_what_they_share(found):
     assert (trees["edge"] == "in both trees").sum() > 0.9 * trees["head"].notna().sum()
 
 
+def test_a_stored_answer_is_the_answer(found, tmp_path):
+    _, result = found
+    assert bertscope.Result.load(result.save(tmp_path / "kept")).equals(result)
+
+
 def test_figures_draw_what_is_there(found):
     _, result = found
     titles = [figure.title for figure in result.figures]

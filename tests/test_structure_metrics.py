@@ -23,6 +23,8 @@ from bertscope.analyses.structure_metrics import (
 from bertscope.analyses.structure_trees import Trees
 from bertscope.core.examples import ROOT, Examples
 from bertscope.core.resampling import Resampling
+from bertscope.data.treebank import read_treebank
+from corpora import EWT, with_shared
 from planted_trees import random_trees
 
 
@@ -150,6 +152,14 @@ def test_one_pass_over_all_lengths_gives_what_each_sentence_gives():
         alone = evaluate("distance", predictions, trees, np.array([sentence]))
         assert (alone.hits[0] == scored.hits[row]).all() and alone.asked[0] == scored.asked[row]
         assert np.allclose(alone.order[0], scored.order[row])
+
+
+@with_shared
+def test_a_chain_of_words_finds_43_percent_of_ewts_edges():
+    examples = read_treebank(EWT / "en_ewt-ud-dev.conllu")
+    trees = Trees.of(examples)
+    found = values(evaluate("distance", linear_chain("distance"), trees, np.arange(len(examples))), trees)
+    assert found[UUAS] == pytest.approx(0.43, abs=0.005)
 
 
 def test_intervals_cover_what_is_resampled():

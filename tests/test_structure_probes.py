@@ -72,6 +72,18 @@ def test_goals_are_the_trees_and_weigh_each_sentence_alike(kind, material):
     assert torch.allclose(said[inside], goal.value[inside], atol=1e-3)
 
 
+def test_vectors_are_the_same_from_the_map_and_from_the_device(material):
+    """What a GPU does with a store that fits into it, done here."""
+    corpus, fit, _ = material
+    batch, mapped = corpus.trees.batch(fit[3:9]), corpus.vectors["planted"]
+    whole = copy.copy(mapped)
+    whole._whole = {layer: torch.tensor(mapped._mapped[layer]) for layer in mapped.layers}
+    found = mapped.of(batch, [0, 2])
+    assert torch.equal(found, whole.of(batch, [0, 2])) and found.shape == (2, batch.words.size, 16)
+    start = corpus.trees.starts[fit[3]]
+    assert np.array_equal(found[1, : batch.lengths[0]], mapped._mapped[2][start : start + batch.lengths[0]])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_gradient_is_autograds(kind, material):
     corpus, fit, _ = material
@@ -218,10 +230,9 @@ def test_shuffled_trees_are_random_trees_of_the_same_shapes(material):
     asked = [edges_to_find(*(torch.from_numpy(part(batch)) for part in (each.heads_of, each.outside))).sum(1)
              for each in (trees, other)]  # fmt: skip
     assert torch.equal(*asked), "as many edges are between words that aren't punctuation"
-    few = copy.copy(trees)
-    part = Trees(few.ids[5:9], few.lengths[5:9], few.heads[few.starts[5] : few.starts[9]],
-                 few.punctuation[few.starts[5] : few.starts[9]])  # fmt: skip
-    assert (part.shuffled(0).heads == other.heads[few.starts[5] : few.starts[9]]).all()  # others don't matter
+    some = slice(trees.starts[5], trees.starts[9])
+    part = Trees(trees.ids[5:9], trees.lengths[5:9], trees.heads[some], trees.punctuation[some])
+    assert (part.shuffled(0).heads == other.heads[some]).all()  # what else there is doesn't matter
 
 
 def test_any_prediction_of_random_trees_finds_two_edges_in_m():
