@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertscope.core.resampling import Resampling, RunningMean, hashed, interval, mixed, resampled_means, to_unit
+from bertscope.core.resampling import (
+    Resampling,
+    RunningMean,
+    hashed,
+    hashed_texts,
+    interval,
+    mixed,
+    resampled_means,
+    to_unit,
+)
 from bertscope.core.statistics import bootstrap_interval
 
 N = 400
@@ -85,3 +94,13 @@ def test_examples_that_share_an_id_are_drawn_apart(values):
     low, high = interval(mean.draws)
     one, other = interval(run(values, np.arange(N), 50).draws)
     np.testing.assert_allclose(high - low, other - one, rtol=0.15)
+
+
+def test_equal_texts_fall_on_one_side():
+    texts = ["one", "two", "one", "three", "two"]
+    numbers = hashed_texts(texts, 3)
+    assert numbers[0] == numbers[2] and numbers[1] == numbers[4]
+    assert len(set(numbers.tolist())) == 3
+    assert hashed(["one", "one"], 3)[0] != hashed(["one", "one"], 3)[1]  # examples that share an id are two examples
+    many = to_unit(hashed_texts([str(number) for number in range(20_000)], 0))
+    assert abs((many < 0.3).mean() - 0.3) < 0.015

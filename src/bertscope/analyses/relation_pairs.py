@@ -14,7 +14,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
-from bertscope.core.resampling import hashed, mixed, to_unit
+from bertscope.core.resampling import hashed, hashed_texts, mixed, to_unit
 
 OFFSETS = np.array([sign * far for far in range(1, 11) for sign in (-1, 1)])
 """Fixed offsets that a pair may be told by, the nearest first: of equally good ones the first is chosen."""
@@ -108,7 +108,7 @@ def collect_pairs(
         word_starts=np.cumsum([0, *(len(words) for units in spans for words in units)]),
         span_words=np.array([word for units in spans for words in units for word in words], dtype=np.int64),
         n_words=np.array([len(words) for words in examples.words]),
-        selects=to_unit(mixed(hashed(examples.text, seed), _HALF)) < select_share,
+        selects=to_unit(mixed(hashed_texts(examples.text, seed), _HALF)) < select_share,
     )
 
 

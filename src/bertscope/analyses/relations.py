@@ -62,7 +62,7 @@ class RelationsConfig:
 @question(
     "relations",
     inputs=("models", "examples"),
-    version=1,
+    version=2,
     main=_MAIN,
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
@@ -109,7 +109,7 @@ def relations_result(reader: RelationReader, passed: Passed, names: Sequence[str
         tables["frames"] = frames
     return Result(
         "relations",
-        1,
+        2,
         tables=tables,
         headline=_headline(best, frames, names),
         figures=_figures(tables, names, config),

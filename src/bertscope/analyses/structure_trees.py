@@ -13,7 +13,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
-from bertscope.core.resampling import hashed, mixed, to_unit
+from bertscope.core.resampling import hashed, hashed_texts, mixed, to_unit
 from bertscope.data.trees import all_depths, all_distances
 
 PUNCTUATION = "PUNCT"
@@ -134,8 +134,7 @@ def parts(texts: Sequence[str], seed: int, *, report: bool) -> list[np.ndarray]:
 
     By a hash of the text, so that the same sentence is never in two parts and others don't matter.
     """
-    unique, where = np.unique(np.asarray(texts, dtype=np.str_), return_inverse=True)
-    luck = to_unit(mixed(hashed(unique.tolist(), seed), _SPLIT))[where]
+    luck = to_unit(mixed(hashed_texts(texts, seed), _SPLIT))
     edges = [1 - SELECT - REPORT, 1 - REPORT, 1.0] if report else [1 - SELECT, 1.0]
     part = np.searchsorted(edges, luck, side="right")
     return [np.flatnonzero(part == number) for number in range(len(edges))]

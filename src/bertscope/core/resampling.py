@@ -138,6 +138,11 @@ def hashed(ids: Sequence[str], seed: int) -> np.ndarray:
     return mixed(mixed(numbers[0], np.uint64(seed)), numbers[1])
 
 
+def hashed_texts(texts: Sequence[str], seed: int) -> np.ndarray:
+    """A number for each text, uint64, the same for equal texts: what decides on which side of a split they fall."""
+    return mixed(np.array([crc32(text.encode()) for text in texts], dtype=np.uint64), np.uint64(seed))
+
+
 def mixed(key: np.ndarray, number: np.ndarray | np.uint64) -> np.ndarray:
     """A hash of two numbers, uint64 (the finaliser of SplitMix64): close keys give unrelated values."""
     with np.errstate(over="ignore"):
