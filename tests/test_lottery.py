@@ -17,11 +17,12 @@ from bertscope.data.read import task_root
 from bertscope.experiments.lottery import LotteryConfig, plan
 from bertscope.experiments.overlap import overlap
 from bertscope.experiments.subnetworks import Subnetwork, draw
-from bertscope.experiments.ticket import TicketConfig, _heuristics, ticket
+from bertscope.experiments.ticket import TicketConfig, _right_on_hans, ticket
 from bertscope.models.load import load
 from bertscope.models.masks import prunable, split
 from bertscope.models.source import model_root
 from bertscope.training.finetune import FinetuneConfig, finetune
+from tests.families import tiny_model
 from tests.test_training import make_task
 
 QUICK = LotteryConfig(
@@ -134,15 +135,54 @@ def test_new_weights_under_the_good_mask(tiny):
     )
 
 
-def test_heuristics_count_what_is_not_entailment(tiny):
+def test_on_hans_neutral_and_contradiction_are_non_entailment(tiny):
     task = replace(make_task(), labels=("contradiction", "entailment", "neutral"))
     hans = Examples(tuple("abcd"), ("x",) * 4, pair=("y",) * 4, label=np.array([0, 0, 1, 1]))
     says = np.eye(3)[[1, 2, 0, 2]]  # entailment, neutral, contradiction, neutral
-    rows = _heuristics("pruned", says, task, hans)
-    assert [(row["label"], row["accuracy"]) for row in rows] == [("entailment", 0.5), ("non-entailment", 1.0)]
+    assert _right_on_hans(says, task, hans).tolist() == [1, 0, 1, 1]
     with pytest.raises(UserError, match="needs a task with the label entailment"):
         kept = _pruned("s", np.ones(15, bool))
         ticket(tiny, make_task(), tiny, [kept], hans, config=TicketConfig("good"))
+
+
+def test_hans_is_scored_by_halves_and_over_seeds(tmp_path, tiny):
+    hans, rows = tmp_path / "hans", tmp_path / "pairs.csv"
+    hans.mkdir()
+    sentences = [f"the old house {word}\tthe house {word}\t{row % 2}" for row, word in enumerate(["was"] * 20)]
+    (hans / "hans_ketm.txt").write_text("\n".join(sentences) + "\n")
+    lines = [f"the {w} road,a {w} road,{'entailment' if row % 2 else 'not_entailment'}"
+             for row, w in enumerate(["long", "old"] * 30)]  # fmt: skip
+    rows.write_text("\n".join(["text,text_pair,label", *lines]) + "\n")
+    config = replace(QUICK, methods=("s",), seeds=(0,), hans=str(hans), epochs=1)
+    step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
+    store = Store(tmp_path / "store")
+    store.run(step)
+    table = store.result(step).tables["hans"].set_index(["subnetwork", "label"])["accuracy"]
+    tickets = {name.rpartition(".")[2]: store.result(one) for name, one in step.inputs.items() if "tickets" in name}
+    good = next(one for one in tickets.values() if one.subject["arm"] == "good")
+    gold = good.arrays["hans labels"]
+    assert table["good, retrained", "entailment"] == good.arrays["hans retrained"][gold == 0].mean()
+    assert table["full model", "non-entailment"] == good.arrays["hans full"][gold == 1].mean()
+    with pytest.raises(UserError, match="isn't HANS"):
+        plan(model_root(tmp_path / "tiny"), task_root(rows), replace(config, hans=str(rows)))
+
+
+def test_methods_in_any_order(tmp_path, tiny, rows):
+    step = plan(
+        model_root(tiny.save(tmp_path / "tiny")),
+        task_root(rows),
+        replace(QUICK, methods=("m", "s"), seeds=(0,), epochs=1),
+    )
+    store = Store(tmp_path / "store")
+    store.run(step)
+    assert store.result(step).tables["agreement"]["parts"].tolist() == ["weights", "heads", "MLPs"]
+
+
+def test_what_cannot_be_kept_pruned_is_refused(pocket):
+    whole = load(tiny_model("albert"), tokenizer=pocket.tokenizer)
+    found = _pruned("s", np.ones(15, bool))
+    with pytest.raises(UserError, match="leave out --keep-models"):
+        ticket(whole, make_task(), whole, [found], config=TicketConfig(keep_models=True))
 
 
 def test_the_two_level_bootstrap_equals_a_plain_loop():
@@ -202,6 +242,8 @@ def test_lotteries_are_compared_by_what_survived(tmp_path):
     with pytest.raises(UserError, match="different parts"):
         smaller = replace(other, tables={"survivors": parts[1:].reset_index(drop=True)})
         overlap([one, smaller])
+    with pytest.raises(UserError, match="different models"):
+        overlap([one, replace(other, subject={"model": "another", "task": "other"})])
     with pytest.raises(UserError, match="no surviving heads"):
         overlap([one, Result("ablate", 1)])
 

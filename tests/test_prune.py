@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.experiments import pruning
 from bertscope.experiments.prune import PruneConfig, prune
 from bertscope.experiments.pruning import Pruning
 from bertscope.experiments.subnetworks import Subnetwork, draw, only, parts, share_left
@@ -92,8 +93,12 @@ def test_a_killed_run_goes_on(model, tmp_path, monkeypatch):
         return predict(self, examples, **options)
 
     monkeypatch.setattr(type(model), "predict", counts)
+    measured = []
+    gradients = pruning.gate_gradients
+    monkeypatch.setattr(pruning, "gate_gradients", lambda *a, **k: measured.append(1) or gradients(*a, **k))
     again = prune(model, task(), out=tmp_path).result
     assert again.equals(whole)
+    assert len(measured) <= len(whole.tables["steps"]) - 4  # what was written down isn't measured again
     assert len(predicted) == len(whole.tables["steps"]) - 4 + 2  # the steps that were missing, and the report twice
 
 
@@ -112,6 +117,24 @@ def test_what_cannot_work_is_refused():
     for wrong in ({"method": "x"}, {"threshold": 1.0}, {"share": 0}, {"rule": "ninety"}, {"importance": "sum"}):
         with pytest.raises(UserError):
             PruneConfig(**wrong)
+
+
+def test_a_model_that_was_cut_is_pruned_further(tiny):
+    smaller = tiny.cut(["head:1.1", "mlp:2"])
+    assert [str(unit) for unit in parts(smaller)].count("mlp:2") == 0
+    good = Subnetwork("s", np.arange(len(parts(smaller))) % 2 == 0)
+    kinds = np.array([unit.kind for unit in parts(smaller)])
+    for arm in ("random", "bad"):
+        kept = draw(arm, [good], smaller, 0).kept
+        assert [(kept & (kinds == kind)).sum() for kind in ("head", "mlp")] == [
+            (good.kept & (kinds == kind)).sum() for kind in ("head", "mlp")
+        ]
+
+
+def test_a_model_tuned_on_other_rows_is_said(model):
+    model.model.config.bertscope = {"tuned_on": "something else"}
+    notes = prune(model, task()).result.notes
+    assert any("fine-tuned on another split" in note for note in notes)
 
 
 @pytest.mark.parametrize("family", CUT)
@@ -177,8 +200,7 @@ def test_super_survivors_and_those_that_never_survive(tiny):
     # Only three heads never survived: the fourth comes from those that survived once.
     assert never[heads].sum() == 4 and never[heads & ~votes.any(0)].sum() == 3 and not never[:4].any()
     assert draw("any", found, tiny, 0).kept.sum() == 5
-    nothing = [Subnetwork("s", np.arange(len(votes[0])) % 2 == side) for side in (0, 1)]
-    with pytest.raises(UserError, match="survived with every seed"):
-        draw("super", nothing, tiny, 0)
+    apart = [Subnetwork("s", np.arange(len(votes[0])) % 2 == side) for side in (0, 1)]
+    assert not draw("super", apart, tiny, 0).kept.any()  # nothing survived twice: an empty subnetwork
     with pytest.raises(UserError, match="only heads and MLPs"):
         draw("never", [replace(found[0], method="m")], tiny, 0)

@@ -13,7 +13,7 @@ from bertscope.analyses.importance_reader import Found, normal_interval
 from bertscope.analyses.trust import cautions
 from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
-from bertscope.core.units import Unit
+from bertscope.core.units import Unit, columns
 
 if TYPE_CHECKING:
     from bertscope.analyses.importance import ImportanceConfig
@@ -54,10 +54,7 @@ def _parts_table(found: Found, checked: Faithfulness | None, config: ImportanceC
     low, high = interval(found.draws)
     table = pd.DataFrame(
         {
-            "unit": [str(unit) for unit in found.units],
-            "kind": [unit.kind for unit in found.units],
-            "layer": [unit.layer for unit in found.units],
-            "head": pd.array([unit.number for unit in found.units], dtype="Int64"),
+            **columns(found.units),
             "importance": found.draws[0],
             "low": np.nan if config.form == "cumulative" else low,
             "high": np.nan if config.form == "cumulative" else high,

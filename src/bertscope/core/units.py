@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from bertscope.core.errors import UserError, did_you_mean
 
@@ -65,6 +65,18 @@ class Unit:
             has = f"{self.kind}s 1 to {counts[self.layer_index]}" if counts[self.layer_index] else f"no {self.kind}s"
             raise UserError(f"{self}: layer {self.layer} has {has}")
         return self
+
+
+def columns(units: Sequence[Unit]) -> dict[str, Any]:
+    """What tables say of units: name, kind, layer, and a head's number."""
+    import pandas as pd
+
+    return {
+        "unit": [str(unit) for unit in units],
+        "kind": [unit.kind for unit in units],
+        "layer": [unit.layer for unit in units],
+        "head": pd.array([unit.number for unit in units], dtype="Int64"),
+    }
 
 
 def every(kind: UnitKind, head_counts: Sequence[int]) -> list[Unit]:

@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, explained, write_text
 
 
 class Iterations:
     """What happened so far, a row a step. A loop asks `take` for the row of the step it is about to make, and makes
-    it only if there is none: so what decides the steps isn't stored, it is run again."""
+    it only if there is none."""
 
     def __init__(self, folder: Path | None, recipe: Any) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -25,6 +27,13 @@ class Iterations:
                 self._earlier = said["rows"] if said["recipe"] == self._recipe else []
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError(f"{self._path} is damaged ({error}); delete it and run again") from error
+
+    def upcoming(self, size: int) -> np.ndarray | None:
+        """The mask of that size which is the next step of an earlier run, where its name is the mask itself."""
+        if not self._earlier:
+            return None
+        packed = np.frombuffer(bytes.fromhex(self._earlier[0]["step"]), np.uint8)
+        return np.unpackbits(packed, count=size).astype(bool)
 
     def take(self, step: str) -> dict[str, Any] | None:
         """The next row of an earlier run, if it is about this step; from where the runs part, none is taken."""

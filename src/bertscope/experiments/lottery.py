@@ -12,7 +12,7 @@ from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.prune import PruneConfig
 from bertscope.experiments.subnetworks import EVERY_SEED, Arm
-from bertscope.experiments.ticket import TicketConfig
+from bertscope.experiments.ticket import HANS, TicketConfig
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -42,7 +42,8 @@ class LotteryConfig:
     patterns: bool = True
     """Also say which attention patterns the surviving heads have, by raw and by norm-weighted attention (s)."""
     hans: str | None = None
-    """Tasks of entailment: also score every subnetwork on HANS: `hans` (the hub), or where its file is."""
+    """Tasks of entailment: also score every subnetwork on HANS: `hans` (the hub), or the folder with its file. It is
+    part of every retraining's step: asked for later, they run again."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
     """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
     epochs: int | None = None
@@ -83,7 +84,7 @@ def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig())
         for method in config.methods
         for seed, model in tuned.items()
     }
-    hans = {} if config.hans is None else {"hans": _hans_root(config.hans)}
+    hans = {} if config.hans is None else {"hans": _hans_root(config.hans, task)}
     tickets = []
     for method, seed in pruned:
         inputs = {"base": base, "task": task, "model": tuned[seed]} | hans
@@ -114,9 +115,17 @@ def _shapes(tuned: dict[int, Step], task: Root) -> list[Step]:
     ]
 
 
-def _hans_root(source: str) -> Root:
+def _hans_root(source: str, task: Root) -> Root:
+    """HANS's identity. What isn't HANS, and a task that it can't be asked of, are refused before any training."""
     from bertscope.data.corpus import examples_root
+    from bertscope.data.read import declared_labels
 
+    if declared_labels(source) != HANS:
+        raise UserError(f"--hans {source}: that isn't HANS; give the folder that has hans_ketm.txt or "
+                        "heuristics_evaluation_set.txt, or `hans` for the hub")  # fmt: skip
+    labels = declared_labels(task.source, **task.options)
+    if labels and "entailment" not in labels:
+        raise UserError(f"--hans is for tasks with the label entailment; {task.source} has {', '.join(labels)}")
     return examples_root(source, split="dev")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bertscope.core.figure import Figure
@@ -14,12 +15,16 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.experiments.lottery import LotteryConfig
 
+ENOUGH = 5
+"""Training runs from which an interval over them is given."""
+
 
 def figures(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) -> list[Figure]:
     """One for each table that the lottery has."""
     full = float(tables["arms"]["score"].iloc[0])
     by_method = "method" if len(config.methods) > 1 else None
-    drawn = [_arms(method, full, task, len(config.seeds)) for method in config.methods]
+    arms = tables["arms"].groupby("method", sort=False)["arm"].unique()
+    drawn = [_arms(method, arms[method], full, task, len(config.seeds)) for method in config.methods]
     drawn.append(_steps(task, by_method))
     if "survivors" in tables:
         drawn += _survivors(len(config.seeds))
@@ -34,16 +39,16 @@ def figures(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) 
     return drawn
 
 
-def _arms(method: str, full: float, task: Task, runs: int) -> Figure:
+def _arms(method: str, arms: Iterable[str], full: float, task: Task, runs: int) -> Figure:
     how_sure = "Too few seeds for intervals."
     if runs == 1:
         how_sure = "One seed: intervals are over examples."
-    elif runs >= 5:
+    elif runs >= ENOUGH:
         how_sure = "Intervals: two-level bootstrap over seeds and examples."
-    said = "; ".join(f"{arm}: {words}" for arm, words in ARMS.items())
+    said = "; ".join(f"{arm}: {ARMS[arm]}" for arm in arms)
     return Figure(
         "intervals", "arms", x="score", y="arm", color="stage", low="low", high="high", where={"method": method},
-        title=f"Subnetworks of equal size ({METHODS[method]} pruning)",
+        title=f"Subnetworks ({METHODS[method]} pruning)",
         caption=f"The report split's {task.metric} of each subnetwork as it is in the fine-tuned model (pruned) and "
         f"after training it from the pretrained weights (retrained), mean over seeds. {said}. {how_sure}",
         labels={"score": task.metric, "arm": "", "stage": ""},
@@ -106,9 +111,9 @@ def _classes() -> Figure:
 
 def _hans(facet: str | None) -> Figure:
     return Figure(
-        "intervals", "hans", x="accuracy", y="which", color="label", low="low", high="high", facet=facet,
+        "intervals", "hans", x="accuracy", y="subnetwork", color="label", low="low", high="high", facet=facet,
         title="HANS: sentences where heuristics mislead",
-        caption="Accuracy on the two halves of HANS, a point for each seed: a model that follows the overlap of "
-        "words is right on entailment and wrong on the rest. Neutral and contradiction count as non-entailment.",
-        labels={"which": "", "label": "gold"},
+        caption="Accuracy on the two halves of HANS, mean over seeds: a model that follows the overlap of words is "
+        "right on entailment and wrong on the rest. Neutral and contradiction count as non-entailment.",
+        labels={"subnetwork": "", "label": "gold"},
     )  # fmt: skip

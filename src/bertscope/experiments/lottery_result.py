@@ -12,14 +12,13 @@ import pandas as pd
 from bertscope.core.agreement import chance_jaccard, cochran_q, fleiss_kappa, jaccard
 from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
-from bertscope.core.statistics import metric_draws, seed_draws
+from bertscope.core.statistics import seed_draws
 from bertscope.data.task import Task
 from bertscope.experiments.lottery import LotteryConfig
-from bertscope.experiments.lottery_figures import figures
+from bertscope.experiments.lottery_figures import ENOUGH, figures
 from bertscope.experiments.subnetworks import Subnetwork
+from bertscope.experiments.ticket import HANS
 
-_ENOUGH = 5
-"""Training runs from which an interval over them is given."""
 _PAIRS = (
     ("good", "random"),
     ("good", "bad"),
@@ -55,10 +54,8 @@ def collect(
         tables["weights"] = _weights(pruned)
     if shapes:
         tables["classes"] = _classes(pruned, shapes)
-    heuristics = [ticket.tables["hans"].assign(**_who(ticket)) for ticket in tickets if "hans" in ticket.tables]
-    if heuristics:
-        hans = pd.concat(heuristics, ignore_index=True)
-        tables["hans"] = hans.assign(which=hans["arm"].where(hans["stage"] != "full", "") + ", " + hans["stage"])
+    if any("hans labels" in ticket.arrays for ticket in tickets):
+        tables["hans"] = _hans(tickets, config.seeds)
     return Result(
         "lottery",
         1,
@@ -85,41 +82,33 @@ class _Arms:
         found: dict[tuple[str, str, str], dict[int, np.ndarray]] = {("", "full", "fine-tuned"): {}}
         for seed, result in zip(seeds, tuned, strict=True):
             found["", "full", "fine-tuned"][seed] = task.moments(result.arrays["outputs"])
-        self._left: dict[tuple[str, str], list[float]] = {}
+        self._sizes: dict[tuple[str, str], list[list[float]]] = {}
         for ticket in tickets:
             who = _who(ticket)
             for stage in ("pruned", "retrained"):
                 if stage in ticket.arrays:
                     of_arm = found.setdefault((who["method"], who["arm"], stage), {})
                     of_arm[who["seed"]] = task.moments(ticket.arrays[stage])
-            self._left.setdefault((who["method"], who["arm"]), []).append(ticket.number("left").value)
+            size = [ticket.number(name).value for name in ("left", "shared")]
+            self._sizes.setdefault((who["method"], who["arm"]), []).append(size)
         self.keys = list(found)
         self._runs = np.stack([[found[key][seed] for seed in seeds] for key in self.keys])  # [arm, seed, n, k]
-        self._draws = seed_draws(task.value, self._runs)  # [1 + repeats, arm]
-        if len(seeds) == 1:  # then the interval is over examples alone
-            self._draws = metric_draws(task.value, self._runs[:, 0])
-
-    def _interval(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Over seeds and examples from five seeds on, over examples for one; between them there is none."""
-        if 1 < len(self._seeds) < _ENOUGH:
-            return (np.full(draws.shape[1], np.nan),) * 2
-        low, high = interval(draws)
-        return low, high
+        self._draws = seed_draws(task.value, self._runs)  # [1 + repeats, arm]; of one seed, over examples alone
 
     def table(self) -> pd.DataFrame:
         """One row per arm and stage: the mean over seeds, and how far it is from the full model."""
         each = self._task.value(self._runs.mean(2))  # [arm, seed]
-        low, high = self._interval(self._draws)
+        low, high = _over_runs(self._draws, len(self._seeds))
         apart = self._draws - self._draws[:, :1]
-        apart_low, apart_high = self._interval(apart)
+        apart_low, apart_high = _over_runs(apart, len(self._seeds))
         sd = each.std(1, ddof=1) if len(self._seeds) > 1 else np.full(len(each), np.nan)
         method, arm, stage = (np.array(column) for column in zip(*self.keys, strict=True))
+        left, shared = np.array([np.mean(self._sizes.get(key[:2], [[1.0, 1.0]]), 0) for key in self.keys]).T
         table = pd.DataFrame(
             {
                 "method": method, "arm": arm, "stage": stage, "score": self._draws[0], "sd": sd, "low": low,
                 "high": high, "minus_full": apart[0], "minus_full_low": apart_low, "minus_full_high": apart_high,
-                "left": [float(np.mean(self._left.get(key[:2], [1.0]))) for key in self.keys],
-                "runs": len(self._seeds),
+                "left": left, "shared": shared, "runs": len(self._seeds),
             }
         )  # fmt: skip
         majority = {"method": "", "arm": "majority", "stage": "", "score": self._task.chance()}
@@ -142,7 +131,7 @@ class _Arms:
             ],
             axis=1,
         )
-        low, high = self._interval(apart)
+        low, high = _over_runs(apart, len(self._seeds))
         table = pd.DataFrame(pairs, columns=["method", "arm", "against", "stage"])
         return table.assign(difference=apart[0], low=low, high=high, runs=len(self._seeds))
 
@@ -154,6 +143,38 @@ class _Arms:
             for at, (method, arm, stage) in enumerate(self.keys)
             for run, seed in enumerate(self._seeds)
         )
+
+
+def _hans(tickets: Sequence[Result], seeds: tuple[int, ...]) -> pd.DataFrame:
+    """Accuracy on each half of HANS: the mean over seeds, with an interval where there are enough of them."""
+    found: dict[tuple[str, str, str], dict[int, np.ndarray]] = {}
+    for ticket in tickets:
+        who = _who(ticket)
+        for stage in ("full", "pruned", "retrained"):
+            if f"hans {stage}" in ticket.arrays:
+                key = (who["method"], "full" if stage == "full" else who["arm"], stage)
+                found.setdefault(key, {})[who["seed"]] = ticket.arrays[f"hans {stage}"]
+    runs = np.stack([[of_seed[seed] for seed in seeds] for of_seed in found.values()])  # [arm, seed, n]: right or not
+    gold = tickets[0].arrays["hans labels"]
+    rows = []
+    for place, label in enumerate(HANS):
+        draws = seed_draws(lambda means: means[..., 0], runs[:, :, gold == place, None].astype(float))
+        low, high = _over_runs(draws, len(seeds))
+        for at, (method, arm, stage) in enumerate(found):
+            name = "full model" if arm == "full" else f"{arm}, {stage}"
+            rows.append(
+                {"method": method, "subnetwork": name, "label": label, "accuracy": draws[0, at], "low": low[at],
+                 "high": high[at], "runs": len(seeds)}
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _over_runs(draws: np.ndarray, runs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals over seeds and examples from five seeds on, over examples for one; between them there are none."""
+    if 1 < runs < ENOUGH:
+        return (np.full(draws.shape[1], np.nan),) * 2
+    low, high = interval(draws)
+    return low, high
 
 
 def _steps(pruned: Sequence[Result], config: LotteryConfig) -> pd.DataFrame:
@@ -174,7 +195,7 @@ def _agreement(survivors: dict[str, list[np.ndarray]], pruned: Sequence[Result])
         votes = np.stack(masks)
         parts = {"weights": np.ones(votes.shape[1], bool)}
         if method == "s":
-            kind = pruned[0].tables["survivors"]["kind"].to_numpy()
+            kind = next(one for one in pruned if "survivors" in one.tables).tables["survivors"]["kind"].to_numpy()
             parts = {"heads": kind == "head", "MLPs": kind == "mlp"}
         for name, at in parts.items():
             of_kind = votes[:, at]
@@ -256,6 +277,6 @@ def _notes(config: LotteryConfig) -> list[str]:
     said = ["masks are chosen on the select split and scored on the report split; the paper does both on dev"]
     if len(config.seeds) == 1:
         said.append("one seed: intervals are over examples and say nothing about how trainings vary")
-    elif len(config.seeds) < _ENOUGH:
-        said.append(f"{len(config.seeds)} seeds are too few for an interval over trainings; {_ENOUGH} are enough")
+    elif len(config.seeds) < ENOUGH:
+        said.append(f"{len(config.seeds)} seeds are too few for an interval over trainings; {ENOUGH} are enough")
     return said

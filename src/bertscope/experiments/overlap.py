@@ -65,7 +65,7 @@ def _units(lotteries: Sequence[Result]) -> pd.DataFrame:
     """The parts that all of them were drawn from; refuses what can't be compared."""
     if len(lotteries) < 2:
         raise UserError("give the results of two lotteries or more")
-    tables = []
+    tables, models = [], list(dict.fromkeys(one.subject.get("model", "") for one in lotteries))
     for one in lotteries:
         if one.question != "lottery" or "survivors" not in one.tables:
             raise UserError(
@@ -73,8 +73,11 @@ def _units(lotteries: Sequence[Result]) -> pd.DataFrame:
             )
         tables.append(one.tables["survivors"][["unit", "kind", "layer", "head"]])
     if any(not table.equals(tables[0]) for table in tables):
-        models = ", ".join(dict.fromkeys(one.subject["model"] for one in lotteries))
-        raise UserError(f"the lotteries are of models with different parts ({models}); compare like with like")
+        raise UserError(
+            f"the lotteries are of models with different parts ({', '.join(models)}); compare one model's"
+        )
+    if len(models) > 1:
+        raise UserError(f"the lotteries are of different models ({', '.join(models)}); compare one model's")
     return tables[0]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from bertscope.analyses.importance import FORMS
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.result import Result
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 METHODS = {"s": "structured", "m": "magnitude"}
-_FORMS = ("example", "token", "cumulative")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PruneConfig:
     """Go on where the full model isn't clearly above chance."""
 
     def __post_init__(self) -> None:
-        for name, known in (("method", METHODS), ("rule", ("chance", "paper")), ("importance", _FORMS)):
+        for name, known in (("method", METHODS), ("rule", ("chance", "paper")), ("importance", FORMS)):
             if (value := getattr(self, name)) not in known:
                 raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
         for name in ("threshold", "share"):

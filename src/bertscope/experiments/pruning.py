@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.gradients import gate_gradients
+from bertscope.analyses.gradients import gate_gradients, unit_length
+from bertscope.analyses.trust import cautions
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.files import digest_text
 from bertscope.core.progress import progress
 from bertscope.core.result import Number, Result
-from bertscope.data.task import Task
+from bertscope.core.units import columns
+from bertscope.data.task import Scores, Task
 from bertscope.experiments.iterations import Iterations
 from bertscope.experiments.prune import METHODS, PruneConfig
 from bertscope.experiments.subnetworks import Subnetwork, only, parts, share_left
@@ -79,11 +81,13 @@ class Pruning:
             ("MLPs", 0, 1),
         ):
             while (kept & is_head).any() * heads + (kept & ~is_head).any() * mlps:
-                candidate = kept.copy()
-                for kind, count in ((is_head, heads), (~is_head, mlps)):
-                    left = np.flatnonzero(kept & kind)
-                    importance = self._importance(kept)[left] if count else np.zeros(len(left))
-                    candidate[left[np.argsort(importance, kind="stable")[:count]]] = False
+                candidate = self._log.upcoming(len(kept))
+                if candidate is None:
+                    candidate = kept.copy()
+                    for kind, count in ((is_head, heads), (~is_head, mlps)):
+                        left = np.flatnonzero(kept & kind)
+                        importance = self._importance(kept)[left] if count else np.zeros(len(left))
+                        candidate[left[np.argsort(importance, kind="stable")[:count]]] = False
                 yield phase, candidate
                 if not self._passed:
                     break
@@ -101,8 +105,8 @@ class Pruning:
         if self._measured[0] != kept.tobytes():
             off = [unit for unit, stays in zip(self._units, kept, strict=True) if not stays]
             found = gate_gradients(self.encoder, self.task, self.task.select, form=self.config.importance, off=off)
-            length = np.sqrt(np.nansum(found.heads**2, axis=1, keepdims=True))
-            heads = np.divide(found.heads, length, out=np.zeros_like(found.heads), where=length > 0)
+            # A head that is alone in its layer would always have length 1.
+            heads = unit_length(found.heads) if self.encoder.n_heads > 1 else found.heads
             values = [
                 heads[unit.layer_index, unit.index] if unit.kind == "head" else found.mlps[unit.layer_index]
                 for unit in self._units
@@ -113,14 +117,17 @@ class Pruning:
     def _row(self, phase: str, kept: np.ndarray) -> dict[str, Any]:
         """Score the model with this mask on select, and write it down; a row that is there already is taken."""
         subnetwork = Subnetwork(self.config.method, kept)
-        step = digest_text(np.packbits(kept).tobytes().hex())
+        step = np.packbits(kept).tobytes().hex()
+        if self.config.method == "m":  # millions of weights, which follow from how many are kept
+            step = digest_text(step)
         if (taken := self._log.take(step)) is not None:
             return taken
         with only(self.encoder, subnetwork) as smaller:
-            logits = smaller.predict(self.task.select).logits[:, self._order]
-        score = self.task.score(logits, self.task.select)
+            predicted = smaller.predict(self.task.select)
+        score = self.task.score(predicted.logits[:, self._order], self.task.select)
         row = {"iteration": len(self._log.rows), "phase": phase, "left": share_left(self.encoder, subnetwork)}
         row |= self._counts(kept) | {"score": score.value, "low": score.low, "high": score.high}
+        row |= {"truncated": predicted.truncated}
         return self._log.add(step, row | {"passes": not self._log.rows or score.value >= self.bar})
 
     def _counts(self, kept: np.ndarray) -> dict[str, int]:
@@ -140,10 +147,11 @@ class Pruning:
 
     def _result(self, kept: np.ndarray) -> Result:
         task, method = self.task, self.config.method
-        whole = task.score(self.encoder.predict(task.report).logits[:, self._order])
+        predicted = self.encoder.predict(task.report)
+        whole = task.score(predicted.logits[:, self._order])
         with only(self.encoder, Subnetwork(method, kept)) as smaller:
             rest = task.score(smaller.predict(task.report).logits[:, self._order])
-        steps = pd.DataFrame(self._log.rows).drop(columns="step")
+        steps = pd.DataFrame(self._log.rows).drop(columns=["step", "truncated"])
         last = steps[steps["passes"]].iloc[-1]
         sizes = {"left": "share of the blocks' weights", "heads": "heads left", "mlps": "MLPs left"}
         scored = {"full, report": whole, "pruned, report": rest}
@@ -159,7 +167,7 @@ class Pruning:
             ],
             figures=[self._trajectory(), self._survivors()],
             subject={"model": self.encoder.name, "task": task.name, "method": method},
-            notes=[*task.notes, *self._label_notes, *self._warnings()],
+            notes=[*task.notes, *self._label_notes, *self._warnings(whole, predicted.truncated)],
         )
 
     @cached_property
@@ -167,24 +175,17 @@ class Pruning:
         what = "score above chance" if self.config.rule == "chance" else "score"
         return f"{self.config.threshold:.0%} of the full model's {what}"
 
-    def _warnings(self) -> list[str]:
+    def _warnings(self, whole: Scores, truncated: int) -> list[str]:
         said = [f"masks are chosen on the select split ({self._rule}); the report split is only scored"]
+        said += cautions(self.encoder, self.task, whole, truncated)
+        if seen := self._log.rows[0]["truncated"]:
+            said.append(f"{seen} select texts are longer than {self.encoder.max_length} tokens and were cut")
         if self.config.rule == "paper" and self.bar <= self.task.chance(self.task.select):
             said.append(f"a constant answer passes this rule: {self.bar:.3f} is not above chance")
         return said
 
     def _part_tables(self, kept: np.ndarray) -> dict[str, pd.DataFrame]:
-        units = self._units
-        table = pd.DataFrame(
-            {
-                "unit": [str(unit) for unit in units],
-                "kind": [unit.kind for unit in units],
-                "layer": [unit.layer for unit in units],
-                "head": pd.array([unit.number for unit in units], dtype="Int64"),
-                "survives": kept,
-            }
-        )
-        return {"survivors": table}
+        return {"survivors": pd.DataFrame(columns(self._units) | {"survives": kept})}
 
     def _weight_tables(self, kept: np.ndarray) -> dict[str, pd.DataFrame]:
         path = f"{self.encoder.family.layers}."

@@ -55,8 +55,9 @@ class Subnetwork:
 
 
 def parts(encoder: Encoder) -> list[Unit]:
-    """What structured pruning can take: every head, then every MLP."""
-    return [*every("head", encoder.head_counts), *every("mlp", encoder.head_counts)]
+    """What structured pruning can take: every head, then every MLP, of which a model that was cut may lack some."""
+    mlps = [unit for unit in every("mlp", encoder.head_counts) if encoder.neuron_counts[unit.layer_index]]
+    return [*every("head", encoder.head_counts), *mlps]
 
 
 def share_left(encoder: Encoder, subnetwork: Subnetwork) -> float:
@@ -71,7 +72,7 @@ def share_left(encoder: Encoder, subnetwork: Subnetwork) -> float:
         bias = 0 if projection.bias is None else projection.bias.numel()  # stays when all of its heads go
         heads = [kept for unit, kept in stays.items() if unit.kind == "head" and unit.layer == layer]
         gone += (whole - inner - bias) * (1 - sum(heads) / max(1, len(heads)))
-        gone += inner * (not stays[Unit("mlp", layer)])
+        gone += inner * (not stays.get(Unit("mlp", layer), True))
         total += whole
     return float(1 - gone / total)
 
@@ -97,8 +98,6 @@ def draw(arm: Arm, found: Sequence[Subnetwork], tuned: Encoder, seed: int) -> Su
     kept = np.zeros(len(kinds), bool)
     for kind in ("head", "mlp"):
         kept[kinds == kind] = _draw_parts(arm, votes[:, kinds == kind], generator)
-    if not kept.any():
-        raise UserError("no head and no MLP survived with every seed; leave the super-survivors out")
     return Subnetwork("s", kept)
 
 

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.result import Number, Result
-from bertscope.experiments.subnetworks import ARMS, Arm, Subnetwork, draw, only, parts, share_left, trainable
+from bertscope.experiments.subnetworks import ARMS, EVERY_SEED, Arm, Subnetwork, draw, only, share_left, trainable
 from bertscope.training.finetune import FinetuneConfig, Trained
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import numpy as np
 
     from bertscope.core.examples import Examples
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
+
+HANS = ("entailment", "non-entailment")
+"""Its labels, in their order."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,10 @@ def ticket(
     from bertscope.training.loop import train
 
     out = None if out is None else Path(out)
-    subnetwork = draw(config.arm, [Subnetwork.of(found) for found in pruned], model, config.seed)
+    if config.keep_models and base.family.whole_because:
+        raise UserError(f"{base.name} can't be kept pruned: {base.family.whole_because}; leave out --keep-models")
+    found = [Subnetwork.of(one) for one in pruned]
+    subnetwork = draw(config.arm, found, model, config.seed)
     scored = _Scored(task, hans)
     if config.arm == "good":
         scored.add("full", model)
@@ -101,7 +107,13 @@ def ticket(
         Checkpoint.of(out).remove()
         if not config.keep_models:
             shutil.rmtree(out)
-    return Trained(ready, _result(base, task, model, config, subnetwork, scored, history.epochs))
+    best = draw("super" if config.arm in EVERY_SEED else "good", found, model, config.seed)
+    shared = (subnetwork.kept & best.kept).sum() / max(1, subnetwork.kept.sum())
+    size = [
+        Number("left", share_left(model, subnetwork), unit="share of the blocks' weights"),
+        Number("shared", float(shared), unit="share of its parts that survived"),
+    ]
+    return Trained(ready, _result(base, task, config, subnetwork, size, scored, history.epochs))
 
 
 class _Scored:
@@ -111,40 +123,36 @@ class _Scored:
         self.task, self.hans = task, hans
         self.outputs: dict[str, Any] = {}
         self.scores: dict[str, Scores] = {}
-        self.heuristics: list[dict[str, Any]] = []
-        if hans is not None and "entailment" not in task.labels:
-            raise UserError(f"HANS needs a task with the label entailment; {task.name} has {', '.join(task.labels)}")
+        if hans is not None:
+            if "entailment" not in task.labels:
+                raise UserError(
+                    f"HANS needs a task with the label entailment; {task.name} has {', '.join(task.labels)}"
+                )
+            self.outputs["hans labels"] = hans.label
 
     def add(self, stage: str, encoder: Encoder) -> None:
         order, _ = self.task.match_labels(encoder.labels)
         self.outputs[stage] = encoder.predict(self.task.report).logits[:, order]
         self.scores[stage] = self.task.score(self.outputs[stage])
         if self.hans is not None:
-            self.heuristics += _heuristics(stage, encoder.predict(self.hans).logits[:, order], self.task, self.hans)
+            logits = encoder.predict(self.hans).logits[:, order]
+            self.outputs[f"hans {stage}"] = _right_on_hans(logits, self.task, self.hans)
 
 
-def _heuristics(stage: str, logits: Any, task: Task, hans: Examples) -> list[dict[str, Any]]:
-    """Accuracy on HANS's two halves; whatever isn't entailment (neutral, contradiction) is non-entailment there."""
+def _right_on_hans(logits: np.ndarray, task: Task, hans: Examples) -> np.ndarray:
+    """Whether each answer is right; whatever isn't entailment (neutral, contradiction) is non-entailment there."""
     import numpy as np
 
-    from bertscope.core.statistics import bootstrap_interval
-
-    says = (logits.argmax(-1) != task.labels.index("entailment")).astype(int)
-    rows = []
-    for place, label in enumerate(("entailment", "non-entailment")):
-        at = hans.label == place
-        hits = (says[at] == place).astype(float)[:, None]
-        low, high = bootstrap_interval(lambda means: means[..., 0], hits)
-        rows.append({"stage": stage, "label": label, "accuracy": float(np.mean(hits)), "low": low, "high": high})
-    return rows
+    says = logits.argmax(-1) != task.labels.index("entailment")
+    return (says == np.asarray(hans.label, bool)).astype(np.uint8)
 
 
 def _result(
     base: Encoder,
     task: Task,
-    model: Encoder,
     config: TicketConfig,
     subnetwork: Subnetwork,
+    size: list[Number],
     scored: _Scored,
     epochs: list[dict[str, float]],
 ) -> Result:
@@ -158,18 +166,13 @@ def _result(
         ),
         "epochs": pd.DataFrame(epochs),
     }  # fmt: skip
-    if subnetwork.method == "s":
-        tables["parts"] = _parts(model, subnetwork)
-    if scored.heuristics:
-        tables["hans"] = pd.DataFrame(scored.heuristics)
-    size = share_left(model, subnetwork)
     return Result(
         "ticket",
         1,
         tables=tables,
         arrays=dict(scored.outputs),
         headline=[
-            Number("left", size, unit="share of the blocks' weights"),
+            *size,
             *(Number(name, one.value, one.low, one.high, one.n, one.metric) for name, one in scored.scores.items()),
         ],
         subject={
@@ -178,10 +181,3 @@ def _result(
         },
         notes=[*task.notes],
     )  # fmt: skip
-
-
-def _parts(model: Encoder, subnetwork: Subnetwork) -> pd.DataFrame:
-    import pandas as pd
-
-    units = parts(model)
-    return pd.DataFrame({"unit": map(str, units), "kind": [unit.kind for unit in units], "kept": subnetwork.kept})
