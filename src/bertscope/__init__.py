@@ -48,6 +48,8 @@ _WHERE = {
     "relations": "bertscope.analyses.relations",
     "redundancy": "bertscope.analyses.redundancy",
     "scratch": "bertscope.experiments.scratch",
+    "similarity": "bertscope.analyses.similarity",
+    "SimilarityConfig": "bertscope.analyses.similarity",
     "states": "bertscope.analyses.states",
     "StatesConfig": "bertscope.analyses.states",
     "structure": "bertscope.analyses.structure",

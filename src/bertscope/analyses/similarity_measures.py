@@ -1,0 +1,142 @@
+"""How alike two spaces are that the same words were put into: RSA, linear CKA, the plain cosine.
+
+RSA correlates two matrices of cosines over all pairs of n words. Those matrices are never made: a cosine is a product
+of features, so that every sum over pairs is a sum over products of features. With unit vectors u and v of the words,
+
+    sum over i, j of (u_i . u_j) (v_i . v_j)  =  |U'V|^2      [Frobenius; U'V is features x features]
+
+which is exact, and takes n d^2 steps in place of n^2 d. Sums over a group of words are taken apart from the rest, so
+that leaving each group out costs nothing more. CKA in its feature form is made of the same products.
+
+A space is [word, dimension]; words of a group stand together, from one of the `edges` to the next. Everything returns
+draws [1 + groups, pair] (see `core.jackknife`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cosine_similarity, normalize
+
+Pair = tuple[int, int]
+
+
+def rsa(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> np.ndarray:
+    """Pearson's correlation of the cosines between all two different words in one space and in the other."""
+    kernels = [_Cosines(space, edges) for space in spaces]
+    sizes = _sizes(edges)
+    pairs_of_words = sizes * (sizes - 1)
+
+    def covariance(one: int, other: int) -> np.ndarray:
+        both = kernels[one].products(kernels[other]) / pairs_of_words
+        return both - kernels[one].sums * kernels[other].sums / pairs_of_words**2
+
+    return _normalised(covariance, pairs)
+
+
+def cka(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> np.ndarray:
+    """Linear centred kernel alignment, |X'Y|^2 / (|X'X| |Y'Y|) with centred columns, of the vectors as they are."""
+    centred = [space - space.mean(0) for space in spaces]
+    sums = [_left_out(_grouped(space, edges)) for space in centred]  # not 0 once a group is left out
+    sizes = torch.from_numpy(_sizes(edges)).to(sums[0])[:, None, None]
+
+    def alignment(one: int, other: int) -> np.ndarray:
+        products = _left_out(_crossed(centred[one], centred[other], edges))
+        products -= sums[one][:, :, None] * sums[other][:, None] / sizes
+        return products.square_().sum((1, 2), dtype=torch.float64).cpu().numpy()
+
+    return _normalised(alignment, pairs)
+
+
+def plain_cosine(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> np.ndarray:
+    """The mean cosine of a word's vector in one space with its vector in the other: no RSA, though it passes for one.
+    Turn one of two equal spaces and it falls."""
+    words = torch.stack([cosine_similarity(spaces[one], spaces[other]) for one, other in pairs], 1)
+    return _left_out(_grouped(words.double(), edges)).cpu().numpy() / _sizes(edges)[:, None]
+
+
+@dataclass(frozen=True)
+class _Cosines:
+    """The matrix of cosines between words, by features: what is common to all pairs is taken off.
+
+    With a the mean of the unit vectors and v = u - a, the cosine is |a|^2 + a.v_i + a.v_j + v_i.v_j. Without its
+    first term, which no correlation sees, it is the product of the features (v, a.v, 1) of the two words, the last
+    two of one of them exchanged. So little is lost to rounding, also where all cosines are nearly 1.
+    """
+
+    space: Tensor
+    edges: np.ndarray
+
+    @cached_property
+    def _units(self) -> Tensor:
+        return normalize(self.space, dim=1)
+
+    @cached_property
+    def _mean(self) -> Tensor:
+        return self._units.mean(0)
+
+    @cached_property
+    def features(self) -> Tensor:
+        rest = self._units - self._mean
+        along = rest @ self._mean
+        return torch.cat([rest, torch.stack([along, torch.ones_like(along)], 1)], 1)
+
+    @cached_property
+    def itself(self) -> float:
+        """What a word's cosine with itself is, the common term taken off."""
+        return 1 - float(self._mean.double().square().sum())
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """The sum over all ordered pairs of different words."""
+        total = _left_out(_grouped(self.features, self.edges)).double()
+        return (total * _exchanged(total, -1)).sum(1).cpu().numpy() - _sizes(self.edges) * self.itself
+
+    def products(self, other: _Cosines) -> np.ndarray:
+        """The sum, over all ordered pairs of different words, of what the pair has here times what it has there."""
+        total = _left_out(_crossed(self.features, other.features, self.edges))
+        product = (total * _exchanged(_exchanged(total, -1), -2)).sum((1, 2), dtype=torch.float64)
+        return product.cpu().numpy() - _sizes(self.edges) * self.itself * other.itself
+
+
+def _normalised(product: Callable[[int, int], np.ndarray], pairs: Sequence[Pair]) -> np.ndarray:
+    """Each pair's product by the root of their products with themselves."""
+    own = {one: product(one, one) for one in {one for pair in pairs for one in pair}}
+    made = {(one, other): own[one] if one == other else product(one, other) for one, other in set(pairs)}
+    with np.errstate(invalid="ignore", divide="ignore"):  # a space in which all words are alike
+        return np.stack([made[one, other] / np.sqrt(own[one] * own[other]) for one, other in pairs], 1)
+
+
+def _exchanged(values: Tensor, dim: int) -> Tensor:
+    """With the last two features exchanged."""
+    size = values.shape[dim]
+    order = torch.tensor([*range(size - 2), size - 1, size - 2], device=values.device)
+    return values.index_select(dim, order)
+
+
+def _crossed(one: Tensor, other: Tensor, edges: np.ndarray) -> Tensor:
+    """[group, feature, feature]: the products of features, summed over each group's words."""
+    return torch.stack([one[begin:end].T @ other[begin:end] for begin, end in pairwise(edges.tolist())])
+
+
+def _grouped(values: Tensor, edges: np.ndarray) -> Tensor:
+    """[group, ...]: sums over each group's words."""
+    return torch.stack([values[begin:end].sum(0) for begin, end in pairwise(edges.tolist())])
+
+
+def _left_out(sums: Tensor) -> Tensor:
+    """`core.jackknife.left_out`, where the sums are."""
+    whole = sums.sum(0)
+    return torch.cat([whole[None], whole - sums])
+
+
+def _sizes(edges: np.ndarray) -> np.ndarray:
+    """How many words there are in all, and without each group."""
+    counts = np.diff(edges).astype(np.float64)
+    return np.concatenate([[counts.sum()], counts.sum() - counts])
