@@ -22,20 +22,22 @@ _SAID = {
 _BAND = "Bands are 95% intervals by leaving groups of texts out."
 
 
-def similarity_figures(tables: dict[str, pd.DataFrame], checkpoints: int) -> list[Figure]:
-    figures = [_by_layer(tables["layers"], checkpoints)]
+def similarity_figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], pairs: str) -> list[Figure]:
+    figures = [_by_layer(tables["layers"], checkpoints, pairs)]
     if "grid" in tables:
         figures += [_grid(tables["grid"], measure) for measure in (RSA, CKA)]
     return [*figures, _settling()]
 
 
-def _by_layer(table: pd.DataFrame, checkpoints: int) -> Figure:
+def _by_layer(table: pd.DataFrame, checkpoints: list[str], pairs: str) -> Figure:
     alone = table["series"].nunique() == 1
     said = [_SAID[measure] for measure in table["measure"].unique()]
+    if len(checkpoints) > 2 and pairs == "first":
+        said.insert(0, f"Each checkpoint beside {checkpoints[0]}.")
     return Figure(
         "lines", "layers", x="layer", y="value", low="low", high="high",
         color="measure" if alone else "series", facet=None if alone else "measure",
-        title="Similarity by layer" if checkpoints > 1 else "Similarity of each layer with the one below",
+        title="Similarity by layer" if len(checkpoints) > 1 else "Similarity of each layer with the one below",
         caption=" ".join([*said, _BAND]), labels=_LABELS,
     )  # fmt: skip
 
@@ -55,7 +57,7 @@ def _settling() -> Figure:
         "lines", "by_words", x="n", y="value", low="low", high="high", color="layer", facet="panel", log_x=True,
         title="As more words are taken",
         caption="The same measure from parts of the sample, each holding the one before. Where a line is flat, more "
-        "words would change nothing. CKA of few words is too high: with as few words as dimensions any two spaces look "
+        "words would change nothing. CKA of few words is too high: with as few as dimensions, any two spaces look "
         f"alike. {_BAND}",
         labels=_LABELS,
     )  # fmt: skip

@@ -15,8 +15,6 @@ draws [1 + groups, pair] (see `core.jackknife`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -49,7 +47,7 @@ def cka(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> n
     def alignment(one: int, other: int) -> np.ndarray:
         products = _left_out(_crossed(centred[one], centred[other], edges))
         products -= sums[one][:, :, None] * sums[other][:, None] / sizes
-        return products.square_().sum((1, 2), dtype=torch.float64).cpu().numpy()
+        return _numbers(products.square_().sum((1, 2)))
 
     return _normalised(alignment, pairs)
 
@@ -58,66 +56,51 @@ def plain_cosine(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndar
     """The mean cosine of a word's vector in one space with its vector in the other: no RSA, though it passes for one.
     Turn one of two equal spaces and it falls."""
     words = torch.stack([cosine_similarity(spaces[one], spaces[other]) for one, other in pairs], 1)
-    return _left_out(_grouped(words.double(), edges)).cpu().numpy() / _sizes(edges)[:, None]
+    return _numbers(_left_out(_grouped(words, edges))) / _sizes(edges)[:, None]
 
 
-@dataclass(frozen=True)
 class _Cosines:
     """The matrix of cosines between words, by features: what is common to all pairs is taken off.
 
     With a the mean of the unit vectors and v = u - a, the cosine is |a|^2 + a.v_i + a.v_j + v_i.v_j. Without its
     first term, which no correlation sees, it is the product of the features (v, a.v, 1) of the two words, the last
     two of one of them exchanged. So little is lost to rounding, also where all cosines are nearly 1.
+
+    itself   what a word's cosine with itself is, the common term taken off
+    sums     over all ordered pairs of different words [1 + groups]
     """
 
-    space: Tensor
-    edges: np.ndarray
-
-    @cached_property
-    def _units(self) -> Tensor:
-        return normalize(self.space, dim=1)
-
-    @cached_property
-    def _mean(self) -> Tensor:
-        return self._units.mean(0)
-
-    @cached_property
-    def features(self) -> Tensor:
-        rest = self._units - self._mean
-        along = rest @ self._mean
-        return torch.cat([rest, torch.stack([along, torch.ones_like(along)], 1)], 1)
-
-    @cached_property
-    def itself(self) -> float:
-        """What a word's cosine with itself is, the common term taken off."""
-        return 1 - float(self._mean.double().square().sum())
-
-    @cached_property
-    def sums(self) -> np.ndarray:
-        """The sum over all ordered pairs of different words."""
-        total = _left_out(_grouped(self.features, self.edges)).double()
-        return (total * _exchanged(total, -1)).sum(1).cpu().numpy() - _sizes(self.edges) * self.itself
+    def __init__(self, space: Tensor, edges: np.ndarray) -> None:
+        units = normalize(space, dim=1)
+        mean = units.mean(0)
+        rest = units - mean
+        along = rest @ mean
+        self.edges = edges
+        self.features = torch.cat([rest, torch.stack([along, torch.ones_like(along)], 1)], 1)
+        self.itself = 1 - float(mean.double().square().sum())
+        total = _left_out(_grouped(self.features, edges))
+        products = total[:, :-2].square().sum(1) + 2 * total[:, -2] * total[:, -1]
+        self.sums = _numbers(products) - _sizes(edges) * self.itself
 
     def products(self, other: _Cosines) -> np.ndarray:
         """The sum, over all ordered pairs of different words, of what the pair has here times what it has there."""
         total = _left_out(_crossed(self.features, other.features, self.edges))
-        product = (total * _exchanged(_exchanged(total, -1), -2)).sum((1, 2), dtype=torch.float64)
-        return product.cpu().numpy() - _sizes(self.edges) * self.itself * other.itself
+        right, below, corner = total[:, :-2, -2:], total[:, -2:, :-2], total[:, -2:, -2:]
+        exchanged = (right[..., 0] * right[..., 1]).sum(1) + (below[:, 0] * below[:, 1]).sum(1)
+        exchanged += corner[:, 0, 0] * corner[:, 1, 1] + corner[:, 0, 1] * corner[:, 1, 0]
+        product = total[:, :-2, :-2].square().sum((1, 2)) + 2 * exchanged
+        return _numbers(product) - _sizes(self.edges) * self.itself * other.itself
 
 
 def _normalised(product: Callable[[int, int], np.ndarray], pairs: Sequence[Pair]) -> np.ndarray:
     """Each pair's product by the root of their products with themselves."""
     own = {one: product(one, one) for one in {one for pair in pairs for one in pair}}
-    made = {(one, other): own[one] if one == other else product(one, other) for one, other in set(pairs)}
+    made = {(one, one): values for one, values in own.items()}
+    for one, other in pairs:
+        if (one, other) not in made:
+            made[one, other] = made[other, one] = product(one, other)
     with np.errstate(invalid="ignore", divide="ignore"):  # a space in which all words are alike
         return np.stack([made[one, other] / np.sqrt(own[one] * own[other]) for one, other in pairs], 1)
-
-
-def _exchanged(values: Tensor, dim: int) -> Tensor:
-    """With the last two features exchanged."""
-    size = values.shape[dim]
-    order = torch.tensor([*range(size - 2), size - 1, size - 2], device=values.device)
-    return values.index_select(dim, order)
 
 
 def _crossed(one: Tensor, other: Tensor, edges: np.ndarray) -> Tensor:
@@ -134,6 +117,10 @@ def _left_out(sums: Tensor) -> Tensor:
     """`core.jackknife.left_out`, where the sums are."""
     whole = sums.sum(0)
     return torch.cat([whole[None], whole - sums])
+
+
+def _numbers(values: Tensor) -> np.ndarray:
+    return values.double().cpu().numpy()
 
 
 def _sizes(edges: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ def similarity_result(corpora: list[Corpus], config: SimilarityConfig) -> Result
     stores, texts = corpora[0].stores, corpora[0].examples.name
     _refuse_few(corpora)
     sides = by_layer(stores, config.pairs)
-    draws = [Sample(corpus, config.words, config.groups).compare(sides) for corpus in corpora]
+    draws = [Sample(corpus, config.words, config.groups).compare(sides, plain=True) for corpus in corpora]
     tables = {"layers": _layers_table(sides, draws, corpora, config)}
     if len(corpora) > 1:
         tables["corpora"] = _corpora_table(sides, draws, corpora)
@@ -51,7 +51,7 @@ def similarity_result(corpora: list[Corpus], config: SimilarityConfig) -> Result
         1,
         tables=tables,
         headline=_headline(sides, draws, corpora, config),
-        figures=similarity_figures(tables, len(stores)),
+        figures=similarity_figures(tables, list(stores), config.pairs),
         subject={"model": " and ".join(stores)} | ({"task": texts} if texts else {}) | against,
         notes=_notes(corpora, config),
     )
@@ -60,10 +60,14 @@ def similarity_result(corpora: list[Corpus], config: SimilarityConfig) -> Result
 def _layers_table(
     sides: list[Sides], draws: list[Draws], corpora: list[Corpus], config: SimilarityConfig
 ) -> pd.DataFrame:
+    """`series` says what a line is of, in the words that tell it from the others."""
     tables = []
     for corpus, found in zip(corpora, draws, strict=True):
         table = _table(sides, found, corpus.size(config.words)).assign(corpus=corpus.name)
-        tables.append(table.assign(series=table["pair"] + (f", {corpus.name}" if len(corpora) > 1 else "")))
+        table["series"] = table["pair"] if config.pairs == "all" else table["other"]
+        if len(corpora) > 1:
+            table["series"] = table["series"] + f", {corpus.name}" if table["series"].nunique() > 1 else corpus.name
+        tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -88,7 +92,7 @@ def _settling_table(sides: list[Sides], corpus: Corpus, config: SimilarityConfig
     chosen = three_layers(sides)
     whole = corpus.size(config.words)
     sizes = [n for n in sorted(whole >> halvings for halvings in range(_HALVINGS + 1)) if n >= _FEWEST]
-    tables = [_table(chosen, _invariant(Sample(corpus, n, config.groups).compare(chosen)), n) for n in sizes]
+    tables = [_table(chosen, Sample(corpus, n, config.groups).compare(chosen), n) for n in sizes]
     table = pd.concat(tables, ignore_index=True)
     several = table["pair"].nunique() > 1
     return table.assign(panel=table["measure"] + (" · " + table["pair"] if several else ""))
@@ -97,12 +101,7 @@ def _settling_table(sides: list[Sides], corpus: Corpus, config: SimilarityConfig
 def _grid_table(corpus: Corpus, config: SimilarityConfig) -> pd.DataFrame:
     sides = every_two_layers(corpus.stores, config.pairs)
     found = Sample(corpus, config.words, config.groups).compare(sides)
-    return _table(sides, _invariant(found), corpus.size(config.words))
-
-
-def _invariant(draws: Draws) -> Draws:
-    """The measures that a rotation doesn't change."""
-    return {measure: draws[measure] for measure in (RSA, CKA)}
+    return _table(sides, found, corpus.size(config.words))
 
 
 def _table(sides: list[Sides], draws: Draws, n: int) -> pd.DataFrame:
@@ -159,7 +158,7 @@ def _refuse_few(corpora: list[Corpus]) -> None:
     for corpus in corpora:
         if (found := corpus.words.shape[1]) < _FEWEST:
             raise UserError(
-                f"{corpus.name} has {found} words that all checkpoints read alike, and at least {_FEWEST} are needed; "
+                f"{corpus.name} has {found} words that all checkpoints read alike; {_FEWEST} are needed at least: "
                 "give more texts, or checkpoints of one tokenizer"
             )
         stores = corpus.stores.values()

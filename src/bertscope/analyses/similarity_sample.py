@@ -104,16 +104,16 @@ class Sample:
         first = next(iter(corpus.stores.values()))
         self._edges = runs(owners(first)[rows[0]], groups)
 
-    def compare(self, sides: Sequence[Sides]) -> dict[str, np.ndarray]:
-        """Each measure's draws [1 + groups, comparison]. The plain cosine is NaN, or left out, between spaces of
-        different width."""
+    def compare(self, sides: Sequence[Sides], *, plain: bool = False) -> dict[str, np.ndarray]:
+        """The draws [1 + groups, comparison] of RSA and CKA; if asked for, also of the plain cosine, which is NaN
+        between spaces of different width."""
         spaces = sorted({space for each in sides for space in (each.one, each.other)})
         place = {space: at for at, space in enumerate(spaces)}
         vectors = [self._vectors(space) for space in spaces]
         pairs = [(place[each.one], place[each.other]) for each in sides]
         found = {RSA: rsa(vectors, pairs, self._edges), CKA: cka(vectors, pairs, self._edges)}
         alike = [at for at, (one, other) in enumerate(pairs) if vectors[one].shape == vectors[other].shape]
-        if alike:
+        if plain and alike:
             found[PLAIN] = np.full_like(found[RSA], np.nan)
             found[PLAIN][:, alike] = plain_cosine(vectors, [pairs[at] for at in alike], self._edges)
         return found
