@@ -31,6 +31,8 @@ _WHERE = {
     "change": "bertscope.analyses.change",
     "finetune": "bertscope.training.finetune",
     "HiddenStore": "bertscope.models.hidden_store",
+    "geometry": "bertscope.analyses.geometry",
+    "GeometryConfig": "bertscope.analyses.geometry",
     "hidden": "bertscope.models.hidden",
     "LotteryConfig": "bertscope.experiments.lottery",
     "PruneConfig": "bertscope.experiments.prune",

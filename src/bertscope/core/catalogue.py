@@ -58,6 +58,9 @@ CATALOGUE = {
     ),
     "structure": Entry("bertscope.analyses.structure:structure", "Does a layer hold the syntax tree?"),
     "similarity": Entry("bertscope.analyses.similarity:similarity", "How far did each layer's representation move?"),
+    "geometry": Entry(
+        "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
+    ),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }

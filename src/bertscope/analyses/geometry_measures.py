@@ -1,0 +1,120 @@
+"""What `geometry` measures of a layer's words. Means over pairs are exact, by sums of unit vectors:
+
+    mean cosine of n words  =  (|sum of u|^2 - n) / (n (n - 1))
+
+Everything is returned as draws [1 + groups, ...] (see `core.jackknife`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from bertscope.analyses.geometry_space import Form, LayerVectors, sizes_left
+from bertscope.analyses.geometry_words import Sets, Words
+from bertscope.core.jackknife import left_out
+
+_CELLS = 2**22  # numbers of a stack of occurrence matrices
+
+
+def by_text(vectors: LayerVectors, words: Words, forms: dict[str, Form]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """The mean cosine of two words of the corpus, and of a word with the mean of its text; in each form.
+
+    The latter is averaged over a text's words, then over the texts of more than one word.
+    """
+    groups = len(words.edges) - 1
+    units = {name: np.zeros((groups, vectors[:1].shape[1])) for name in forms}
+    texts = {name: np.zeros((groups, 2)) for name in forms}
+    for begin, end in words.blocks():
+        block, group = vectors[begin:end], words.group[begin]
+        text = torch.from_numpy(words.text[begin:end] - words.text[begin]).to(block.device)
+        lengths = torch.bincount(text)
+        for name, form in forms.items():
+            made = form(block)
+            unit = normalize(made, dim=1)
+            means = normalize(_summed(made, text, len(lengths)), dim=1)
+            inside = _summed((unit * means[text]).sum(1), text, len(lengths)) / lengths
+            units[name][group] += unit.sum(0).double().cpu().numpy()
+            texts[name][group] += [float(inside[lengths > 1].sum(dtype=torch.float64)), int((lengths > 1).sum())]
+    return {
+        name: (mean_cosine(left_out(units[name]), sizes_left(words)), _ratio(left_out(texts[name]))) for name in forms
+    }
+
+
+def mean_cosine(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The mean cosine of two different vectors out of `sizes`, from the sum of all unit vectors [..., dimension]."""
+    return _mean_cosine((sums**2).sum(-1), sizes)
+
+
+def self_similarity(vectors: LayerVectors, words: Words, forms: dict[str, Form]) -> dict[str, np.ndarray]:
+    """The mean cosine of two occurrences of a type [1 + groups, type]; NaN where fewer than two are left."""
+    groups, types = len(words.edges) - 1, len(words.types)
+    found = {name: (np.zeros(types), *np.zeros((2, groups, types))) for name in forms}
+    number = np.repeat(np.arange(types), words.counts)
+    ends = np.concatenate([[0], np.cumsum(words.counts)])
+    for first, last in words.chunks():
+        within = slice(ends[first], ends[last])
+        rows = words.order[within]
+        cells, cell = np.unique(number[within] * groups + words.group[rows], return_inverse=True)
+        type_of, group_of = np.divmod(cells, groups)
+        block = vectors[rows]
+        place = torch.from_numpy(cell).to(block.device)
+        owner = torch.from_numpy(type_of - first).to(block.device)
+        for name, form in forms.items():
+            parts = _summed(normalize(form(block), dim=1), place, len(cells))
+            whole = _summed(parts, owner, last - first)
+            squares, with_whole, own = found[name]
+            squares[first:last] = whole.square().sum(1).cpu().numpy()
+            with_whole[group_of, type_of] = (parts * whole[owner]).sum(1).cpu().numpy()
+            own[group_of, type_of] = parts.square().sum(1).cpu().numpy()
+    sizes = left_out(_occurrences(words, number))
+    return {
+        name: _mean_cosine(np.concatenate([squares[None], squares - 2 * with_whole + own]), sizes)
+        for name, (squares, with_whole, own) in found.items()
+    }
+
+
+def explained(vectors: LayerVectors, words: Words, form: Form, sets: tuple[Sets, ...]) -> np.ndarray:
+    """MEV: the share of a set of vectors that lies along its first direction, s1^2 / sum of s^2, s being the singular
+    values of the matrix as it is, not centred [1 + groups, set]. Leaving a group out, the direction is kept."""
+    groups = len(words.edges) - 1
+    draws = [np.zeros((1 + groups, 0))]
+    for rows in (one.rows for one in sets):
+        size = max(1, _CELLS // (rows.shape[1] * vectors[:1].shape[1]))
+        for start in range(0, len(rows), size):
+            some = rows[start : start + size]
+            draws.append(_explained(form(vectors[some]), words.group[some], groups))
+    return np.concatenate(draws, 1)
+
+
+def _explained(occurrences: Tensor, group: np.ndarray, groups: int) -> np.ndarray:
+    """Of matrices [set, occurrence, dimension], by the Gram matrices of their rows."""
+    gram = (occurrences @ occurrences.mT).cpu()  # many small problems: nothing for a GPU
+    values, vectors = torch.linalg.eigh(gram)
+    along = values[:, -1:] * vectors[:, :, -1].square()  # each occurrence's share of s1^2
+    parts = torch.stack([along, gram.diagonal(dim1=1, dim2=2)], -1).double().numpy()
+    by_group = np.zeros((groups, len(gram), 2))
+    np.add.at(by_group, (group, np.arange(len(gram))[:, None]), parts)
+    return _ratio(left_out(by_group))
+
+
+def _mean_cosine(squares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    return _ratio(np.stack([squares - sizes, sizes * (sizes - 1)], -1))
+
+
+def _occurrences(words: Words, number: np.ndarray) -> np.ndarray:
+    """[group, type]: how often each type occurs."""
+    groups, types = len(words.edges) - 1, len(words.types)
+    return np.bincount(words.group[words.order] * types + number, minlength=groups * types).reshape(groups, types)
+
+
+def _summed(values: Tensor, place: Tensor, count: int) -> Tensor:
+    """Sums of the values that belong to each place."""
+    return values.new_zeros(count, *values.shape[1:]).index_add_(0, place, values)
+
+
+def _ratio(parts: np.ndarray) -> np.ndarray:
+    """The first of two numbers by the second; NaN where that is 0."""
+    return np.divide(parts[..., 0], parts[..., 1], out=np.full(parts.shape[:-1], np.nan), where=parts[..., 1] > 0)
