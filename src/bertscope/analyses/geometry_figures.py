@@ -15,9 +15,10 @@ _LABELS = {"checkpoint": "", "form": "", "kind": "", "word": "", "low": "from", 
 _BAND = "Bands are 95% intervals by leaving groups of texts out."
 _MEASURES = (
     "Baseline: the mean cosine of two random words; 0 where words point everywhere, 1 where all point one way. The "
-    "others are what is left beyond chance. SelfSim*: the mean cosine of two occurrences of a word, less the baseline; "
-    "0 where context decides everything. Intra-sentence*: the mean cosine of a word with its text, less the baseline. "
-    "MEV*: how much of a word's occurrences one direction explains, less what it explains of random ones."
+    "others are what is left beyond chance. SelfSim*: the mean cosine of two occurrences of a word, less the "
+    "baseline; 0 where context decides everything. Intra-sentence*: the mean cosine of a word with its text, less "
+    "the baseline. MEV*: how much of a word's occurrences one direction explains, less what it explains of random "
+    "ones."
 )
 _DIMENSIONS = {
     RANK: "The exponential of the entropy of the covariance's eigenvalues: how many directions the words are spread "
@@ -76,8 +77,8 @@ def _words(name: str, several: bool) -> Figure:
     return Figure(
         "intervals", "words", x="value", y="word", low="low", high="high", color="kind", where={"checkpoint": name},
         title="Most and least contextual words" + (f": {name}" if several else ""),
-        caption="SelfSim* in the last layer: the mean cosine of two occurrences of the word, less the baseline. Picked "
-        "as the extremes of many: with few occurrences (n) some are there by chance. Bars are 95% intervals by leaving "
-        "groups of texts out.",
+        caption="SelfSim* in the last layer: the mean cosine of two occurrences of the word, less the baseline. The "
+        "words with the lowest upper and the highest lower ends: bars are 95% intervals by leaving groups of texts "
+        "out.",
         labels=_LABELS | {"value": "SelfSim*"},
     )  # fmt: skip

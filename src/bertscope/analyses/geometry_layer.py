@@ -10,7 +10,7 @@ import numpy as np
 from bertscope.analyses.geometry_dimension import two_nn
 from bertscope.analyses.geometry_measures import by_text, explained, self_similarity
 from bertscope.analyses.geometry_pairs import PairedTexts, alignment_and_uniformity
-from bertscope.analyses.geometry_space import AS_IT_IS, Form, LayerVectors, moments
+from bertscope.analyses.geometry_space import AS_IT_IS, LayerVectors, moments
 from bertscope.analyses.geometry_words import Words
 from bertscope.core.jackknife import runs
 
@@ -49,14 +49,15 @@ def layer_geometry(
     forms = spread.forms(config.directions(store.dim))
     texts = by_text(vectors, words, forms)
     types = self_similarity(vectors, words, forms)
+    shares, by_chance = (explained(vectors, words, forms, sets) for sets in (words.sets, words.random_sets))
     found = []
-    for name, form in forms.items():
+    for name in forms:
         baseline, inside = texts[name]
         found += [Found("layers", BASELINE, name, baseline, len(words.text))]
         found += _adjusted(INTRA, name, inside, baseline, int((np.bincount(words.text) > 1).sum()))
         if len(words.types):
             found += _adjusted(SELF, name, _mean(types[name]), baseline, len(words.types))
-            found += _explained(vectors, words, name, form)
+            found += _explained(name, shares[name], by_chance[name], words)
     found += [Found("dimensions", RANK, AS_IT_IS, spread.effective_rank(), len(words.text))]
     found += [_intrinsic(vectors, words, config)]
     if pairs is not None:
@@ -73,12 +74,12 @@ def _adjusted(measure: str, form: str, draws: np.ndarray, baseline: np.ndarray, 
     return [Found("plain", measure, form, draws, n), Found("layers", f"{measure}*", form, draws - baseline, n)]
 
 
-def _explained(vectors: LayerVectors, words: Words, name: str, form: Form) -> list[Found]:
-    n = len(words.types)
-    draws = _mean(explained(vectors, words, form, words.sets))
+def _explained(form: str, shares: np.ndarray, by_chance: np.ndarray, words: Words) -> list[Found]:
+    """MEV has a baseline of its own: that of random occurrences, in as many sets of each size as there are types."""
     weights = np.repeat([one.weight for one in words.random_sets], [len(one.rows) for one in words.random_sets])
-    baseline = _mean(explained(vectors, words, form, words.random_sets), weights)
-    return [Found("plain", MEV_BASELINE, name, baseline, len(weights)), *_adjusted(MEV, name, draws, baseline, n)]
+    baseline = _mean(by_chance, weights)
+    adjusted = _adjusted(MEV, form, _mean(shares), baseline, len(words.types))
+    return [*adjusted, Found("plain", MEV_BASELINE, form, baseline, len(weights))]
 
 
 def _intrinsic(vectors: LayerVectors, words: Words, config: GeometryConfig) -> Found:

@@ -76,17 +76,21 @@ def self_similarity(vectors: LayerVectors, words: Words, forms: dict[str, Form])
     }
 
 
-def explained(vectors: LayerVectors, words: Words, form: Form, sets: tuple[Sets, ...]) -> np.ndarray:
+def explained(
+    vectors: LayerVectors, words: Words, forms: dict[str, Form], sets: tuple[Sets, ...]
+) -> dict[str, np.ndarray]:
     """MEV: the share of a set of vectors that lies along its first direction, s1^2 / sum of s^2, s being the singular
     values of the matrix as it is, not centred [1 + groups, set]. Leaving a group out, the direction is kept."""
-    groups = len(words.edges) - 1
-    draws = [np.zeros((1 + groups, 0))]
+    groups, dim = len(words.edges) - 1, vectors[:1].shape[1]
+    draws: dict[str, list[np.ndarray]] = {name: [np.zeros((1 + groups, 0))] for name in forms}
     for rows in (one.rows for one in sets):
-        size = max(1, _CELLS // (rows.shape[1] * vectors[:1].shape[1]))
+        size = max(1, _CELLS // (rows.shape[1] * dim))
         for start in range(0, len(rows), size):
             some = rows[start : start + size]
-            draws.append(_explained(form(vectors[some]), words.group[some], groups))
-    return np.concatenate(draws, 1)
+            occurrences = vectors[some]
+            for name, form in forms.items():
+                draws[name].append(_explained(form(occurrences), words.group[some], groups))
+    return {name: np.concatenate(parts, 1) for name, parts in draws.items()}
 
 
 def _explained(occurrences: Tensor, group: np.ndarray, groups: int) -> np.ndarray:

@@ -41,7 +41,8 @@ class PairedTexts:
 def paired_texts(
     store: HiddenStore, examples: Examples, same: float | None, sample: int, groups: int, seed: int
 ) -> PairedTexts | None:
-    """At most `sample` texts of pairs, chosen by a hash of their ids; None where no label tells which mean the same."""
+    """At most `sample` texts of pairs, chosen by a hash of their ids; None where labels don't tell which mean the
+    same."""
     which = meaning_same(examples, same)
     if which is None:
         return None

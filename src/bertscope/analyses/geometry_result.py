@@ -78,11 +78,14 @@ def _tables(found: list[LayerGeometry]) -> dict[str, pd.DataFrame]:
 
 
 def _words_table(last: LayerGeometry, words: Words, listed: int) -> pd.DataFrame:
-    """The types whose occurrences differ most, and least, in the last layer."""
+    """The types whose occurrences differ most in the last layer, and least. They are ranked by the end of their
+    interval that is nearer to the others, so that few occurrences don't make an extreme; those of one group of texts
+    have no interval, and no place."""
     low, high = jackknife_interval(last.types)
-    order = np.argsort(last.types[0], kind="stable")
-    few = min(listed, len(order) // 2)
-    at = np.concatenate([order[:few], order[len(order) - few :]])
+    known = np.flatnonzero(~np.isnan(low))
+    few = min(listed, len(known) // 2)
+    most, least = known[np.argsort(high[known], kind="stable")[:few]], known[np.argsort(-low[known])[:few][::-1]]
+    at = np.concatenate([most, least])
     return pd.DataFrame(
         {
             "kind": ["most contextual"] * few + ["least contextual"] * few,
