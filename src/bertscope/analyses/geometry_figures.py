@@ -21,8 +21,8 @@ _MEASURES = (
     "ones."
 )
 _DIMENSIONS = {
-    RANK: "The exponential of the entropy of the covariance's eigenvalues: how many directions the words are spread "
-    "over evenly.",
+    RANK: "The exponential of the entropy of the covariance's eigenvalues: to how many equally strong directions the "
+    "spread of the words amounts.",
     INTRINSIC: "TwoNN, from the distances of sampled words to their two nearest neighbours: how many dimensions the "
     "surface has on which they lie.",
 }
@@ -33,7 +33,7 @@ def geometry_figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], sa
         Figure(
             "lines", "layers", x="layer", y="value", low="low", high="high", color="checkpoint", facet="measure",
             where={"form": AS_IT_IS}, title="The cone, and how contextual words are in it",
-            caption=f"{_MEASURES} {_BAND}", labels=_LABELS | {"value": "beyond the baseline, or the baseline"},
+            caption=f"{_MEASURES} {_BAND}", labels=_LABELS | {"value": "cosine, or share"},
         )
     ]  # fmt: skip
     figures += [_mended(name, len(checkpoints) > 1) for name in checkpoints]
@@ -51,7 +51,7 @@ def _mended(name: str, several: bool) -> Figure:
         where={"checkpoint": name}, title="After mending" + (f": {name}" if several else ""),
         caption="The same measures of the vectors as they are, without their mean and top directions, and with every "
         f"dimension brought to mean 0 and variance 1. {_BAND}",
-        labels=_LABELS | {"value": "beyond the baseline, or the baseline"},
+        labels=_LABELS | {"value": "cosine, or share"},
     )  # fmt: skip
 
 
@@ -63,7 +63,9 @@ def _by_layer(table: str, measure: str, said: str) -> Figure:
 
 
 def _pairs(same: str) -> list[Figure]:
-    said = "A text is the mean of its words, at length 1."
+    said = (
+        "A text is the mean of its words, at length 1. Both texts of a pair are read together: each sees the other."
+    )
     return [
         _by_layer("pairs", ALIGNMENT, f"The mean squared distance of {same}; low is close. {said}"),
         _by_layer(

@@ -17,6 +17,7 @@ from bertscope.analyses.geometry_words import Sets, Words
 from bertscope.core.jackknife import left_out
 
 _CELLS = 2**22  # numbers of a stack of occurrence matrices
+_SQUARINGS, _STEPS, _NUDGE = 16, 8, 0.01  # of the power method
 
 
 def by_text(vectors: LayerVectors, words: Words, forms: dict[str, Form]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -80,7 +81,7 @@ def explained(
     vectors: LayerVectors, words: Words, forms: dict[str, Form], sets: tuple[Sets, ...]
 ) -> dict[str, np.ndarray]:
     """MEV: the share of a set of vectors that lies along its first direction, s1^2 / sum of s^2, s being the singular
-    values of the matrix as it is, not centred [1 + groups, set]. Leaving a group out, the direction is kept."""
+    values of the matrix as it is, not centred [1 + groups, set]."""
     groups, dim = len(words.edges) - 1, vectors[:1].shape[1]
     draws: dict[str, list[np.ndarray]] = {name: [np.zeros((1 + groups, 0))] for name in forms}
     for rows in (one.rows for one in sets):
@@ -94,14 +95,31 @@ def explained(
 
 
 def _explained(occurrences: Tensor, group: np.ndarray, groups: int) -> np.ndarray:
-    """Of matrices [set, occurrence, dimension], by the Gram matrices of their rows."""
-    gram = (occurrences @ occurrences.mT).cpu()  # many small problems: nothing for a GPU
-    values, vectors = torch.linalg.eigh(gram)
-    along = values[:, -1:] * vectors[:, :, -1].square()  # each occurrence's share of s1^2
-    parts = torch.stack([along, gram.diagonal(dim1=1, dim2=2)], -1).double().numpy()
-    by_group = np.zeros((groups, len(gram), 2))
-    np.add.at(by_group, (group, np.arange(len(gram))[:, None]), parts)
-    return _ratio(left_out(by_group))
+    """Of matrices [set, occurrence, dimension], by the Gram matrices of their rows.
+
+    Leaving a group out, a few steps of the power method lead from the first direction to that of what is left.
+    """
+    gram = occurrences @ occurrences.mT
+    whole = _first_direction(gram)[:, None]  # [set, 1, occurrence]
+    left = torch.from_numpy(group[:, None] != np.arange(groups)[:, None]).to(gram)  # [set, group, occurrence]
+    along = (whole + _NUDGE) * left  # a direction that lay in one group alone would leave nothing
+    for _ in range(_STEPS):
+        along = normalize((along @ gram) * left, dim=-1)
+    along = torch.cat([whole, along], 1)
+    own = gram.diagonal(dim1=1, dim2=2)[:, None]
+    first, total = (along * (along @ gram)).sum(-1), torch.cat([own.sum(-1), (own * left).sum(-1)], 1)
+    return _ratio(torch.stack([first, total], -1).double().cpu().numpy()).T
+
+
+def _first_direction(gram: Tensor) -> Tensor:
+    """Each matrix's eigenvector of the largest eigenvalue, by squaring it again and again: 65,536 steps of the power
+    method in 16 products, which no eigenvalues short of equal outlast. Faster than LAPACK on many small matrices."""
+    power = gram
+    for _ in range(_SQUARINGS):
+        power = power / power.diagonal(dim1=1, dim2=2).sum(1)[:, None, None]
+        power = power @ power
+    longest = power.diagonal(dim1=1, dim2=2).argmax(1)
+    return normalize(power[torch.arange(len(power), device=power.device), longest], dim=1)
 
 
 def _mean_cosine(squares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
