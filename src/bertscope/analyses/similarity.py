@@ -108,7 +108,5 @@ def _loaded(states: Any) -> list[Encoder]:
 
     listed = [states] if isinstance(states, str) or not isinstance(states, Sequence) else states
     if any(isinstance(given, HiddenStore) for given in listed):
-        raise UserError(
-            "hidden states of one corpus can't be compared on another; give against_states, or the encoders"
-        )
+        raise UserError("hidden states of one corpus say nothing of another; give against_states, or the encoders")
     return [load(given) if isinstance(given, str) else given for given in listed]

@@ -56,7 +56,8 @@ def plain_cosine(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndar
     """The mean cosine of a word's vector in one space with its vector in the other: no RSA, though it passes for one.
     Turn one of two equal spaces and it falls."""
     words = torch.stack([cosine_similarity(spaces[one], spaces[other]) for one, other in pairs], 1)
-    return _numbers(_left_out(_grouped(words, edges))) / _sizes(edges)[:, None]
+    with np.errstate(invalid="ignore"):  # a single group, left out
+        return _numbers(_left_out(_grouped(words, edges))) / _sizes(edges)[:, None]
 
 
 class _Cosines:
@@ -93,13 +94,13 @@ class _Cosines:
 
 
 def _normalised(product: Callable[[int, int], np.ndarray], pairs: Sequence[Pair]) -> np.ndarray:
-    """Each pair's product by the root of their products with themselves."""
-    own = {one: product(one, one) for one in {one for pair in pairs for one in pair}}
-    made = {(one, one): values for one, values in own.items()}
-    for one, other in pairs:
-        if (one, other) not in made:
-            made[one, other] = made[other, one] = product(one, other)
-    with np.errstate(invalid="ignore", divide="ignore"):  # a space in which all words are alike
+    """Each pair's product by the root of their products with themselves; NaN where there is nothing to compare."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = {one: product(one, one) for one in {one for pair in pairs for one in pair}}
+        made = {(one, one): values for one, values in own.items()}
+        for one, other in pairs:
+            if (one, other) not in made:
+                made[one, other] = made[other, one] = product(one, other)
         return np.stack([made[one, other] / np.sqrt(own[one] * own[other]) for one, other in pairs], 1)
 
 
