@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def turned(space, seed=3):
 def test_they_equal_their_definitions_whole_and_without_each_group(measure, defined, mean):
     x, y = two_spaces(mean)
     got = measured(measure, x, y)[:, 0]
-    left = [np.delete(np.arange(200), np.s_[begin:end]) for begin, end in zip(EDGES, EDGES[1:], strict=False)]
+    left = [np.delete(np.arange(200), np.s_[begin:end]) for begin, end in pairwise(EDGES)]
     want = [defined(x, y), *(defined(x[rows], y[rows]) for rows in left)]
     np.testing.assert_allclose(got, want, atol=2e-5 if mean > 10 else 1e-6)
     assert np.ptp(want) > 1e-3, "groups that change nothing would test nothing"

@@ -158,8 +158,8 @@ def _refuse_few(corpora: list[Corpus]) -> None:
     for corpus in corpora:
         if (found := corpus.words.shape[1]) < _FEWEST:
             raise UserError(
-                f"only {found} words of {corpus.name} are words for all checkpoints, and {_FEWEST} are needed; give more "
-                "texts, or checkpoints of one tokenizer"
+                f"only {found} words of {corpus.name} are words for all checkpoints, and {_FEWEST} are needed; give "
+                "more texts, or checkpoints of one tokenizer"
             )
         stores = corpus.stores.values()
         if not any(layer > 0 for layer in set.intersection(*(set(store.layers) for store in stores))):
