@@ -23,7 +23,7 @@ class GeometryConfig:
     """Which words count, and how vectors are mended."""
 
     least: int = 5
-    """Occurrences that a word type (a word in lower case) needs for SelfSim and MEV; as in the paper."""
+    """Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts)."""
     occurrences: int = 64
     """Of a type with more occurrences than this, so many are taken for MEV, by a hash. SelfSim takes all."""
     top: int | None = None
