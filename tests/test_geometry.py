@@ -165,6 +165,13 @@ def test_frequent_types_are_sampled_and_random_sets_are_as_many_and_as_large():
     assert not np.array_equal(again.sets[0].rows, sample.rows)
 
 
+def test_random_sets_weigh_as_much_as_the_types_they_stand_for():
+    sentences = [tuple(f"w{word}" for word in range(40))] * 5 + [("often",) * 7]
+    store, examples = made_states([np.random.default_rng(0).normal(size=(207, 6))], sentences)
+    few, one = read_words(store, examples, GeometryConfig()).random_sets
+    assert (few.rows.shape, few.weight) == ((32, 5), 40 / 32) and (one.rows.shape, one.weight) == ((1, 7), 1)
+
+
 def test_mending_is_what_it_is_called(made):
     vectors, words, _, layer = made
     known = moments(layer, words)
@@ -194,7 +201,11 @@ def test_the_effective_rank_is_the_entropy_of_the_spectrum(made):
         shares = values / values.sum()
         return np.exp(-(shares * np.log(shares)).sum())
 
-    draws = moments(layer, words).effective_rank()
+    known = moments(layer, words)
+    along = vectors.astype(float) @ known.directions.double().cpu().numpy()
+    for group in range(6):
+        np.testing.assert_allclose(known.spectrum[1 + group], along[without(words, group)].var(0), rtol=1e-4)
+    draws = known.effective_rank()
     assert draws[0] == pytest.approx(expected(np.arange(len(vectors))), rel=1e-5)
     for group in range(6):
         assert draws[1 + group] == pytest.approx(expected(without(words, group)), rel=0.02)
