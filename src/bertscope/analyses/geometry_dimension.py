@@ -11,9 +11,7 @@ from torch.nn.functional import pad
 
 _FEWEST = 10  # vectors: fewer say nothing
 _KEPT = 0.9  # of the ratios: the largest are noise, as the paper says
-_SAME = (
-    1e-5  # of the vectors' spread: what is closer is the same vector twice, such as a word at one place in layer 0
-)
+_SAME = 1e-5  # of the vectors' spread: what is closer is one vector twice, such as a word at one place in layer 0
 
 
 def two_nn(vectors: Tensor, edges: np.ndarray) -> tuple[np.ndarray, int]:

@@ -64,7 +64,7 @@ def _by_layer(table: str, measure: str, said: str) -> Figure:
 
 def _pairs(same: str) -> list[Figure]:
     said = (
-        "A text is the mean of its words, at length 1. Both texts of a pair are read together: each sees the other."
+        "A text is the mean of its words, at length 1. The two texts of a pair are read together and see each other."
     )
     return [
         _by_layer("pairs", ALIGNMENT, f"The mean squared distance of {same}; low is close. {said}"),

@@ -39,14 +39,9 @@ def by_text(vectors: LayerVectors, words: Words, forms: dict[str, Form]) -> dict
             inside = _summed((unit * means[text]).sum(1), text, len(lengths)) / lengths
             units[name][group] += unit.sum(0).double().cpu().numpy()
             texts[name][group] += [float(inside[lengths > 1].sum(dtype=torch.float64)), int((lengths > 1).sum())]
-    return {
-        name: (mean_cosine(left_out(units[name]), sizes_left(words)), _ratio(left_out(texts[name]))) for name in forms
-    }
-
-
-def mean_cosine(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The mean cosine of two different vectors out of `sizes`, from the sum of all unit vectors [..., dimension]."""
-    return _mean_cosine((sums**2).sum(-1), sizes)
+    squares = {name: np.square(left_out(sums)).sum(1) for name, sums in units.items()}
+    sizes = sizes_left(words)
+    return {name: (_mean_cosine(squares[name], sizes), _ratio(left_out(texts[name]))) for name in forms}
 
 
 def self_similarity(vectors: LayerVectors, words: Words, forms: dict[str, Form]) -> dict[str, np.ndarray]:
@@ -123,6 +118,7 @@ def _first_direction(gram: Tensor) -> Tensor:
 
 
 def _mean_cosine(squares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Of two different vectors out of so many, from the squared length of the sum of their unit vectors."""
     return _ratio(np.stack([squares - sizes, sizes * (sizes - 1)], -1))
 
 

@@ -22,7 +22,8 @@ class LayerVectors:
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
 
     def __getitem__(self, rows: slice | np.ndarray) -> Tensor:
-        return torch.from_numpy(np.array(self._vectors[rows])).to(self._device)
+        part = self._vectors[rows]
+        return torch.from_numpy(part if part.flags.writeable else part.copy()).to(self._device)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from bertscope.analyses.occurrences import owners, word_forms, word_keys
 from bertscope.core.jackknife import runs
@@ -56,7 +58,7 @@ class Words:
     def blocks(self) -> Iterator[tuple[int, int]]:
         """From which row to which, in blocks of about equal size: whole texts, of one group."""
         starts = np.flatnonzero(np.diff(self.text, prepend=-1))
-        for begin, end in zip(self.edges, self.edges[1:], strict=False):
+        for begin, end in pairwise(self.edges):
             inside = starts[np.searchsorted(starts, begin) : np.searchsorted(starts, end)]
             cuts = inside[np.unique(np.searchsorted(inside, np.arange(begin, end, _ROWS)).clip(max=len(inside) - 1))]
             yield from zip(cuts.tolist(), [*cuts[1:].tolist(), int(end)], strict=True)
@@ -76,11 +78,10 @@ def read_words(store: HiddenStore, examples: Examples, config: GeometryConfig) -
     owner = owners(store)
     edges = runs(owner, config.groups)
     keys = word_keys(store, examples, config.seed)
-    names, number, counts = np.unique(
-        [form.lower() for form in word_forms(store, examples)], return_inverse=True, return_counts=True
-    )
-    kept = np.flatnonzero(counts >= config.least)
-    kept = kept[np.argsort(counts[kept], kind="stable")]
+    number, names = pd.factorize(np.array([form.lower() for form in word_forms(store, examples)], dtype=object))
+    counts = np.bincount(number)
+    frequent = np.flatnonzero(counts >= config.least)
+    kept = np.array(sorted(frequent, key=lambda one: (counts[one], names[one])), dtype=int)
     renumbered = np.full(len(counts), -1)
     renumbered[kept] = np.arange(len(kept))
     number = renumbered[number]

@@ -75,7 +75,7 @@ def similarity(
     examples: Examples | str,
     config: SimilarityConfig = SimilarityConfig(),  # noqa: B008 (frozen)
     *,
-    against_states: Sequence[HiddenStore] | None = None,
+    against_states: Sequence[HiddenStore | Encoder] | None = None,
     against_examples: Examples | str | None = None,
 ) -> Result:
     """How far did each layer's representation move?
@@ -89,9 +89,8 @@ def similarity(
 
     examples = open_examples(examples)
     other = against_examples if against_examples is not None else config.against
-    if against_states is None and other is not None:  # the same encoders read both
-        states = _loaded(states)
-        against_states = states  # type: ignore[assignment]
+    if other is not None and against_states is None:
+        states = against_states = _loaded(states)  # the same encoders read both
     corpora = [Corpus(examples.name or "these texts", open_states(states, examples), examples, config.seed)]
     if other is not None:
         other = open_examples(other)
