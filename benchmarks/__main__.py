@@ -18,6 +18,7 @@ NAMES = {
     "reading": "files of labelled texts",
     "trees": "reading a treebank, and its trees' distances",
     "structure": "structural probes of all layers together",
+    "representations": "RSA beside rsatoolbox, and the geometry of 100,000 words",
     "scale": "absolute times at bert-base's size (needs a GPU)",
 }
 

@@ -51,7 +51,7 @@ class States:
 @question(
     "states",
     inputs=("model", "examples"),
-    version=1,
+    version=2,
     main="vectors",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
     keeps="hidden",
@@ -83,7 +83,7 @@ def states(
     left_out = [f"{len(store.left_out)} texts are longer than {model.max_length} tokens and were left out"]
     result = Result(
         "states",
-        1,
+        2,
         tables={"kept": kept},
         headline=[
             Number("vectors", len(store), n=len(examples)),

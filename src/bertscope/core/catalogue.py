@@ -57,6 +57,10 @@ CATALOGUE = {
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
     "structure": Entry("bertscope.analyses.structure:structure", "Does a layer hold the syntax tree?"),
+    "similarity": Entry("bertscope.analyses.similarity:similarity", "How far did each layer's representation move?"),
+    "geometry": Entry(
+        "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
+    ),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
@@ -81,6 +85,8 @@ INPUT_KINDS = {
     "states": "hidden",
     "fit": "examples",
     "fit_states": "hidden",
+    "against_states": "hidden",
+    "against_examples": "examples",
 }
 ROOTS = {
     "model": "bertscope.models.source:model_root",

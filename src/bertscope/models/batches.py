@@ -6,7 +6,7 @@ stays under a budget of tokens: little padding, even batches, and nothing that g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -57,9 +57,17 @@ class Tokens:
     starts: np.ndarray
     lengths: np.ndarray
     truncated: np.ndarray
+    encodings: Sequence[Any]
+    """What the tokenizer gave, for what is asked once in a corpus."""
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    @property
+    def spans(self) -> np.ndarray:
+        """[token, 2]: from which to which character of its text a token reaches; of a marked word, in the word."""
+        offsets = chain.from_iterable(encoding.offsets for encoding in self.encodings)
+        return np.fromiter(chain.from_iterable(offsets), np.int32, 2 * len(self.words)).reshape(-1, 2)
 
 
 def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
@@ -81,6 +89,7 @@ def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
         starts=np.cumsum(lengths) - lengths,
         lengths=lengths,
         truncated=np.array([bool(encoding.overflowing) for encoding in coded.encodings]),
+        encodings=coded.encodings,
     )
 
 

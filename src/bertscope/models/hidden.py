@@ -42,7 +42,7 @@ from bertscope.models.taps import is_tapped
 
 __all__ = ["HiddenStore", "Pool", "hidden"]
 
-_VERSION = 1  # of what is stored: raise it when the same source would give other bytes
+_VERSION = 2  # of what is stored: raise it when the same source would give other bytes
 
 
 def hidden(
@@ -113,7 +113,7 @@ def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[st
     """Count the rows and make the folder: everything but the vectors, whose file is a hole of the final size."""
     refuse_foreign(folder, FOLDER)
     check_writable(folder)
-    counts, words, segments, left_out = [], [], [], []
+    counts, words, segments, spans, left_out = [], [], [], [], []
     for first in range(0, len(examples), window):
         texts = examples.take(range(first, min(first + window, len(examples))))
         coded = tokenise(encoder.tokenizer, texts, encoder.max_length)
@@ -125,6 +125,8 @@ def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[st
         counts.append(np.bincount(rows // width, minlength=len(coded)))
         words.append((rows % width).astype(np.int32))
         segments.append(coded.segments[inside[token]])
+        begin, end = coded.spans[inside].T
+        spans.append(np.stack([begin[token], np.maximum.reduceat(end, token) if len(token) else end], 1))
         left_out += (first + np.flatnonzero(coded.truncated)).tolist()
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     if not starts[-1]:
@@ -138,6 +140,7 @@ def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[st
         np.save(scratch / "starts.npy", starts)
         np.save(scratch / "words.npy", np.concatenate(words))
         np.save(scratch / "segments.npy", np.concatenate(segments))
+        np.save(scratch / "spans.npy", np.concatenate(spans))
         write_text(scratch / "ids.json", json.dumps(examples.ids))
         np.lib.format.open_memmap(scratch / VECTORS, mode="w+", dtype=np.float32, shape=shape)
         write_text(scratch / PROGRESS, json.dumps({"examples": 0}))

@@ -4,7 +4,7 @@ A store is a folder. A layer is one block of it, since most questions read a lay
 
     vectors.npy    float32 [layer, row, dim]
     starts.npy     example i has the rows starts[i] to starts[i + 1]
-    words.npy, segments.npy, ids.json    what the rows and examples are
+    words.npy, segments.npy, spans.npy, ids.json    what the rows and examples are
     hidden.json    what the store was made from
     progress.json  how many examples are done, rewritten after each window; all of them: the store is complete
 """
@@ -26,7 +26,7 @@ from bertscope.core.files import FolderKind, digest_files
 Pool = Literal["word", "token", "cls", "mean"]
 
 ABOUT, PROGRESS, VECTORS = "hidden.json", "progress.json", "vectors.npy"
-INDEX = ("starts.npy", "words.npy", "segments.npy", "ids.json")
+INDEX = ("starts.npy", "words.npy", "segments.npy", "spans.npy", "ids.json")
 FOLDER = FolderKind(ABOUT, '"source"', (ABOUT, PROGRESS, VECTORS, *INDEX))
 
 
@@ -56,6 +56,8 @@ class HiddenStore:
     """Each row's word in its sentence (pool "word"), its token's position (pool "token"), or 0."""
     segments: np.ndarray
     """The text of a pair that each row comes from: 0 or 1."""
+    spans: np.ndarray
+    """[row, 2]: from which to which character of that text the row's tokens reach; of marked words, in the word."""
     array: np.ndarray
     """float32 [row, layer held, dim], memory-mapped, read-only."""
     _temporary: TemporaryDirectory[str] | None = field(default=None, repr=False)
@@ -111,14 +113,14 @@ def read(folder: Path) -> tuple[dict[str, Any], int, HiddenStore]:
         if about["index"] != digest_files(folder / name for name in INDEX):
             raise ValueError("its index was changed")
         ids = json.loads((folder / "ids.json").read_text(encoding="utf-8"))
-        starts, words, segments = (np.load(folder / name) for name in INDEX[:3])
+        starts, words, segments, spans = (np.load(folder / name) for name in INDEX[:4])
         array = np.load(folder / VECTORS, mmap_mode="r")
         if list(array.shape) != about["shape"] or array.dtype != np.float32:
             raise ValueError(f"{VECTORS} has another shape")
         store = HiddenStore(
             folder=folder, name=about["name"], pool=about["source"]["pool"], layers=tuple(about["source"]["layers"]),
             n_layers=about["n_layers"], ids=tuple(ids), left_out=tuple(ids[i] for i in about["left_out"]),
-            starts=starts, words=words, segments=segments, array=array.transpose(1, 0, 2),
+            starts=starts, words=words, segments=segments, spans=spans, array=array.transpose(1, 0, 2),
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
         raise UserError(f"the store in {folder} is damaged ({error}); delete the folder and run again") from error

@@ -1,0 +1,100 @@
+"""Texts that mean the same: how close a layer puts them, and how evenly it spreads all texts (Wang & Isola 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch.nn.functional import normalize
+
+from bertscope.analyses.geometry_space import LayerVectors
+from bertscope.analyses.occurrences import owners
+from bertscope.core.jackknife import left_out, runs
+from bertscope.core.resampling import hashed
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.models.hidden_store import HiddenStore
+
+_KNOWN = {"glue/mrpc": 1, "glue/qqp": 1, "demo/paraphrase": 1}
+"""Tasks whose labels say whether two texts mean the same, and the label that says so."""
+_SCORE = 0.8  # of the highest score: 4 of 5 in STS-B, as SimCSE has it
+
+
+@dataclass(frozen=True)
+class PairedTexts:
+    """Some pairs, whose rows stand one after the other: text after text, two to a pair."""
+
+    rows: np.ndarray
+    text: np.ndarray
+    """[row]: which of the texts, 0 to 2 x pairs - 1."""
+    same: np.ndarray
+    """[pair]: whether the two mean the same."""
+    edges: np.ndarray
+    """Groups of pairs."""
+    said: str
+    """Which pairs those are, in words."""
+
+
+def paired_texts(
+    store: HiddenStore, examples: Examples, same: float | None, sample: int, groups: int, seed: int
+) -> PairedTexts | None:
+    """At most `sample` texts of pairs, chosen by a hash of their ids; None where labels don't tell which mean the
+    same."""
+    which = meaning_same(examples, same)
+    if which is None:
+        return None
+    positive, said = which
+    owner = owners(store)
+    words = np.stack([np.bincount(owner[store.segments == one], minlength=len(examples)) for one in (0, 1)])
+    whole = np.flatnonzero((words > 0).all(0))
+    chosen = np.sort(whole[np.argsort(hashed(examples.ids, seed)[whole], kind="stable")[: sample // 2]])
+    if positive[chosen].sum() < 2:
+        return None
+    place = np.full(len(examples), -1)
+    place[chosen] = np.arange(len(chosen))
+    rows = np.flatnonzero(place[owner] >= 0)
+    text = 2 * place[owner[rows]] + store.segments[rows]
+    return PairedTexts(rows, text, positive[chosen], runs(np.arange(len(chosen)), groups), said)
+
+
+def meaning_same(examples: Examples, same: float | None) -> tuple[np.ndarray, str] | None:
+    """Which pairs mean the same, [example], and in words; None where the labels don't say."""
+    label = examples.label
+    if examples.pair is None or label is None or not len(label):
+        return None
+    if label.dtype.kind == "f":
+        least = same if same is not None else _SCORE * label.max()
+        return label >= least, f"pairs with a score of at least {least:g}"
+    same = same if same is not None else _KNOWN.get(examples.name)
+    return None if same is None else (label == same, f"pairs with the label {same:g}")
+
+
+def alignment_and_uniformity(vectors: LayerVectors, pairs: PairedTexts) -> tuple[np.ndarray, np.ndarray]:
+    """The mean squared distance of two texts that mean the same, and the logarithm of the mean of exp(-2 distance^2)
+    over all two texts, both [1 + groups]. A text is the mean of its words, at length 1."""
+    words = vectors[pairs.rows]
+    text = torch.from_numpy(pairs.text).to(words.device)
+    sums = words.new_zeros(2 * len(pairs.same), words.shape[1]).index_add_(0, text, words)
+    texts = normalize(sums, dim=1)  # a mean and a sum have the same direction
+    groups = len(pairs.edges) - 1
+    group = np.repeat(np.arange(groups), np.diff(pairs.edges))
+    apart = (texts[0::2] - texts[1::2]).square().sum(1).double().cpu().numpy()
+    close = left_out(_by_group(np.stack([apart * pairs.same, pairs.same], 1), group, groups))
+    alignment = np.divide(close[:, 0], close[:, 1], out=np.full(1 + groups, np.nan), where=close[:, 1] > 0)
+    spread = torch.exp(-2 * (2 - 2 * texts @ texts.T)).fill_diagonal_(0).double().cpu().numpy()
+    doubled = np.repeat(group, 2)
+    between = _by_group(_by_group(spread, doubled, groups).T, doubled, groups)
+    involved = 2 * between.sum(1) - between.diagonal()  # pairs of texts with at least one of the group
+    total = np.concatenate([[between.sum()], between.sum() - involved])
+    sizes = left_out(np.bincount(doubled, minlength=groups).astype(np.float64))
+    return alignment, np.log(total / (sizes * (sizes - 1)))
+
+
+def _by_group(values: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """Sums of the rows of each group."""
+    sums = np.zeros((groups, *values.shape[1:]))
+    np.add.at(sums, group, values)
+    return sums

@@ -1,0 +1,83 @@
+"""The words that the rows of hidden states are: how they are written, and which is which between encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bertscope.core.resampling import hashed, mixed
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.models.hidden_store import HiddenStore
+
+
+def owners(store: HiddenStore) -> np.ndarray:
+    """[row]: the example that each row comes from."""
+    return np.repeat(np.arange(len(store.ids)), np.diff(store.starts))
+
+
+def word_forms(store: HiddenStore, examples: Examples) -> list[str]:
+    """Each row's word as it is written."""
+    rows = zip(
+        owners(store).tolist(), store.words.tolist(), store.segments.tolist(), store.spans.tolist(), strict=True
+    )
+    if examples.words is not None:
+        return [examples.words[example][word] for example, word, *_ in rows]
+    texts = (examples.text, examples.pair or ())
+    return [texts[segment][example][begin:end].strip() for example, _, segment, (begin, end) in rows]
+
+
+def word_keys(store: HiddenStore, examples: Examples, seed: int = 0) -> np.ndarray:
+    """[row]: a hash of the text's id and the word's place: sampling by it, batches and order don't matter."""
+    return _keys(store, examples, hashed(examples.ids, seed))
+
+
+def common_words(stores: Mapping[str, HiddenStore], examples: Examples, seed: int = 0) -> np.ndarray:
+    """[store, word]: the rows of the words that all stores have, in a random order that is the same in all.
+
+    A word is common where two tokenizers agree on where it begins and ends. The order is that of a hash of the text's
+    id and the word's place, so that the first n are a random sample, whatever the order of the corpus.
+    """
+    first, *others = stores.values()
+    places = np.arange(len(examples), dtype=np.uint64)
+    shared, row = np.unique(_keys(first, examples, places), return_index=True)
+    rows = [row]
+    for store in others:
+        shared, before, here = np.intersect1d(shared, _keys(store, examples, places), return_indices=True)
+        rows = [*(known[before] for known in rows), here]
+    order = np.argsort(word_keys(first, examples, seed)[rows[0]], kind="stable")
+    return np.stack(rows)[:, order]
+
+
+def left_out_notes(stores: Mapping[str, HiddenStore]) -> list[str]:
+    """What became of texts that are longer than a model reads."""
+    counts = {name: len(store.left_out) for name, store in stores.items()}
+    return [
+        f"{count:,} texts are longer than {name} reads and were left out" for name, count in counts.items() if count
+    ]
+
+
+def _keys(store: HiddenStore, examples: Examples, of_examples: np.ndarray) -> np.ndarray:
+    """[row]: a hash of the example's number and the word's place in it."""
+    keys = of_examples[owners(store)]
+    places = [store.words] if examples.words is not None else [store.segments, *_trimmed(store, examples)]
+    for place in places:
+        keys = mixed(keys, place.astype(np.uint64))
+    return keys
+
+
+def _trimmed(store: HiddenStore, examples: Examples) -> tuple[np.ndarray, np.ndarray]:
+    """Where each row's word begins and ends, without the space that some tokenizers count in."""
+    spaces = [(len(form) - len(form.lstrip()), len(form) - len(form.rstrip())) for form in _covered(store, examples)]
+    before, after = np.array(spaces, dtype=np.int64).reshape(-1, 2).T
+    return store.spans[:, 0] + before, store.spans[:, 1] - after
+
+
+def _covered(store: HiddenStore, examples: Examples) -> Iterator[str]:
+    """The characters that each row's tokens cover, in a text whose words aren't marked."""
+    texts = (examples.text, examples.pair or ())
+    rows = zip(owners(store).tolist(), store.segments.tolist(), store.spans.tolist(), strict=True)
+    return (texts[segment][example][begin:end] for example, segment, (begin, end) in rows)

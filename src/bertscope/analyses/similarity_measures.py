@@ -1,0 +1,130 @@
+"""How alike two spaces are that the same words were put into: RSA, linear CKA, the plain cosine.
+
+RSA correlates two matrices of cosines over all pairs of n words. Those matrices are never made: a cosine is a product
+of features, so that every sum over pairs is a sum over products of features. With unit vectors u and v of the words,
+
+    sum over i, j of (u_i . u_j) (v_i . v_j)  =  |U'V|^2      [Frobenius; U'V is features x features]
+
+which is exact, and takes n d^2 steps in place of n^2 d. Sums over a group of words are taken apart from the rest, so
+that leaving each group out costs nothing more. CKA in its feature form is made of the same products.
+
+A space is [word, dimension]; words of a group stand together, from one of the `edges` to the next. Everything returns
+draws [1 + groups, pair] (see `core.jackknife`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cosine_similarity, normalize
+
+Pair = tuple[int, int]
+
+
+def rsa(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> np.ndarray:
+    """Pearson's correlation of the cosines between all two different words in one space and in the other."""
+    kernels = [_Cosines(space, edges) for space in spaces]
+    sizes = _sizes(edges)
+    pairs_of_words = sizes * (sizes - 1)
+
+    def covariance(one: int, other: int) -> np.ndarray:
+        both = kernels[one].products(kernels[other]) / pairs_of_words
+        return both - kernels[one].sums * kernels[other].sums / pairs_of_words**2
+
+    return _normalised(covariance, pairs)
+
+
+def cka(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> np.ndarray:
+    """Linear centred kernel alignment, |X'Y|^2 / (|X'X| |Y'Y|) with centred columns, of the vectors as they are."""
+    centred = [space - space.mean(0) for space in spaces]
+    sums = [_left_out(_grouped(space, edges)) for space in centred]  # not 0 once a group is left out
+    sizes = torch.from_numpy(_sizes(edges)).to(sums[0])[:, None, None]
+
+    def alignment(one: int, other: int) -> np.ndarray:
+        products = _left_out(_crossed(centred[one], centred[other], edges))
+        products -= sums[one][:, :, None] * sums[other][:, None] / sizes
+        return _numbers(products.square_().sum((1, 2)))
+
+    return _normalised(alignment, pairs)
+
+
+def plain_cosine(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> np.ndarray:
+    """The mean cosine of a word's vector in one space with its vector in the other: no RSA, though it passes for one.
+    Turn one of two equal spaces and it falls."""
+    words = torch.stack([cosine_similarity(spaces[one], spaces[other]) for one, other in pairs], 1)
+    with np.errstate(invalid="ignore"):  # a single group, left out
+        return _numbers(_left_out(_grouped(words, edges))) / _sizes(edges)[:, None]
+
+
+class _Cosines:
+    """The matrix of cosines between words, by features: what is common to all pairs is taken off.
+
+    With a the mean of the unit vectors and v = u - a, the cosine is |a|^2 + a.v_i + a.v_j + v_i.v_j. Without its
+    first term, which no correlation sees, it is the product of the features (v, a.v, 1) of the two words, the last
+    two of one of them exchanged. So little is lost to rounding, also where all cosines are nearly 1.
+
+    itself   what a word's cosine with itself is, the common term taken off
+    sums     over all ordered pairs of different words [1 + groups]
+    """
+
+    def __init__(self, space: Tensor, edges: np.ndarray) -> None:
+        units = normalize(space, dim=1)
+        mean = units.mean(0)
+        rest = units - mean
+        along = rest @ mean
+        self.edges = edges
+        self.features = torch.cat([rest, torch.stack([along, torch.ones_like(along)], 1)], 1)
+        self.itself = 1 - float(mean.double().square().sum())
+        total = _left_out(_grouped(self.features, edges))
+        products = total[:, :-2].square().sum(1) + 2 * total[:, -2] * total[:, -1]
+        self.sums = _numbers(products) - _sizes(edges) * self.itself
+
+    def products(self, other: _Cosines) -> np.ndarray:
+        """The sum, over all ordered pairs of different words, of what the pair has here times what it has there."""
+        total = _left_out(_crossed(self.features, other.features, self.edges))
+        right, below, corner = total[:, :-2, -2:], total[:, -2:, :-2], total[:, -2:, -2:]
+        exchanged = (right[..., 0] * right[..., 1]).sum(1) + (below[:, 0] * below[:, 1]).sum(1)
+        exchanged += corner[:, 0, 0] * corner[:, 1, 1] + corner[:, 0, 1] * corner[:, 1, 0]
+        product = total[:, :-2, :-2].square().sum((1, 2)) + 2 * exchanged
+        return _numbers(product) - _sizes(self.edges) * self.itself * other.itself
+
+
+def _normalised(product: Callable[[int, int], np.ndarray], pairs: Sequence[Pair]) -> np.ndarray:
+    """Each pair's product by the root of their products with themselves; NaN where there is nothing to compare."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = {one: product(one, one) for one in {one for pair in pairs for one in pair}}
+        made = {(one, one): values for one, values in own.items()}
+        for one, other in pairs:
+            if (one, other) not in made:
+                made[one, other] = made[other, one] = product(one, other)
+        return np.stack([made[one, other] / np.sqrt(own[one] * own[other]) for one, other in pairs], 1)
+
+
+def _crossed(one: Tensor, other: Tensor, edges: np.ndarray) -> Tensor:
+    """[group, feature, feature]: the products of features, summed over each group's words."""
+    return torch.stack([one[begin:end].T @ other[begin:end] for begin, end in pairwise(edges.tolist())])
+
+
+def _grouped(values: Tensor, edges: np.ndarray) -> Tensor:
+    """[group, ...]: sums over each group's words."""
+    return torch.stack([values[begin:end].sum(0) for begin, end in pairwise(edges.tolist())])
+
+
+def _left_out(sums: Tensor) -> Tensor:
+    """`core.jackknife.left_out`, where the sums are."""
+    whole = sums.sum(0)
+    return torch.cat([whole[None], whole - sums])
+
+
+def _numbers(values: Tensor) -> np.ndarray:
+    return values.double().cpu().numpy()
+
+
+def _sizes(edges: np.ndarray) -> np.ndarray:
+    """How many words there are in all, and without each group."""
+    counts = np.diff(edges).astype(np.float64)
+    return np.concatenate([[counts.sum()], counts.sum() - counts])

@@ -1,0 +1,51 @@
+"""Intervals by leaving groups out, for what is a mean over pairs of things.
+
+A bootstrap draws some words more than once, and a word is perfectly similar to itself: similarities come out too
+high. Leaving a group out repeats nothing. Groups are runs of neighbouring texts, often about the same thing: what
+varies from text to text, and from one part of a corpus to the next, is in the interval.
+
+`draws` are a statistic of the whole sample and then of the sample without each group, [1 + groups, ...]: those of a
+mean or a difference of statistics are the mean or the difference of their draws.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def runs(owner: np.ndarray, groups: int) -> np.ndarray:
+    """Where runs of about equally many items begin, and the end, [1 + at most `groups`]. `owner` says whose each item
+    is; an owner's items, which stand one after the other, stay together."""
+    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
+    middles = (firsts + np.append(firsts[1:], len(owner))) / 2
+    group = (groups * middles / len(owner)).astype(int)
+    return np.append(firsts[np.flatnonzero(np.diff(group, prepend=-1))], len(owner))
+
+
+def left_out(sums: np.ndarray) -> np.ndarray:
+    """From each group's sums [group, ...] to those of all groups and then of all but each, [1 + groups, ...]."""
+    whole = sums.sum(0)
+    return np.concatenate([whole[None], whole - sums])
+
+
+def jackknife_error(draws: np.ndarray) -> np.ndarray:
+    """The standard error of a statistic; NaN where there is only one group."""
+    groups = len(draws) - 1
+    if groups < 2:
+        return np.full(draws.shape[1:], np.nan)
+    return np.sqrt((groups - 1) * np.var(draws[1:], axis=0))
+
+
+def jackknife_interval(
+    draws: np.ndarray, level: float = 0.95, *, least: float = -np.inf, most: float = np.inf
+) -> tuple[np.ndarray, np.ndarray]:
+    """The statistic give or take so many standard errors, but never beyond `least` and `most`."""
+    either = reach(len(draws) - 1, level) * jackknife_error(draws)
+    return np.maximum(draws[0] - either, least), np.minimum(draws[0] + either, most)
+
+
+def reach(groups: int, level: float = 0.95) -> float:
+    """How many standard errors an interval reaches to either side, the error being known from so many groups."""
+    from scipy.stats import t
+
+    return float(t.ppf((1 + level) / 2, max(groups - 1, 1)))
