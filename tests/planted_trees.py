@@ -51,7 +51,7 @@ def store_of(examples: Examples, layers: list[np.ndarray], name: str = "planted"
         folder=Path("memory"), name=name, pool="word", layers=tuple(range(len(layers))), n_layers=len(layers) - 1,
         ids=examples.ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]),
         words=np.concatenate([np.arange(n) for n in lengths]), segments=np.zeros(sum(lengths), dtype=int),
-        array=np.stack(layers, 1).astype(np.float32),
+        spans=np.zeros((sum(lengths), 2), dtype=int), array=np.stack(layers, 1).astype(np.float32),
     )  # fmt: skip
 
 
