@@ -238,8 +238,8 @@ def test_other_tokenizers_are_compared_on_words_they_share(tiny, corpus):
 
 
 def test_a_second_corpus_stands_beside_the_first(tiny, other, corpus):
-    config = SimilarityConfig(grid=False, against="demo/sentiment")
-    result = similarity([tiny, other], corpus, config)
+    config = SimilarityConfig(grid=False)
+    result = similarity([tiny, other], corpus, config, against="demo/sentiment")
     there = similarity([tiny, other], "demo/sentiment", SimilarityConfig(grid=False)).table
     mine = result.table[result.table["corpus"] == "demo/sentiment"]
     assert mine["value"].tolist() == pytest.approx(there["value"].tolist(), abs=1e-6)
@@ -250,7 +250,11 @@ def test_a_second_corpus_stands_beside_the_first(tiny, other, corpus):
     assert difference["difference"] == pytest.approx(rsa_values["demo/corpus"] - rsa_values["demo/sentiment"])
     assert difference["low"] < difference["difference"] < difference["high"]
     with pytest.raises(UserError, match="say nothing of another; give against_states"):
-        similarity([bertscope.hidden(tiny, corpus)], corpus, config)
+        similarity([bertscope.hidden(tiny, corpus)], corpus, config, against="demo/sentiment")
+    sentiment = read_examples("demo/sentiment")
+    stores = {texts: [bertscope.hidden(model, texts) for model in (tiny, other)] for texts in (corpus, sentiment)}
+    given = similarity(stores[corpus], corpus, config, against=sentiment, against_states=stores[sentiment])
+    assert given.equals(result)
 
 
 def test_the_plan_shares_states_and_knows_the_second_corpus_by_what_it_holds(tiny, tmp_path):
@@ -260,23 +264,18 @@ def test_the_plan_shares_states_and_knows_the_second_corpus_by_what_it_holds(tin
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "a.txt").write_text(lines)
     corpus = examples_root("demo/corpus", limit=25)
+    config = SimilarityConfig(grid=False)
     steps = [
-        plan(model_root(folder), corpus, SimilarityConfig(grid=False, against=str(tmp_path / name)))
+        plan(model_root(folder), corpus, config, against=examples_root(tmp_path / name))
         for name in ("a.txt", "b/a.txt")
     ]
-    assert steps[0].id == steps[1].id != plan(model_root(folder), corpus, SimilarityConfig(grid=False)).id
+    assert steps[0].id == steps[1].id != plan(model_root(folder), corpus, config).id
     store = Store(tmp_path / "store")
     told = []
     store.run(steps[0], announce=lambda step, stored: told.append(step.name))
     assert told == ["states", "states", "similarity"]
     result = store.result(steps[0])
     assert result.subject["against"] == "a.txt" and set(result.table["corpus"]) == {"demo/corpus", "a.txt"}
-
-
-def test_the_limit_holds_for_both_corpora(tiny, tmp_path):
-    folder = model_root(tiny.save(tmp_path / "model"))
-    step = plan(folder, examples_root("demo/corpus", limit=25), SimilarityConfig(against="demo/sentiment"))
-    assert step.inputs["against_examples"].options == {"limit": 25}
 
 
 def test_it_comes_back_as_it_was_stored(tiny, other, corpus, tmp_path):

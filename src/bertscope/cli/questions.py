@@ -30,7 +30,10 @@ _DATA_HELP = {
     "data": "A task, or what other questions about attention read; of a task, pairs of heads are switched off too.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }
-_FURTHER_HELP = {"fit": "Other data to train on; --on is then scored whole. By default --on is split."}
+_FURTHER_HELP = {
+    "fit": "Other data to train on; --on is then scored whole. By default --on is split.",
+    "against": "Other data to ask the same of: is it the same out of the domain?",
+}
 """What a question can be given beside --on."""
 _MODEL = "'pocket', a folder, or a hub id."
 _SEVERAL = {

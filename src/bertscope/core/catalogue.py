@@ -85,8 +85,8 @@ INPUT_KINDS = {
     "states": "hidden",
     "fit": "examples",
     "fit_states": "hidden",
+    "against": "examples",
     "against_states": "hidden",
-    "against_examples": "examples",
 }
 ROOTS = {
     "model": "bertscope.models.source:model_root",
