@@ -20,6 +20,7 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
+from tests.conftest import DEVICE
 from tests.made_states import made_states, sentences_of
 
 LENGTHS = [4, 1, 7, 5, 6, 2, 8, 3, 1, 9, 5, 6] * 3
@@ -284,7 +285,8 @@ def test_checkpoints_side_by_side(tiny, corpus, tmp_path):
     assert baseline.value == pytest.approx(mean_cosine(bertscope.hidden(tiny, corpus).vectors(3)), abs=1e-5)
     assert baseline.low < baseline.value < baseline.high and baseline.n == len(bertscope.hidden(tiny, corpus))
     assert Result.load(result.save(tmp_path / "r")).equals(result)
-    assert geometry([tiny, other], corpus, GeometryConfig(sample=100)).equals(result)
+    if DEVICE == "cpu":  # bit-equality is promised there
+        assert geometry([tiny, other], corpus, GeometryConfig(sample=100)).equals(result)
     assert any("the mean and 1 of 24" in note for note in result.notes)
     assert result.number(f"baseline, last layer, {STANDARDISED}, other").value < baseline.value
 

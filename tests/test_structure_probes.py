@@ -26,6 +26,7 @@ from bertscope.analyses.structure_trees import Trees
 from bertscope.core.order import bucketed
 from bertscope.core.resampling import Resampling
 from planted_trees import planted
+from tests.conftest import on_cpu
 
 CPU = torch.device("cpu")
 
@@ -149,6 +150,7 @@ def plainly(kind, layer, material, *, epochs, rate, rank=6):
     return kept, least, epoch + 1
 
 
+@on_cpu  # on a GPU sums are in another order: after 40 epochs the losses differ by up to 4e-4
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_layers_together_are_each_layer_trained_plainly(kind, material):
     """Differences come from the order of float32 sums. They grow with the steps, as they do between two threads
