@@ -36,6 +36,8 @@ _WHERE = {
     "observe": "bertscope.models.observe",
     "PatternsConfig": "bertscope.analyses.patterns",
     "patterns": "bertscope.analyses.patterns",
+    "probe": "bertscope.analyses.probe",
+    "ProbeConfig": "bertscope.analyses.probe",
     "question": "bertscope.core.catalogue",
     "read_examples": "bertscope.data.corpus",
     "read_task": "bertscope.data.read",
