@@ -29,11 +29,12 @@ class ProbeConfig:
     """What to read off the vectors: pos, relation (of a word and its head), frame, entity, gender, label, length
     (of the text), word (which of the most frequent); all that the corpus has, if none are named."""
     probes: tuple[ProbeKind, ...] = KINDS
-    """linear: one map and a softmax; mlp: one hidden layer before it."""
+    """linear: one map and a softmax; mlp: one hidden layer before it. The first also makes the code, reads the mixes
+    of layers and is drawn."""
     hidden: int = 64
     """Units of the hidden layer."""
     words: int = 4000
-    """At most so many words (pairs, texts) to fit probes on, and as many to select and to report; drawn by a hash."""
+    """At most so many words (pairs, texts) to fit probes on and as many to report, an eighth to select; by a hash."""
     balanced: bool = False
     """Where there are more words than that, drop those of frequent labels first."""
     types: int = 50

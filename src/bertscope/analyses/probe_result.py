@@ -63,13 +63,12 @@ class Asked:
         mixes = {}
         with evaluating([]):
             for vectors in gather(rows, sample, best_device()):
-                for kind in dict.fromkeys(config.probes):
+                for place, kind in enumerate(dict.fromkeys(config.probes)):
                     training = Training(hidden=config.hidden if kind == "mlp" else 0, seed=config.seed)
-                    found += _found(vectors, sample, kind, training, config.code, resampling)
-                if config.expected:
-                    training = Training(hidden=config.hidden if config.probes[0] == "mlp" else 0, seed=config.seed)
-                    draws = cumulative(vectors, sample, training, resampling)
-                    mixes |= {name: (layers, draws[:, at]) for name, layers, at in _checkpoints(vectors)}
+                    found += _found(vectors, sample, kind, training, config.code and not place, resampling)
+                    if config.expected and not place:
+                        draws = cumulative(vectors, sample, training, resampling)
+                        mixes |= {name: (layers, draws[:, at]) for name, layers, at in _checkpoints(vectors)}
         return cls(sample, found, mixes)
 
     @property
@@ -212,12 +211,18 @@ def _mix_rows(one: Asked) -> pd.DataFrame:
 
 
 def _expected_rows(one: Asked) -> list[dict[str, Any]]:
+    """The expected layer where the mix of all layers is surely better than the first layer: a mean over gains that may
+    all be noise is no layer."""
     rows = []
     for name, (layers, draws) in one.mixes.items():
-        found = expected_layer(draws, layers)
-        low, high = interval(found)
-        rows.append({"checkpoint": name, "target": one.name, "expected": found[0], "low": float(low), "high": float(high),
-                     "gain": draws[0, -1] - draws[0, 0]})  # fmt: skip
+        gain, found = draws[:, -1] - draws[:, 0], expected_layer(draws, layers)
+        gain_low, gain_high = interval(gain)
+        low, high = interval(found) if gain_low > 0 else (np.nan, np.nan)
+        expected = found[0] if gain_low > 0 else np.nan
+        rows.append(
+            {"checkpoint": name, "target": one.name, "expected": expected, "low": float(low), "high": float(high)}
+            | {"gain": gain[0], "gain_low": float(gain_low), "gain_high": float(gain_high)}
+        )
     return rows
 
 
@@ -282,8 +287,8 @@ def _figures(config: ProbeConfig) -> list[Figure]:
             "intervals", "expected", x="expected", y="target", low="low", high="high", color="checkpoint",
             title="Expected layer",
             caption="The layer at which a mix of all layers up to it gains its accuracy, on average over the gains "
-            "(Tenney et al. 2019, cumulative scores), with its 95% bootstrap interval over texts. Where layer 0 alone "
-            "reads almost everything, there is little to gain and the interval is wide.",
+            "(Tenney et al. 2019, cumulative scores), with its 95% bootstrap interval over texts. None is given where the "
+            "mix of all layers isn't surely better than layer 0 alone: then there is no gain to locate.",
             labels=_LABELS,
         ),
     ]  # fmt: skip

@@ -32,6 +32,7 @@ class Limits:
     """How much of a corpus a target takes."""
 
     words: int = 4000
+    """To fit on, and as many to report; to select an eighth of that, which is looked at again and again."""
     balanced: bool = False
     types: int = 50
     bins: int = 5
@@ -105,7 +106,7 @@ def choose_targets(examples: Examples, asked: Sequence[str], limits: Limits) -> 
 
 
 def draw_sample(target: Target, examples: Examples, limits: Limits, seed: int, has_vector: np.ndarray) -> Sample:
-    """Split a target's items by their texts, and keep at most `limits.words` of each part.
+    """Split a target's items by their texts, and keep of each part what the limits allow.
 
     has_vector   [item]: whether every checkpoint has a vector for it; others are left out
     """
@@ -114,7 +115,11 @@ def draw_sample(target: Target, examples: Examples, limits: Limits, seed: int, h
     part = np.digitize(to_unit(mixed(by_text, _SPLIT)), _SHARES)
     place = target.words[:, 0] if target.words.shape[1] else np.zeros(len(target), dtype=np.int64)
     luck = mixed(mixed(by_text, _DRAW), place.astype(np.uint64))
-    chosen = [_drawn(np.flatnonzero(part == which), target.label, luck, limits) for which in (FIT, SELECT, REPORT)]
+    most = {FIT: limits.words, SELECT: -(-limits.words // 8), REPORT: limits.words}
+    chosen = [
+        _drawn(np.flatnonzero(part == which), target.label, luck, count, balanced=limits.balanced)
+        for which, count in most.items()
+    ]
     for items, name in zip(chosen, ("fit", "select", "report"), strict=True):
         if not len(items) or (name == "fit" and len(np.unique(target.label[items])) < 2):
             raise UserError(
@@ -160,16 +165,16 @@ def _text_hashes(examples: Examples, seed: int) -> np.ndarray:
     return hashed([str(said) for said in places], seed)[[places[said] for said in both]]
 
 
-def _drawn(items: np.ndarray, label: np.ndarray, luck: np.ndarray, limits: Limits) -> np.ndarray:
+def _drawn(items: np.ndarray, label: np.ndarray, luck: np.ndarray, most: int, *, balanced: bool) -> np.ndarray:
     """At most so many of the items, by their luck. Balanced: what is too much is taken from the frequent labels."""
-    if len(items) <= limits.words:
+    if len(items) <= most:
         return items
     ordered = items[np.argsort(luck[items], kind="stable")]
-    if not limits.balanced:
-        return ordered[: limits.words]
+    if not balanced:
+        return ordered[:most]
     counts = np.bincount(label[items])
-    totals = np.minimum.outer(counts, np.arange(1, limits.words + 1)).sum(0)
-    level = max(1, np.searchsorted(totals, limits.words, side="right"))  # the most that every label may have
+    totals = np.minimum.outer(counts, np.arange(1, most + 1)).sum(0)
+    level = max(1, np.searchsorted(totals, most, side="right"))  # the most that every label may have
     by_label = ordered[np.argsort(label[ordered], kind="stable")]
     rank = np.arange(len(by_label)) - (np.cumsum(counts) - counts)[label[by_label]]
     return by_label[rank < level]
