@@ -27,6 +27,8 @@ _WHERE = {
     "FeaturesConfig": "bertscope.analyses.features",
     "RelationsConfig": "bertscope.analyses.relations",
     "build_report": "bertscope.report.build",
+    "erase": "bertscope.analyses.erase",
+    "EraseConfig": "bertscope.analyses.erase",
     "features": "bertscope.analyses.features",
     "change": "bertscope.analyses.change",
     "finetune": "bertscope.training.finetune",

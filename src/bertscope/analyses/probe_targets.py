@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -67,6 +67,16 @@ class Target:
         """Whether the control task of Hewitt and Liang, a label for each word type, says anything here."""
         return self.type is not None and self.name not in _SAME_BY_TYPE
 
+    def of_words(self, starts: np.ndarray, words: np.ndarray) -> Target:
+        """The same label for single words: of a word and its head the word's, of a text that of each of its words,
+        which are `words[starts[text]:starts[text + 1]]`."""
+        if self.words.shape[1]:
+            return replace(self, words=self.words[:, :1])
+        counts = np.diff(starts)[self.example]
+        example, label = np.repeat(self.example, counts), np.repeat(self.label, counts)
+        first = np.repeat(starts[self.example] - (np.cumsum(counts) - counts), counts)
+        return replace(self, example=example, words=words[first + np.arange(len(label))][:, None], label=label)
+
     def take(self, items: np.ndarray) -> Target:
         kind = None if self.type is None else self.type[items]
         return Target(
@@ -111,8 +121,7 @@ def draw_sample(target: Target, examples: Examples, limits: Limits, seed: int, h
     has_vector   [item]: whether every checkpoint has a vector for it; others are left out
     """
     target = target.take(np.flatnonzero(has_vector))
-    by_text = _text_hashes(examples, seed)[target.example]
-    part = np.digitize(to_unit(mixed(by_text, _SPLIT)), _SHARES)
+    by_text, part = text_hashes(examples, seed)[target.example], text_parts(examples, seed)[target.example]
     place = target.words[:, 0] if target.words.shape[1] else np.zeros(len(target), dtype=np.int64)
     luck = mixed(mixed(by_text, _DRAW), place.astype(np.uint64))
     most = {FIT: limits.words, SELECT: -(-limits.words // 8), REPORT: limits.words}
@@ -158,7 +167,12 @@ def usual_label(sample: Sample) -> np.ndarray:
     return usual[target.type[report]] == target.label[report]
 
 
-def _text_hashes(examples: Examples, seed: int) -> np.ndarray:
+def text_parts(examples: Examples, seed: int) -> np.ndarray:
+    """Where each text belongs: FIT, SELECT or REPORT."""
+    return np.digitize(to_unit(mixed(text_hashes(examples, seed), _SPLIT)), _SHARES)
+
+
+def text_hashes(examples: Examples, seed: int) -> np.ndarray:
     """A number for each text that equal texts share."""
     both = examples.text if examples.pair is None else tuple(zip(examples.text, examples.pair, strict=True))
     places = {said: at for at, said in enumerate(dict.fromkeys(both))}

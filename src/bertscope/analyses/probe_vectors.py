@@ -113,11 +113,14 @@ def _stacked(rows: Mapping[str, Rows], sample: Sample, device: str) -> Vectors:
             sources.append(Source(name, layer))
             layers.append(torch.from_numpy(of.vectors(layer, sample.target.unit, found)).to(device))
     assert units is not None
-    stack = torch.stack(layers, 1)
     fit = torch.from_numpy(np.unique(units[sample.items(FIT)])).to(device)
+    return Vectors(tuple(sources), standardised(torch.stack(layers, 1), fit), torch.from_numpy(units).to(device))
+
+
+def standardised(stack: Tensor, fit: Tensor) -> Tensor:
+    """[unit, source, dim], in place: every dimension with mean 0 and deviation 1 over the units of fit."""
     spread, mean = torch.std_mean(stack[fit], dim=0, correction=0)
-    stack.sub_(mean).div_(spread.clamp_min(1e-6))
-    return Vectors(tuple(sources), stack, torch.from_numpy(units).to(device))
+    return stack.sub_(mean).div_(spread.clamp_min(1e-6))
 
 
 def best_device() -> str:

@@ -76,9 +76,8 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
 
 def model_inputs(spec: catalogue.Spec) -> list[str]:
     """The question's models, in order. What reads hidden states reads any number's; an experiment has one base."""
-    if "states" in spec.inputs:
-        return ["models"]
-    return [name for name in spec.inputs if catalogue.INPUT_KINDS[name] == "model"] if spec.plan is None else ["base"]
+    named = [name for name in spec.inputs if catalogue.INPUT_KINDS[name] == "model"]
+    return named or (["models"] if "states" in spec.inputs else ["base"])
 
 
 def data_input(spec: catalogue.Spec) -> str:

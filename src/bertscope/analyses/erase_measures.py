@@ -1,0 +1,158 @@
+"""Erasers of a label for every layer, and what a model can do with and without what they erase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from bertscope.analyses.erase import EraseConfig
+from bertscope.analyses.leace import Eraser, Whitened
+from bertscope.analyses.probe_targets import FIT, REPORT, SELECT, Limits, Sample, Target, draw_sample, majority, text_parts
+from bertscope.analyses.probe_training import Training, train_probes
+from bertscope.analyses.probe_vectors import Rows, Source, Vectors, best_device, have_vectors, standardised
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.statistics import metric_draws
+from bertscope.data.task import Task
+from bertscope.models.changed import Change, logits_with, masked_losses
+from bertscope.models.encoder import Encoder
+from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.observe import evaluating
+
+_CHECKED = 4000  # words that the probes learn from which check an eraser
+
+
+@dataclass(frozen=True)
+class Ability:
+    """Something a model can do, by which it is measured."""
+
+    name: str
+    unit: str
+    sign: int
+    """1 where more is better, -1 where less is."""
+    n: int
+    draws: Callable[[Sequence[Change | None]], np.ndarray]
+    """Its value in the texts and in resamples of them, [1 + repeats, change]."""
+
+
+def abilities(
+    model: Encoder, examples: Examples, task: Task | None, config: EraseConfig
+) -> tuple[list[Ability], list[str]]:
+    """What can be measured of this model: a score where it was tuned on the task, its guesses where it guesses."""
+    if task is not None:
+        return _task_ability(model, task, config)
+    if model.head == "masked-lm":
+        return [_guessing_ability(model, examples, config)], []
+    raise UserError(
+        f"{model.name} (it is: {model.head}) can't be measured: name the task it was fine-tuned on with --task, or "
+        "give a model that guesses masked words"
+    )
+
+
+def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> tuple[list[Ability], list[str]]:
+    model.need_classifier(task.n_outputs)
+    order, notes = task.match_labels(model.labels)
+    report = task.report.take(_few(task.report, np.arange(len(task.report)), config))
+
+    def draws(changes: Sequence[Change | None]) -> np.ndarray:
+        logits = logits_with(model, report, changes)[..., order]
+        return metric_draws(task.value, task.moments(logits, report), repeats=config.repeats, seed=config.seed)
+
+    return [Ability("score", task.metric, 1, len(report), draws)], notes
+
+
+def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -> Ability:
+    """On the texts that no eraser learned from."""
+    held_out = np.flatnonzero(text_parts(examples, config.seed) == REPORT)
+    texts = examples.take(_few(examples, held_out, config))
+    resampling = Resampling(texts.ids, repeats=config.repeats, seed=config.seed)
+
+    def draws(changes: Sequence[Change | None]) -> np.ndarray:
+        losses = masked_losses(model, texts, changes, seed=config.seed)
+        mean = RunningMean(resampling)
+        mean.add(np.arange(len(texts)), losses.sums.T, losses.counts)
+        return mean.draws
+
+    return Ability("masked-LM loss", "nats", -1, len(texts), draws)
+
+
+def _few(examples: Examples, rows: np.ndarray, config: EraseConfig) -> np.ndarray:
+    """At most so many of these rows, by the hash of their texts."""
+    from bertscope.analyses.probe_targets import text_hashes
+
+    luck = text_hashes(examples, config.seed)[rows]
+    return np.sort(rows[np.argsort(luck, kind="stable")[: config.texts]])
+
+
+@dataclass(frozen=True, eq=False)
+class Erasing:
+    """A target's erasers, a random one for each beside it, and how well a probe reads it before and after."""
+
+    target: str
+    concept: dict[int, Eraser]
+    """By layer."""
+    random: dict[int, list[Eraser]]
+    before: np.ndarray
+    """[layer]: a linear probe's accuracy on texts from which nobody learned."""
+    after: np.ndarray
+    """The same on the erased vectors, of a probe trained on erased vectors."""
+    majority: float
+
+    @classmethod
+    def of(
+        cls,
+        target: Target,
+        examples: Examples,
+        store: HiddenStore,
+        layers: Sequence[int],
+        limits: Limits,
+        config: EraseConfig,
+    ) -> Erasing:
+        rows = Rows(store, examples)
+        target = target.of_words(store.starts, store.words)
+        sample = draw_sample(target, examples, limits, config.seed, have_vectors({"": rows}, target))
+        place = rows.of(sample.target)[:, 0]
+        fit, labels = place[sample.items(FIT)], sample.target.label[sample.items(FIT)]
+        generator = np.random.default_rng(config.seed)
+        concept, random = {}, {}
+        for layer in layers:
+            whitened = Whitened(store.vectors(layer)[fit])
+            concept[layer] = whitened.leace(labels)
+            random[layer] = [whitened.random(concept[layer].rank, generator) for _ in range(config.random)]
+        before, after = _checked(sample, place, store, concept, config)
+        return cls(target.name, concept, random, before, after, float(majority(sample).mean()))
+
+    def changes(self, layer: int, device: torch.device) -> list[Change]:
+        """The concept's, then the random ones."""
+        return [Change(layer, eraser.on(device)) for eraser in (self.concept[layer], *self.random[layer])]
+
+
+def _checked(
+    sample: Sample, place: np.ndarray, store: HiddenStore, erasers: dict[int, Eraser], config: EraseConfig
+) -> tuple[np.ndarray, np.ndarray]:
+    """The accuracy of linear probes on each layer's vectors [layer], as they are and erased."""
+    parts = [sample.items(part)[:_CHECKED] for part in (FIT, SELECT, REPORT)]
+    used = np.concatenate(parts)
+    fit, select, report = (torch.from_numpy(items) for items in np.split(np.arange(len(used)), np.cumsum([*map(len, parts)])[:-1]))
+    layers = []
+    for layer, eraser in erasers.items():
+        vectors = store.vectors(layer)[place[used]]
+        layers += [vectors, eraser(vectors).astype(np.float32)]
+    device = best_device()
+    stack = torch.from_numpy(np.stack(layers, 1)).to(device)
+    units = torch.arange(len(used), device=device)[:, None]
+    sources = tuple(Source(name, layer) for layer in erasers for name in ("as it is", "erased"))
+    vectors = Vectors(sources, standardised(stack, fit.to(device)), units)
+    labels = torch.from_numpy(sample.target.label[used]).to(device).expand(len(sources), -1)
+    with evaluating([]):
+        probes = train_probes(
+            vectors, [[at] for at in range(len(sources))], labels, len(sample.target.classes),
+            fit.to(device), select.to(device), Training(seed=config.seed),
+        )  # fmt: skip
+        hits, _ = probes.hits_and_losses(labels, report.to(device))
+    accuracy = hits.float().mean(1).cpu().numpy()
+    return accuracy[::2], accuracy[1::2]
