@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.checkpoints import open_examples
 from bertscope.analyses.states import open_states, state_steps
@@ -33,7 +33,10 @@ class EraseConfig:
     random: int = 9
     """Random subspaces of the same rank that are erased instead, for each target and layer. Each costs on average
     half a pass through the model; a p-value can't be lower than 1 / (1 + random)."""
-    words: int = 20000
+    match: Literal["rank", "variance"] = "rank"
+    """What the random subspaces have in common with what is erased: the rank alone, or also about as much of the
+    vectors' variance. A label mostly lies in directions of more variance than random ones."""
+    words: int = 10000
     """At most so many words to learn from what to erase."""
     texts: int = 200
     """At most so many texts to measure the score or the loss on."""
@@ -49,6 +52,8 @@ class EraseConfig:
     def __post_init__(self) -> None:
         if not self.targets:
             raise UserError("nothing to erase; name a target such as pos")
+        if self.match not in ("rank", "variance"):
+            raise UserError(f"unknown match {self.match!r}; choose rank or variance")
         least = {"random": 1, "words": 10, "texts": 2, "types": 2, "bins": 2, "repeats": 100, "seed": 0}
         for name, lowest in least.items():
             if getattr(self, name) < lowest:

@@ -7,10 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from bertscope.analyses.erase import EraseConfig
 from bertscope.analyses.leace import Eraser, Whitened
-from bertscope.analyses.probe_targets import FIT, REPORT, SELECT, Limits, Sample, Target, draw_sample, majority, text_parts
+from bertscope.analyses.probe_targets import (
+    FIT,
+    REPORT,
+    SELECT,
+    Limits,
+    Sample,
+    Target,
+    draw_sample,
+    majority,
+    text_hashes,
+    text_parts,
+)
 from bertscope.analyses.probe_training import Training, train_probes
 from bertscope.analyses.probe_vectors import Rows, Source, Vectors, best_device, have_vectors, standardised
 from bertscope.core.errors import UserError
@@ -22,8 +34,6 @@ from bertscope.models.changed import Change, logits_with, masked_losses
 from bertscope.models.encoder import Encoder
 from bertscope.models.hidden_store import HiddenStore
 from bertscope.models.observe import evaluating
-
-_CHECKED = 4000  # words that the probes learn from which check an eraser
 
 
 @dataclass(frozen=True)
@@ -82,8 +92,6 @@ def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -
 
 def _few(examples: Examples, rows: np.ndarray, config: EraseConfig) -> np.ndarray:
     """At most so many of these rows, by the hash of their texts."""
-    from bertscope.analyses.probe_targets import text_hashes
-
     luck = text_hashes(examples, config.seed)[rows]
     return np.sort(rows[np.argsort(luck, kind="stable")[: config.texts]])
 
@@ -99,7 +107,9 @@ class Erasing:
     before: np.ndarray
     """[layer]: a linear probe's accuracy on texts from which nobody learned."""
     after: np.ndarray
-    """The same on the erased vectors, of a probe trained on erased vectors."""
+    """The same on the erased vectors, of a probe trained on the erased vectors that the eraser learned from."""
+    afresh: np.ndarray
+    """The same of a probe trained on other texts than the eraser, and on fewer."""
     majority: float
 
     @classmethod
@@ -122,9 +132,10 @@ class Erasing:
         for layer in layers:
             whitened = Whitened(store.vectors(layer)[fit])
             concept[layer] = whitened.leace(labels)
-            random[layer] = [whitened.random(concept[layer].rank, generator) for _ in range(config.random)]
-        before, after = _checked(sample, place, store, concept, config)
-        return cls(target.name, concept, random, before, after, float(majority(sample).mean()))
+            rank, moved = concept[layer].rank, concept[layer].moved if config.match == "variance" else 0.0
+            random[layer] = [whitened.random(rank, generator, moved=moved) for _ in range(config.random)]
+        before, after, afresh = _checked(sample, place, store, concept, config)
+        return cls(target.name, concept, random, before, after, afresh, float(majority(sample).mean()))
 
     def changes(self, layer: int, device: torch.device) -> list[Change]:
         """The concept's, then the random ones."""
@@ -133,26 +144,28 @@ class Erasing:
 
 def _checked(
     sample: Sample, place: np.ndarray, store: HiddenStore, erasers: dict[int, Eraser], config: EraseConfig
-) -> tuple[np.ndarray, np.ndarray]:
-    """The accuracy of linear probes on each layer's vectors [layer], as they are and erased."""
-    parts = [sample.items(part)[:_CHECKED] for part in (FIT, SELECT, REPORT)]
-    used = np.concatenate(parts)
-    fit, select, report = (torch.from_numpy(items) for items in np.split(np.arange(len(used)), np.cumsum([*map(len, parts)])[:-1]))
-    layers = []
-    for layer, eraser in erasers.items():
-        vectors = store.vectors(layer)[place[used]]
-        layers += [vectors, eraser(vectors).astype(np.float32)]
+) -> list[np.ndarray]:
+    """The accuracy of linear probes on each layer's vectors [layer]: as they are; erased; erased, and read by a probe
+    that learns from other texts than the eraser."""
     device = best_device()
-    stack = torch.from_numpy(np.stack(layers, 1)).to(device)
-    units = torch.arange(len(used), device=device)[:, None]
-    sources = tuple(Source(name, layer) for layer in erasers for name in ("as it is", "erased"))
-    vectors = Vectors(sources, standardised(stack, fit.to(device)), units)
-    labels = torch.from_numpy(sample.target.label[used]).to(device).expand(len(sources), -1)
-    with evaluating([]):
+    plain = [store.vectors(layer)[place] for layer in erasers]
+    erased = [eraser(vectors).astype(np.float32) for eraser, vectors in zip(erasers.values(), plain, strict=True)]
+    sources = tuple(Source(name, layer) for name in ("as they are", "erased") for layer in erasers)
+    stack = torch.from_numpy(np.stack([*plain, *erased], 1)).to(device)
+    fit, select, report = (torch.from_numpy(sample.items(part)).to(device) for part in (FIT, SELECT, REPORT))
+    vectors = Vectors(sources, standardised(stack, fit), torch.arange(len(stack), device=device)[:, None])
+    labels = torch.from_numpy(sample.target.label).to(device)
+
+    def accuracy(reads: Sequence[int], learns: Tensor, scored: Tensor) -> np.ndarray:
+        answers = labels.expand(len(reads), -1)
         probes = train_probes(
-            vectors, [[at] for at in range(len(sources))], labels, len(sample.target.classes),
-            fit.to(device), select.to(device), Training(seed=config.seed),
+            vectors, [[at] for at in reads], answers, len(sample.target.classes), learns, select,
+            Training(seed=config.seed),
         )  # fmt: skip
-        hits, _ = probes.hits_and_losses(labels, report.to(device))
-    accuracy = hits.float().mean(1).cpu().numpy()
-    return accuracy[::2], accuracy[1::2]
+        hits, _ = probes.hits_and_losses(answers, scored)
+        return hits.float().mean(1).cpu().numpy()
+
+    every, half = range(len(sources)), len(report) // 2  # items come text by text: a half is half of the texts
+    with evaluating([]):
+        before, after = np.split(accuracy(every, fit, report), 2)
+        return [before, after, accuracy(every[len(erasers) :], report[:half], report[half:])]

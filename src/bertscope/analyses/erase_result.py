@@ -18,6 +18,7 @@ from bertscope.models.encoder import Encoder
 
 RANDOM = "random subspaces"
 _LABELS = {"low": "from", "high": "to"}
+_CHECKS = ("as they are", "erased", "erased, read afresh", "majority")
 
 
 def make_result(
@@ -43,7 +44,7 @@ def make_result(
         "erase", 1,
         tables={"effects": effects_table, "curves": _curves(effects_table), "check": _check(erased, layers)},
         headline=headline,
-        figures=_figures(measured, config),
+        figures=_figures(measured, config, "target" if len(erased) > 1 else None),
     )  # fmt: skip
 
 
@@ -60,24 +61,22 @@ def _row(ability: Ability, one: Erasing, layer: int, whole: float, effects: np.n
         "score": whole + effect[0], "effect": effect[0], "low": float(low), "high": float(high),
         "random": random[0].mean(), "random_low": random[0].min(), "random_high": random[0].max(),
         "excess": excess[0], "excess_low": float(excess_low), "excess_high": float(excess_high),
-        "p": (1 + as_bad) / (1 + len(random_cost)), "moved": eraser.moved,
+        "worse": as_bad, "p": (1 + as_bad) / (1 + len(random_cost)), "moved": eraser.moved,
         "random_moved": float(np.mean([other.moved for other in one.random[layer]])),
     }  # fmt: skip
 
 
 def _numbers(ability: Ability, target: str, effects: np.ndarray, rows: Sequence[dict[str, Any]]) -> list[Number]:
-    """Means over layers, and how many layers' label is used: it costs more than all random subspaces, and surely more
-    than their mean."""
-    mean = effects.mean(1)  # [1 + repeats, eraser]
-    pairs = ((f"{target} erased: change, mean of layers", mean[:, 0]), (f"{RANDOM}: the same", mean[:, 1:].mean(1)))
+    """Means over layers of effects [1 + repeats, layer, eraser], and in how many layers the label is used: it costs
+    more than any random subspace, and surely more than they do on average."""
+    mean = effects.mean(1)
+    named = {f"{target} erased: change, mean of layers": mean[:, 0], f"{RANDOM}: the same": mean[:, 1:].mean(1)}
     numbers = []
-    for name, draws in pairs:
+    for name, draws in named.items():
         low, high = interval(draws)
-        numbers.append(Number(f"{name}", float(draws[0]), float(low), float(high), ability.n, ability.unit))
-    worse = "excess_high" if ability.sign > 0 else "excess_low"
-    least = min(row["p"] for row in rows)
-    used = sum(ability.sign * row[worse] < 0 and row["p"] == 1 / (1 + effects.shape[-1] - 1) for row in rows)
-    assert least > 0
+        numbers.append(Number(name, float(draws[0]), float(low), float(high), ability.n, ability.unit))
+    least_cost = "excess_high" if ability.sign > 0 else "excess_low"
+    used = sum(ability.sign * row[least_cost] < 0 and row["worse"] == 0 for row in rows)
     return [*numbers, Number(f"layers whose {target} is used", float(used), n=len(rows))]
 
 
@@ -94,14 +93,14 @@ def _check(erased: Sequence[Erasing], layers: Sequence[int]) -> pd.DataFrame:
     parts = [
         pd.DataFrame({"target": one.target, "layer": layers, "vectors": name, "accuracy": accuracy})
         for one in erased
-        for name, accuracy in (("as they are", one.before), ("erased", one.after), ("majority", one.majority))
+        for name, accuracy in zip(_CHECKS, (one.before, one.after, one.afresh, one.majority), strict=True)
     ]
     return pd.concat(parts, ignore_index=True)
 
 
-def _figures(measured: Sequence[Ability], config: EraseConfig) -> list[Figure]:
+def _figures(measured: Sequence[Ability], config: EraseConfig, facet: str | None) -> list[Figure]:
     cost = Figure(
-        "lines", "curves", x="layer", y="effect", low="low", high="high", color="erased", facet="target", middle=0.0,
+        "lines", "curves", x="layer", y="effect", low="low", high="high", color="erased", facet=facet, middle=0.0,
         title="", caption="", labels=_LABELS,
     )  # fmt: skip
     figures = [
@@ -111,14 +110,15 @@ def _figures(measured: Sequence[Ability], config: EraseConfig) -> list[Figure]:
             "could read is erased after one layer, with its paired 95% bootstrap interval over texts; beside it "
             f"the mean and the range of {config.random} random subspaces of the same rank. Where the two part, the "
             "layers above use what was erased.",
-            labels=_LABELS | {"effect": f"change of {ability.unit}"},
+            labels=_LABELS | {"effect": f"change of the {ability.name} ({ability.unit})"},
         )
         for ability in measured
     ]  # fmt: skip
     check = Figure(
-        "lines", "check", x="layer", y="accuracy", color="vectors", facet="target", title="Is it gone?",
-        caption="The accuracy of linear probes trained on a layer's vectors as they are and on erased ones, on texts "
-        "from which neither probe nor eraser learned. Erased, it should be the majority's.",
+        "lines", "check", x="layer", y="accuracy", color="vectors", facet=facet, title="Is it gone?",
+        caption="The accuracy of linear probes on texts from which neither they nor the eraser learned. Erased: the "
+        "probe learns from the words that the eraser learned from, and should be no better than the majority. Read "
+        "afresh: it learns from other texts; what it finds, the eraser missed, which had few words to learn from.",
         labels=_LABELS,
     )  # fmt: skip
     return [*figures, check]

@@ -73,9 +73,17 @@ class Whitened:
         )
         return self._eraser(basis[:, strength > _NO_CORRELATION * strength.max()])
 
-    def random(self, rank: int, generator: np.random.Generator) -> Eraser:
-        """Erase a random subspace of that rank in the same way: what LEACE's formula does with another P."""
-        basis, _ = np.linalg.qr(generator.normal(size=(len(self._deviation), rank)))
+    def random(self, rank: int, generator: np.random.Generator, *, moved: float = 0.0) -> Eraser:
+        """Erase a random subspace of that rank in the same way: LEACE's formula with another P.
+
+        moved   the share of the variance that it should take on average, where more than a random subspace's: it then
+                lies in so many of the largest directions as have it
+        """
+        variance = self._deviation[::-1] ** 2  # the largest first
+        taken = rank * np.cumsum(variance) / np.arange(1, len(variance) + 1) / variance.sum()
+        width = max(rank, int((taken >= moved).sum()))
+        basis = np.zeros((len(variance), rank))
+        basis[len(variance) - width :] = np.linalg.qr(generator.normal(size=(width, rank)))[0]
         return self._eraser(basis)
 
     def _eraser(self, basis: np.ndarray) -> Eraser:
