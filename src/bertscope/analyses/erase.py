@@ -24,8 +24,7 @@ class EraseConfig:
     """What is erased, where, and what it is compared with."""
 
     targets: tuple[str, ...] = ("pos",)
-    """What to erase, each alone: pos, relation, frame, entity, gender, word; label or length, which all words of a
-    text share."""
+    """What to erase, each alone: pos, relation, frame, entity, gender, word (which of the most frequent)."""
     task: str | None = None
     """The task whose score is measured, for a model that was fine-tuned on it: what --on takes."""
     layers: tuple[int, ...] = ()
@@ -42,8 +41,6 @@ class EraseConfig:
     """At most so many texts to measure the score or the loss on."""
     types: int = 50
     """Of the target `word`: how many of the most frequent words."""
-    bins: int = 5
-    """Of the target `length`: groups of texts, of about equal size."""
     repeats: int = 2000
     """Bootstrap resamples of the texts behind each interval."""
     seed: int = 0
@@ -54,7 +51,7 @@ class EraseConfig:
             raise UserError("nothing to erase; name a target such as pos")
         if self.match not in ("rank", "variance"):
             raise UserError(f"unknown match {self.match!r}; choose rank or variance")
-        least = {"random": 1, "words": 10, "texts": 2, "types": 2, "bins": 2, "repeats": 100, "seed": 0}
+        least = {"random": 1, "words": 10, "texts": 2, "types": 2, "repeats": 100, "seed": 0}
         for name, lowest in least.items():
             if getattr(self, name) < lowest:
                 raise UserError(f"{name} is {getattr(self, name)}; it must be at least {lowest}")
@@ -97,7 +94,7 @@ def erase(
     """
     from bertscope.analyses.erase_measures import Erasing, abilities
     from bertscope.analyses.erase_result import make_result
-    from bertscope.analyses.probe_targets import Limits, choose_targets
+    from bertscope.analyses.probe_targets import OF_WORDS, Limits, choose_targets
     from bertscope.data.read import read_task
     from bertscope.models.load import load
 
@@ -105,8 +102,8 @@ def erase(
     examples = open_examples(examples)
     task = config.task if task is None else task
     task = read_task(task) if isinstance(task, str) else task
-    limits = Limits(words=config.words, types=config.types, bins=config.bins)
-    targets, _ = choose_targets(examples, config.targets, limits)
+    limits = Limits(words=config.words, types=config.types)
+    targets, _ = choose_targets(examples, config.targets, limits, OF_WORDS)
     measured, notes = abilities(model, examples, task, config)
     ((_, store),) = open_states([states or model], examples).items()
     if unknown := [layer for layer in config.layers if layer not in store.layers]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,18 +12,17 @@ from torch import Tensor
 
 from bertscope.analyses.erase import EraseConfig
 from bertscope.analyses.leace import Eraser, Whitened
-from bertscope.analyses.probe_targets import (
+from bertscope.analyses.probe_sample import (
     FIT,
     REPORT,
     SELECT,
-    Limits,
     Sample,
-    Target,
     draw_sample,
     majority,
     text_hashes,
     text_parts,
 )
+from bertscope.analyses.probe_targets import Limits, Target
 from bertscope.analyses.probe_training import Training, train_probes
 from bertscope.analyses.probe_vectors import Rows, Source, Vectors, best_device, have_vectors, standardised
 from bertscope.core.errors import UserError
@@ -97,6 +97,16 @@ def _few(examples: Examples, rows: np.ndarray, config: EraseConfig) -> np.ndarra
 
 
 @dataclass(frozen=True, eq=False)
+class Check:
+    """How well linear probes read a label, on texts from which neither they nor an eraser learned."""
+
+    accuracy: np.ndarray
+    """[layer]"""
+    bits: np.ndarray
+    """[layer]: what the probe tells of a label beyond how frequent labels are where it learned; chance is 0."""
+
+
+@dataclass(frozen=True, eq=False)
 class Erasing:
     """A target's erasers, a random one for each beside it, and how well a probe reads it before and after."""
 
@@ -104,12 +114,9 @@ class Erasing:
     concept: dict[int, Eraser]
     """By layer."""
     random: dict[int, list[Eraser]]
-    before: np.ndarray
-    """[layer]: a linear probe's accuracy on texts from which nobody learned."""
-    after: np.ndarray
-    """The same on the erased vectors, of a probe trained on the erased vectors that the eraser learned from."""
-    afresh: np.ndarray
-    """The same of a probe trained on other texts than the eraser, and on fewer."""
+    checks: dict[str, Check]
+    """What probes read of vectors as they are; of erased ones, learning from the words that the eraser learned from;
+    and of erased ones, learning from other texts."""
     majority: float
 
     @classmethod
@@ -123,7 +130,7 @@ class Erasing:
         config: EraseConfig,
     ) -> Erasing:
         rows = Rows(store, examples)
-        target = target.of_words(store.starts, store.words)
+        target = target.of_words()
         sample = draw_sample(target, examples, limits, config.seed, have_vectors({"": rows}, target))
         place = rows.of(sample.target)[:, 0]
         fit, labels = place[sample.items(FIT)], sample.target.label[sample.items(FIT)]
@@ -134,8 +141,8 @@ class Erasing:
             concept[layer] = whitened.leace(labels)
             rank, moved = concept[layer].rank, concept[layer].moved if config.match == "variance" else 0.0
             random[layer] = [whitened.random(rank, generator, moved=moved) for _ in range(config.random)]
-        before, after, afresh = _checked(sample, place, store, concept, config)
-        return cls(target.name, concept, random, before, after, afresh, float(majority(sample).mean()))
+        checks = _checked(sample, place, store, concept, config)
+        return cls(target.name, concept, random, checks, float(majority(sample).mean()))
 
     def changes(self, layer: int, device: torch.device) -> list[Change]:
         """The concept's, then the random ones."""
@@ -144,9 +151,7 @@ class Erasing:
 
 def _checked(
     sample: Sample, place: np.ndarray, store: HiddenStore, erasers: dict[int, Eraser], config: EraseConfig
-) -> list[np.ndarray]:
-    """The accuracy of linear probes on each layer's vectors [layer]: as they are; erased; erased, and read by a probe
-    that learns from other texts than the eraser."""
+) -> dict[str, Check]:
     device = best_device()
     plain = [store.vectors(layer)[place] for layer in erasers]
     erased = [eraser(vectors).astype(np.float32) for eraser, vectors in zip(erasers.values(), plain, strict=True)]
@@ -154,18 +159,22 @@ def _checked(
     stack = torch.from_numpy(np.stack([*plain, *erased], 1)).to(device)
     fit, select, report = (torch.from_numpy(sample.items(part)).to(device) for part in (FIT, SELECT, REPORT))
     vectors = Vectors(sources, standardised(stack, fit), torch.arange(len(stack), device=device)[:, None])
-    labels = torch.from_numpy(sample.target.label).to(device)
+    label, classes = torch.from_numpy(sample.target.label).to(device), len(sample.target.classes)
 
-    def accuracy(reads: Sequence[int], learns: Tensor, scored: Tensor) -> np.ndarray:
-        answers = labels.expand(len(reads), -1)
-        probes = train_probes(
-            vectors, [[at] for at in reads], answers, len(sample.target.classes), learns, select,
-            Training(seed=config.seed),
-        )  # fmt: skip
-        hits, _ = probes.hits_and_losses(answers, scored)
-        return hits.float().mean(1).cpu().numpy()
+    def check(reads: Sequence[int], learns: Tensor, scored: Tensor) -> Check:
+        answers = label.expand(len(reads), -1)
+        training = Training(seed=config.seed)
+        probes = train_probes(vectors, [[at] for at in reads], answers, classes, learns, select, training)
+        hits, losses = probes.hits_and_losses(answers, scored)
+        counts = 1 + torch.bincount(label[learns], minlength=classes)  # a label that is new there isn't impossible
+        without = -(counts / counts.sum()).log()[label[scored]].mean()
+        bits = (without - losses.mean(1)) / math.log(2)
+        return Check(hits.float().mean(1).cpu().numpy(), bits.cpu().numpy())
 
-    every, half = range(len(sources)), len(report) // 2  # items come text by text: a half is half of the texts
+    n, half = len(erasers), len(report) // 2  # items come text by text: a half is half of the texts
     with evaluating([]):
-        before, after = np.split(accuracy(every, fit, report), 2)
-        return [before, after, accuracy(every[len(erasers) :], report[:half], report[half:])]
+        return {
+            "as they are": check(range(n), fit, report),
+            "erased": check(range(n, 2 * n), fit, report),
+            "erased, read afresh": check(range(n, 2 * n), report[:half], report[half:]),
+        }

@@ -18,7 +18,6 @@ from bertscope.models.encoder import Encoder
 
 RANDOM = "random subspaces"
 _LABELS = {"low": "from", "high": "to"}
-_CHECKS = ("as they are", "erased", "erased, read afresh", "majority")
 
 
 def make_result(
@@ -35,9 +34,7 @@ def make_result(
         # [1 + repeats, target, layer, the label's eraser and the random ones]
         effects = (draws[:, 1:] - draws[:, :1]).reshape(len(draws), len(erased), len(layers), -1)
         for place, one in enumerate(erased):
-            rows += [
-                _row(ability, one, layer, draws[0, 0], effects[:, place, at]) for at, layer in enumerate(layers)
-            ]
+            rows += [_row(ability, one, layer, draws[0, 0], effects[:, place, at]) for at, layer in enumerate(layers)]
             headline += _numbers(ability, one.target, effects[:, place], rows[-len(layers) :])
     effects_table = pd.DataFrame(rows)
     return Result(
@@ -91,11 +88,12 @@ def _curves(effects: pd.DataFrame) -> pd.DataFrame:
 
 def _check(erased: Sequence[Erasing], layers: Sequence[int]) -> pd.DataFrame:
     parts = [
-        pd.DataFrame({"target": one.target, "layer": layers, "vectors": name, "accuracy": accuracy})
+        {"target": one.target, "layer": layers, "vectors": name, "bits": found.bits, "accuracy": found.accuracy}
+        | {"majority": one.majority}
         for one in erased
-        for name, accuracy in zip(_CHECKS, (one.before, one.after, one.afresh, one.majority), strict=True)
+        for name, found in one.checks.items()
     ]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
 
 
 def _figures(measured: Sequence[Ability], config: EraseConfig, facet: str | None) -> list[Figure]:
@@ -106,19 +104,19 @@ def _figures(measured: Sequence[Ability], config: EraseConfig, facet: str | None
     figures = [
         replace(
             cost, where={"measure": ability.name}, title=f"What erasing costs: {ability.name}",
-            caption=f"The change of the {ability.name if ability.sign < 0 else ability.unit} when what a linear probe "
-            "could read is erased after one layer, with its paired 95% bootstrap interval over texts; beside it "
-            f"the mean and the range of {config.random} random subspaces of the same rank. Where the two part, the "
+            caption=f"The change of the {ability.name} ({ability.unit}) when what a linear probe could read is "
+            "erased after one layer, with its paired 95% bootstrap interval over texts; beside it the mean and the "
+            f"range of {config.random} random subspaces of the same {config.match}. Where the two part, the "
             "layers above use what was erased.",
             labels=_LABELS | {"effect": f"change of the {ability.name} ({ability.unit})"},
         )
         for ability in measured
     ]  # fmt: skip
     check = Figure(
-        "lines", "check", x="layer", y="accuracy", color="vectors", facet=facet, title="Is it gone?",
-        caption="The accuracy of linear probes on texts from which neither they nor the eraser learned. Erased: the "
-        "probe learns from the words that the eraser learned from, and should be no better than the majority. Read "
-        "afresh: it learns from other texts; what it finds, the eraser missed, which had few words to learn from.",
+        "lines", "check", x="layer", y="bits", color="vectors", facet=facet, middle=0.0, title="Is it gone?",
+        caption="What a linear probe tells of a word's label, in bits beyond how frequent the labels are, on texts "
+        "from which neither probe nor eraser learned: 0 is chance. Erased: the probe learns from the words that the "
+        "eraser learned from. Read afresh: it learns from other texts; what it finds there, the eraser didn't meet.",
         labels=_LABELS,
     )  # fmt: skip
     return [*figures, check]

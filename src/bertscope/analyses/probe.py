@@ -83,7 +83,8 @@ def probe(
     the word's usual label, and that of a control task in which every word has a random label: what a probe learns by
     heart. The length of an online code says how easily the label is read; the expected layer where it comes from.
     """
-    from bertscope.analyses.probe_result import Asked, make_result
+    from bertscope.analyses.probe_asked import Asked
+    from bertscope.analyses.probe_result import make_result
     from bertscope.analyses.probe_targets import Limits, choose_targets
     from bertscope.analyses.probe_vectors import Rows
     from bertscope.core.progress import progress

@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.probe_targets import FIT, REPORT, SELECT, Sample, control_labels
+from bertscope.analyses.probe_sample import FIT, REPORT, SELECT, Sample, control_labels
 from bertscope.analyses.probe_training import Probes, Training, train_probes
 from bertscope.analyses.probe_vectors import Vectors, same_layers
 from bertscope.core.resampling import Resampling, RunningMean
@@ -55,7 +56,7 @@ def codelengths(vectors: Vectors, sample: Sample, training: Training) -> np.ndar
     answers = torch.from_numpy(target.label).to(vectors.stack.device).expand(len(reads), -1)
     edges = portion_ends(len(fit))
     paid = []
-    for end, after in zip(edges, edges[1:], strict=False):
+    for end, after in pairwise(edges):
         probes = _trained(vectors, reads, answers, sample, training, known=end)
         _, losses = probes.hits_and_losses(answers, _on(vectors, fit[end:after]))
         paid.append(losses.sum(1).double().cpu().numpy())
@@ -68,7 +69,7 @@ def portion_ends(n: int) -> list[int]:
 
 
 def online_code(first: int, classes: int, nats: np.ndarray) -> np.ndarray:
-    """The bits of the first portion at log2(classes) a label, and of the later ones [portion, ...] as probes have it."""
+    """The bits of a first portion at log2(classes) a label, and of later ones by probes' losses [portion, ...]."""
     return first * math.log2(classes) + nats.sum(0) / math.log(2)
 
 
@@ -92,7 +93,7 @@ def expected_layer(scores: np.ndarray, layers: Sequence[int]) -> np.ndarray:
 
 
 def text_draws(hits: np.ndarray, texts: np.ndarray, resampling: Resampling) -> np.ndarray:
-    """[1 + repeats, ...]: the share of hits [item, ...] in the sample and in resamples of the texts that items are in."""
+    """[1 + repeats, ...]: the share of hits [item, ...] in the sample, and in resamples of the texts of the items."""
     order = np.argsort(texts, kind="stable")
     rows, starts = np.unique(texts[order], return_index=True)
     sums = np.add.reduceat(hits[order].astype(np.float64), starts, axis=0)

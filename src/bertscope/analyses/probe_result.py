@@ -1,108 +1,25 @@
-"""One target asked of every layer, and the tables and figures of all that were asked."""
+"""The answer of `probe`: tables, headline and figures of all targets that were asked."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bertscope.analyses.probe import ProbeConfig, ProbeKind
-from bertscope.analyses.probe_measures import accuracies, codelengths, cumulative, expected_layer
-from bertscope.analyses.probe_targets import FIT, REPORT, SELECT, Limits, Sample, Target, draw_sample, majority, usual_label
-from bertscope.analyses.probe_training import Training
-from bertscope.analyses.probe_vectors import Rows, Vectors, best_device, gather, have_vectors
-from bertscope.core.examples import Examples
+from bertscope.analyses.probe_asked import Asked, Found
+from bertscope.analyses.probe_measures import expected_layer
+from bertscope.analyses.probe_sample import FIT, majority, usual_label
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import Resampling, interval
+from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
-from bertscope.models.observe import evaluating
 
 MAJORITY, USUAL = "majority", "the word's usual label"
 _LABELS = {"low": "from", "high": "to", "expected": "expected layer", "compression": "compression (uniform / online)"}
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What probes of one kind found in the layers of one checkpoint. Draws are [1 + repeats, layer]."""
-
-    checkpoint: str
-    probe: ProbeKind
-    layers: list[int]
-    accuracy: np.ndarray
-    control: np.ndarray | None
-    select_loss: np.ndarray
-    bits: np.ndarray | None
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A target and what was found of it."""
-
-    sample: Sample
-    found: list[Found]
-    mixes: dict[str, tuple[list[int], np.ndarray]]
-    """By checkpoint: layers, and draws of the accuracy of a mix of layers 0 to each."""
-
-    @classmethod
-    def of(
-        cls,
-        target: Target,
-        examples: Examples,
-        rows: Mapping[str, Rows],
-        limits: Limits,
-        config: ProbeConfig,
-        resampling: Resampling,
-    ) -> Asked:
-        """Ask every layer of every checkpoint about a target."""
-        sample = draw_sample(target, examples, limits, config.seed, have_vectors(rows, target))
-        found: list[Found] = []
-        mixes = {}
-        with evaluating([]):
-            for vectors in gather(rows, sample, best_device()):
-                for place, kind in enumerate(dict.fromkeys(config.probes)):
-                    training = Training(hidden=config.hidden if kind == "mlp" else 0, seed=config.seed)
-                    found += _found(vectors, sample, kind, training, config.code and not place, resampling)
-                    if config.expected and not place:
-                        draws = cumulative(vectors, sample, training, resampling)
-                        mixes |= {name: (layers, draws[:, at]) for name, layers, at in _checkpoints(vectors)}
-        return cls(sample, found, mixes)
-
-    @property
-    def name(self) -> str:
-        return self.sample.target.name
-
-    @property
-    def n(self) -> int:
-        return len(self.sample.items(REPORT))
-
-    def best(self, checkpoint: str, probe: ProbeKind) -> tuple[int, np.ndarray]:
-        """The layer with the lowest loss on select, and draws of its accuracy on report."""
-        one = next(found for found in self.found if (found.checkpoint, found.probe) == (checkpoint, probe))
-        at = int(one.select_loss.argmin())
-        return one.layers[at], one.accuracy[:, at]
-
-
-def _found(
-    vectors: Vectors, sample: Sample, kind: ProbeKind, training: Training, code: bool, resampling: Resampling
-) -> Iterator[Found]:
-    right = accuracies(vectors, sample, training, resampling)
-    bits = codelengths(vectors, sample, training) if code else None
-    for name, layers, at in _checkpoints(vectors):
-        control = None if right.control is None else right.control[:, at]
-        yield Found(
-            name, kind, layers, right.target[:, at], control, right.select_loss[at], None if bits is None else bits[at]
-        )
-
-
-def _checkpoints(vectors: Vectors) -> Iterator[tuple[str, list[int], list[int]]]:
-    """The checkpoints of a stack: their layers, and where in the stack those are."""
-    for name in dict.fromkeys(source.checkpoint for source in vectors.sources):
-        at = [place for place, source in enumerate(vectors.sources) if source.checkpoint == name]
-        yield name, [vectors.sources[place].layer for place in at], at
 
 
 def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
@@ -124,14 +41,14 @@ def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
     )  # fmt: skip
 
 
-def _table(parts: Any) -> pd.DataFrame:
+def _table(parts: Iterable[Any]) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(rows) for rows in parts], ignore_index=True)
 
 
 def _about(one: Asked) -> dict[str, Any]:
     """What there is to know of a target before any probe."""
     sample, target = one.sample, one.sample.target
-    parts = dict(zip(("fit", "select", "report"), (len(sample.items(part)) for part in (FIT, SELECT, REPORT)), strict=True))
+    parts = {name: len(sample.items(part)) for part, name in enumerate(PARTS)}
     usual = float(usual_label(sample).mean()) if target.has_control else math.nan
     return (
         {"target": target.name, "unit": target.unit, "classes": len(target.classes)} | parts
@@ -211,8 +128,8 @@ def _mix_rows(one: Asked) -> pd.DataFrame:
 
 
 def _expected_rows(one: Asked) -> list[dict[str, Any]]:
-    """The expected layer where the mix of all layers is surely better than the first layer: a mean over gains that may
-    all be noise is no layer."""
+    """The expected layer, where the mix of all layers is surely better than the first layer: the mean place of gains
+    that may be noise says nothing."""
     rows = []
     for name, (layers, draws) in one.mixes.items():
         gain, found = draws[:, -1] - draws[:, 0], expected_layer(draws, layers)
@@ -232,7 +149,9 @@ def _headline(asked: Sequence[Asked], checkpoints: Sequence[str], kind: ProbeKin
     best = {one.name: one.best(last, kind) for one in asked}
     mean = np.mean([draws for _, draws in best.values()], axis=0)
     low, high = interval(mean)
-    numbers = [Number("mean accuracy", float(mean[0]), float(low), float(high), sum(one.n for one in asked), "accuracy")]
+    numbers = [
+        Number("mean accuracy", float(mean[0]), float(low), float(high), sum(one.n for one in asked), "accuracy")
+    ]
     for one in asked:
         layer, draws = best[one.name]
         low, high = interval(draws)
@@ -247,9 +166,13 @@ def _notes(asked: Sequence[Asked]) -> list[str]:
     words = [one.name for one in asked if one.sample.target.unit != "text" and not one.sample.target.has_control]
     notes = []
     if texts:
-        notes.append(f"no control task for {', '.join(texts)}: texts have no types whose labels could be learned by heart")
+        notes.append(
+            f"no control task for {', '.join(texts)}: texts have no types whose labels could be learned by heart"
+        )
     if words:
-        notes.append(f"no control task for {', '.join(words)}: the type is the label, and a control by type the same task")
+        notes.append(
+            f"no control task for {', '.join(words)}: the type is the label, and a control by type the same task"
+        )
     return notes
 
 
@@ -280,15 +203,15 @@ def _figures(config: ProbeConfig) -> list[Figure]:
         ),
         replace(
             by_checkpoint, table="probes", y="compression", low=None, high=None, title="How easily it is read",
-            caption="How much shorter an online code of the labels is than a uniform one (Voita & Titov 2020): 1 is no "
-            "gain. A code is short if few examples teach a probe to read the label.",
+            caption="How many times shorter an online code of the labels is than a uniform one (Voita & Titov 2020): "
+            "1 is no gain. A code is short if few examples teach a probe to read the label.",
         ),
         Figure(
             "intervals", "expected", x="expected", y="target", low="low", high="high", color="checkpoint",
             title="Expected layer",
             caption="The layer at which a mix of all layers up to it gains its accuracy, on average over the gains "
-            "(Tenney et al. 2019, cumulative scores), with its 95% bootstrap interval over texts. None is given where the "
-            "mix of all layers isn't surely better than layer 0 alone: then there is no gain to locate.",
+            "(Tenney et al. 2019, cumulative scores), with its 95% bootstrap interval over texts. None is given "
+            "where the mix of all layers isn't surely better than layer 0 alone: then there is no gain to locate.",
             labels=_LABELS,
         ),
     ]  # fmt: skip

@@ -1,9 +1,4 @@
-"""What a probe is asked: a label for a word, for a word and its head, or for a whole text; and which of them it learns
-from.
-
-Texts go to *fit*, *select* or *report* by a hash of what they say, so that neither the words of one text nor two equal
-texts are ever on two sides.
-"""
+"""What a probe is asked: a label for a word, for a word and its head, or for a whole text, as a corpus has them."""
 
 from __future__ import annotations
 
@@ -17,12 +12,9 @@ import numpy as np
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import ROOT, Examples
-from bertscope.core.resampling import hashed, mixed, to_unit
 
 NAMES = ("pos", "relation", "frame", "entity", "gender", "label", "length", "word")
-FIT, SELECT, REPORT = range(3)
-_SHARES = (0.7, 0.8)  # of the texts: fit ends here, select there
-_SPLIT, _DRAW, _CONTROL = (np.uint64(2**32 + number) for number in (16, 17, 18))  # apart from resamples' numbers
+OF_WORDS = tuple(name for name in NAMES if name not in ("label", "length"))
 _SAME_BY_TYPE = ("word",)
 """The targets that a word's type decides by itself: a control task by type would be the target under other names."""
 
@@ -67,15 +59,9 @@ class Target:
         """Whether the control task of Hewitt and Liang, a label for each word type, says anything here."""
         return self.type is not None and self.name not in _SAME_BY_TYPE
 
-    def of_words(self, starts: np.ndarray, words: np.ndarray) -> Target:
-        """The same label for single words: of a word and its head the word's, of a text that of each of its words,
-        which are `words[starts[text]:starts[text + 1]]`."""
-        if self.words.shape[1]:
-            return replace(self, words=self.words[:, :1])
-        counts = np.diff(starts)[self.example]
-        example, label = np.repeat(self.example, counts), np.repeat(self.label, counts)
-        first = np.repeat(starts[self.example] - (np.cumsum(counts) - counts), counts)
-        return replace(self, example=example, words=words[first + np.arange(len(label))][:, None], label=label)
+    def of_words(self) -> Target:
+        """The same label for single words: that of a word and its head is the word's."""
+        return replace(self, words=self.words[:, :1])
 
     def take(self, items: np.ndarray) -> Target:
         kind = None if self.type is None else self.type[items]
@@ -84,24 +70,14 @@ class Target:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """The items that are used of a target: fit's first, in a random order of texts, then select's, then report's."""
-
-    target: Target
-    part: np.ndarray
-    """Where each item belongs: FIT, SELECT or REPORT."""
-
-    def items(self, part: int) -> np.ndarray:
-        return np.flatnonzero(self.part == part)
-
-
-def choose_targets(examples: Examples, asked: Sequence[str], limits: Limits) -> tuple[list[Target], list[str]]:
-    """The targets that were asked for, or all that the corpus has, and what to say of those it lacks."""
+def choose_targets(
+    examples: Examples, asked: Sequence[str], limits: Limits, names: Sequence[str] = NAMES
+) -> tuple[list[Target], list[str]]:
+    """The targets that were asked for, or all that the corpus has of `names`, and what to say of those it lacks."""
     for name in asked:
-        if name not in NAMES:
-            raise UserError(f"unknown target {name!r}; {did_you_mean(name, NAMES)}")
-    found = {name: _COLLECTORS[name](examples, limits) for name in NAMES}
+        if name not in names:
+            raise UserError(f"unknown target {name!r}; {did_you_mean(name, names)}")
+    found = {name: _COLLECTORS[name](examples, limits) for name in names}
     usable = {name: target for name, target in found.items() if target is not None and len(target.classes) > 1}
     if missing := [name for name in asked if name not in usable]:
         raise UserError(
@@ -115,94 +91,13 @@ def choose_targets(examples: Examples, asked: Sequence[str], limits: Limits) -> 
     return [usable[name] for name in dict.fromkeys(asked or usable)], notes
 
 
-def draw_sample(target: Target, examples: Examples, limits: Limits, seed: int, has_vector: np.ndarray) -> Sample:
-    """Split a target's items by their texts, and keep of each part what the limits allow.
-
-    has_vector   [item]: whether every checkpoint has a vector for it; others are left out
-    """
-    target = target.take(np.flatnonzero(has_vector))
-    by_text, part = text_hashes(examples, seed)[target.example], text_parts(examples, seed)[target.example]
-    place = target.words[:, 0] if target.words.shape[1] else np.zeros(len(target), dtype=np.int64)
-    luck = mixed(mixed(by_text, _DRAW), place.astype(np.uint64))
-    most = {FIT: limits.words, SELECT: -(-limits.words // 8), REPORT: limits.words}
-    chosen = [
-        _drawn(np.flatnonzero(part == which), target.label, luck, count, balanced=limits.balanced)
-        for which, count in most.items()
-    ]
-    for items, name in zip(chosen, ("fit", "select", "report"), strict=True):
-        if not len(items) or (name == "fit" and len(np.unique(target.label[items])) < 2):
-            raise UserError(
-                f"too few texts to probe for {target.name}: {len(np.unique(target.example))} leave "
-                f"{len(items)} items to {name}; give more"
-            )
-    # Texts in a random order, each text's words together: an online code meets them so.
-    kept = np.concatenate([items[np.lexsort((place[items], by_text[items]))] for items in chosen])
-    return Sample(target.take(kept), part[kept])
-
-
-def control_labels(sample: Sample, seed: int) -> np.ndarray:
-    """A label for each item that its word's type alone decides, drawn from the labels of fit (Hewitt & Liang 2019)."""
-    target = sample.target
-    assert target.type is not None
-    shares = np.bincount(target.label[sample.items(FIT)], minlength=len(target.classes)).cumsum()
-    luck = to_unit(mixed(hashed(target.types, seed), _CONTROL))
-    of_type = np.searchsorted(shares / shares[-1], luck, side="right").clip(max=len(target.classes) - 1)
-    return of_type[target.type]
-
-
-def majority(sample: Sample) -> np.ndarray:
-    """Whether fit's most frequent label is that of each item of report."""
-    label = sample.target.label
-    return np.bincount(label[sample.items(FIT)]).argmax() == label[sample.items(REPORT)]
-
-
-def usual_label(sample: Sample) -> np.ndarray:
-    """Whether the most frequent label that its word has in fit is that of each item of report; a word that fit lacks
-    gets the most frequent label of all."""
-    target, fit, report = sample.target, sample.items(FIT), sample.items(REPORT)
-    assert target.type is not None
-    counts = np.zeros((len(target.types), len(target.classes)), dtype=np.int64)
-    np.add.at(counts, (target.type[fit], target.label[fit]), 1)
-    usual = np.where(counts.any(1), counts.argmax(1), counts.sum(0).argmax())
-    return usual[target.type[report]] == target.label[report]
-
-
-def text_parts(examples: Examples, seed: int) -> np.ndarray:
-    """Where each text belongs: FIT, SELECT or REPORT."""
-    return np.digitize(to_unit(mixed(text_hashes(examples, seed), _SPLIT)), _SHARES)
-
-
-def text_hashes(examples: Examples, seed: int) -> np.ndarray:
-    """A number for each text that equal texts share."""
-    both = examples.text if examples.pair is None else tuple(zip(examples.text, examples.pair, strict=True))
-    places = {said: at for at, said in enumerate(dict.fromkeys(both))}
-    return hashed([str(said) for said in places], seed)[[places[said] for said in both]]
-
-
-def _drawn(items: np.ndarray, label: np.ndarray, luck: np.ndarray, most: int, *, balanced: bool) -> np.ndarray:
-    """At most so many of the items, by their luck. Balanced: what is too much is taken from the frequent labels."""
-    if len(items) <= most:
-        return items
-    ordered = items[np.argsort(luck[items], kind="stable")]
-    if not balanced:
-        return ordered[:most]
-    counts = np.bincount(label[items])
-    totals = np.minimum.outer(counts, np.arange(1, most + 1)).sum(0)
-    level = max(1, np.searchsorted(totals, most, side="right"))  # the most that every label may have
-    by_label = ordered[np.argsort(label[ordered], kind="stable")]
-    rank = np.arange(len(by_label)) - (np.cumsum(counts) - counts)[label[by_label]]
-    return by_label[rank < level]
-
-
 def _numbered(said: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     """The different values in alphabetical order, and each entry's number among them."""
     values, numbers = np.unique(np.array(said, dtype=object).astype(str), return_inverse=True)
     return tuple(map(str, values)), numbers.astype(np.int64)
 
 
-def _of_words(
-    name: str, examples: Examples, entries: Sequence[tuple[int, tuple[int, ...], str]]
-) -> Target | None:
+def _of_words(name: str, examples: Examples, entries: Sequence[tuple[int, tuple[int, ...], str]]) -> Target | None:
     """A target of entries (text, words in it, label)."""
     if not entries or examples.words is None:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -30,7 +31,7 @@ class Training:
     rate: float = 5e-3
     batch: int = 256
     looks: int = 40
-    """How often select is looked at, at most: after each time through fit, or after `least_steps` if those are more."""
+    """How often select is looked at, at most: after all of fit, or after `least_steps` if those are more."""
     least_steps: int = 8
     patience: int = 3
     """Looks without a gain after which a probe stops; those before the last halve its learning rate."""
@@ -58,7 +59,7 @@ class Probes:
             yield block, log_softmax(_answers(self.vectors, self.reads, self.weights, block), -1)
 
     def hits_and_losses(self, labels: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:
-        """[probe, item]: whether the most probable class is that of `labels` [probe, all items], and the loss in nats."""
+        """[probe, item]: whether the likeliest class is that of `labels` [probe, all items], and the loss in nats."""
         hits, losses = [], []
         for block, said in self.log_probabilities(items):
             gold = labels[:, block]
@@ -101,7 +102,7 @@ def _start(vectors: Vectors, reads: Tensor, classes: int, training: Training) ->
     widths = [vectors.width, *([training.hidden] if training.hidden else []), classes]
     generator = torch.Generator().manual_seed(training.seed)
     layers = []
-    for place, (wide, narrow) in enumerate(zip(widths, widths[1:], strict=False)):
+    for place, (wide, narrow) in enumerate(pairwise(widths)):
         last = place == len(widths) - 2
         bound = 0.0 if last else wide**-0.5
         for shape in ((wide, narrow), (1, narrow)):
@@ -144,7 +145,7 @@ class _Run:
         self._steps = 0
 
     def step(self, items: Tensor) -> None:
-        """One step of Adam on these items. Each probe's loss is its own mean, and their sum has each one's gradient."""
+        """One step of Adam on these items. The gradient of the probes' summed losses holds that of each alone."""
         for weight in self._weights:
             weight.requires_grad_(True)
         loss = self._losses(items).sum()

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.probe_targets import FIT, Sample, Target
+from bertscope.analyses.probe_sample import FIT, Sample
+from bertscope.analyses.probe_targets import Target
 from bertscope.core.examples import Examples
 from bertscope.models.hidden_store import HiddenStore
 
@@ -72,7 +73,7 @@ class Rows:
             self._row[np.repeat(self._first_word, counts) + store.words] = np.arange(len(store))
 
     def of(self, target: Target) -> np.ndarray:
-        """[item, 1 or 2]: the row of each word, or of each whole text among the means; `NO_ROW` where there is none."""
+        """[item, 1 or 2]: the row of each word, or of each text among the texts that have rows; `NO_ROW` for none."""
         if target.unit == "text":
             return self._text_row[target.example][:, None]
         return self._row[self._first_word[target.example][:, None] + target.words]
@@ -94,7 +95,7 @@ def have_vectors(rows: Mapping[str, Rows], target: Target) -> np.ndarray:
 
 
 def gather(rows: Mapping[str, Rows], sample: Sample, device: str) -> list[Vectors]:
-    """The sample's vectors of all layers of all checkpoints; checkpoints of another width have a stack of their own."""
+    """The sample's vectors of all layers of all checkpoints, in a stack for each width that checkpoints have."""
     widths = dict.fromkeys(of.store.dim for of in rows.values())
     return [
         _stacked({name: of for name, of in rows.items() if of.store.dim == width}, sample, device) for width in widths

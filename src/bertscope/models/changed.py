@@ -90,7 +90,12 @@ def masked_losses(
 
 @contextmanager
 def _running(encoder: Encoder, work: int) -> Iterator[Any]:
-    with evaluating([encoder]), torch.inference_mode(), tapped(encoder, Tap()), progress("changing layers", work) as bar:
+    with (
+        evaluating([encoder]),
+        torch.inference_mode(),
+        tapped(encoder, Tap()),
+        progress("changing layers", work) as bar,
+    ):
         yield bar
 
 

@@ -3,8 +3,8 @@
 transformers looks its attention function up by name, so while a tap is open the model's attention is the function
 below. It computes what the library computes, fused where nobody wants the maps, and remembers values and mask. Hooks
 on each layer's parts do the rest: a tap may read the maps, and read or replace the layer's input, the heads' outputs,
-the MLP's input, neurons and output, and the layer's output. Families that don't ask for the attention function by name
-are read by hooks alone. When the last tap closes, the model is as it was.
+the MLP's input, neurons and output, and the layer's output. Families that don't ask for the attention function by
+name are read by hooks alone. When the last tap closes, the model is as it was.
 """
 
 from __future__ import annotations
