@@ -13,7 +13,7 @@ import pandas as pd
 from bertscope.analyses.probe import ProbeConfig, ProbeKind
 from bertscope.analyses.probe_asked import Asked, Found
 from bertscope.analyses.probe_measures import expected_layer
-from bertscope.analyses.probe_sample import FIT, majority, usual_label
+from bertscope.analyses.probe_sample import FIT, PARTS, majority, usual_label
 from bertscope.core.figure import Figure
 from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
