@@ -40,6 +40,8 @@ _WHERE = {
     "patterns": "bertscope.analyses.patterns",
     "probe": "bertscope.analyses.probe",
     "ProbeConfig": "bertscope.analyses.probe",
+    "project": "bertscope.analyses.project",
+    "ProjectConfig": "bertscope.analyses.project",
     "question": "bertscope.core.catalogue",
     "read_examples": "bertscope.data.corpus",
     "read_task": "bertscope.data.read",

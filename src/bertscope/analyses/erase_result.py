@@ -107,8 +107,8 @@ def _figures(measured: Sequence[Ability], config: EraseConfig, facet: str | None
             cost, where={"measure": ability.name}, title=f"What erasing costs: {ability.name}",
             caption=f"The change of the {ability.name} ({ability.unit}) when what a linear probe could read is "
             "erased after one layer, with its paired 95% bootstrap interval over texts; beside it the mean and the "
-            f"range of {config.random} random subspaces of the same rank{alike}. Where the two part, the layers above "
-            "use what was erased.",
+            f"range of {config.random} random subspaces of the same rank{alike}. Where the two part, the layers "
+            "above use what was erased.",
             labels=_LABELS | {"effect": f"change of the {ability.name} ({ability.unit})"},
         )
         for ability in measured

@@ -40,6 +40,7 @@ CATALOGUE = {
     "relations": Entry("bertscope.analyses.relations:relations", "Which heads link words that stand in a relation?"),
     "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
     "probe": Entry("bertscope.analyses.probe:probe", "What else does a layer know?"),
+    "project": Entry("bertscope.analyses.project:project", "How do a sentence's tokens travel through the layers?"),
     "erase": Entry("bertscope.analyses.erase:erase", "Does the model use what a layer knows?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),

@@ -36,7 +36,14 @@ class Figure:
     """The column that gives each of its values a panel of its own, side by side, with the value as its heading; what
     follows ` · ` in the value goes on the heading's next line."""
     token: str | None = None
-    """Maps: the column with the token at the row's y, written along both sides where a map has at most 24."""
+    """Maps: the column with the token at the row's y, written along both sides where a map has at most 24. Points:
+    the column with the words that stand beside each point."""
+    step: str | None = None
+    """Points: the column whose values are shown one at a time, in their order; the page has a slider for it, which
+    begins with the last. Files show that one."""
+    path: str | None = None
+    """Points with steps: the column that says which points are the same thing; a faint line leads from where each was
+    one step before."""
     low: str | None = None
     high: str | None = None
     """The columns that hold the ends of each row's interval."""
@@ -54,5 +61,8 @@ class Figure:
 
     def columns(self) -> list[str]:
         """The columns the figure needs its table to have."""
-        named = (self.x, self.y, self.value, self.color, self.facet, self.token, self.low, self.high, self.mark)
+        named = (
+            self.x, self.y, self.value, self.color, self.facet, self.token, self.step, self.path, self.low, self.high,
+            self.mark,
+        )  # fmt: skip
         return [name for name in (*named, *self.where) if name is not None]

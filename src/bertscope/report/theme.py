@@ -60,6 +60,9 @@ def config(*, dark: bool = False) -> dict[str, Any]:
         "style": {
             "missing": {"color": c["muted"], "fontSize": 13},
             "token": {"color": c["muted"], "fontSize": 9, "align": "right", "dx": -4, "limit": 44},
+            "word": {"color": c["ink"], "fontSize": 11, "align": "left", "dx": 7, "dy": -4},
+            "word-before": {"color": c["ink"], "fontSize": 11, "align": "right", "dx": -7, "dy": -4},
+            "trail": {"color": c["muted"], "strokeWidth": 1, "opacity": 0.45},
             "series": {"color": c["category"][0]},
             "excludes": {"color": c["ink"], "stroke": c["surface"], "strokeWidth": 1},
             "reference": {"color": c["muted"], "strokeDash": [4, 3], "strokeWidth": 1.2},
