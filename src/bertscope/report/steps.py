@@ -1,5 +1,5 @@
-"""Points with words beside them, and figures that one steps through: a slider chooses a value of the `step` column, and
-only its rows are drawn."""
+"""Points with words beside them, and figures that one steps through: a slider chooses a value of the `step` column,
+and only its rows are drawn."""
 
 from __future__ import annotations
 
@@ -63,14 +63,18 @@ def words(drawing: Drawing, x: alt.X, y: alt.Y) -> list[Any]:
 
 
 def trail(drawing: Drawing, x: alt.X, y: alt.Y) -> list[Any]:
-    """A faint line to each point from where it was one step before."""
+    """What lies under the points of a step: its name, which files need, and a faint line to each point from where it
+    was one step before."""
     import altair as alt
 
     figure = drawing.figure
-    if figure.path is None or figure.step is None:
+    if figure.step is None:
         return []
+    said = alt.ExprRef(f"{json.dumps(drawing.label(figure.step) + ' ')} + {_NAME}")
+    name = alt.Chart(alt.Data(values=[{}])).mark_text(style="step", text=said)
+    name = name.encode(x=alt.value("width"), y=alt.value(0))
+    if figure.path is None:
+        return [name]
     same = alt.Detail(field=drawing.fields[figure.path], type="nominal")
-    kind = "quantitative" if drawing.numeric(figure.step) else "nominal"
-    order = alt.Order(field=drawing.fields[figure.step], type=kind)
-    lines = alt.Chart().mark_line(style="trail", aria=False).encode(x=x, y=y, detail=same, order=order)
-    return [lines.transform_filter(f"{drawing.has(figure.x, figure.y)} && {shown(drawing, back=1)}")]
+    lines = alt.Chart().mark_line(style="trail", aria=False).encode(x=x, y=y, detail=same)
+    return [name, lines.transform_filter(f"{drawing.has(figure.x, figure.y)} && {shown(drawing, back=1)}")]

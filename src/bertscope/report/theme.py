@@ -62,6 +62,7 @@ def config(*, dark: bool = False) -> dict[str, Any]:
             "token": {"color": c["muted"], "fontSize": 9, "align": "right", "dx": -4, "limit": 44},
             "word": {"color": c["ink"], "fontSize": 11, "align": "left", "dx": 7, "dy": -4},
             "word-before": {"color": c["ink"], "fontSize": 11, "align": "right", "dx": -7, "dy": -4},
+            "step": {"color": c["muted"], "fontSize": 12, "align": "right", "baseline": "top", "dx": -6, "dy": 6},
             "trail": {"color": c["muted"], "strokeWidth": 1, "opacity": 0.45},
             "series": {"color": c["category"][0]},
             "excludes": {"color": c["ink"], "stroke": c["surface"], "strokeWidth": 1},
