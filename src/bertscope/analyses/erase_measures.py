@@ -21,6 +21,7 @@ from bertscope.analyses.probe_sample import (
     majority,
     text_hashes,
     text_parts,
+    word_luck,
 )
 from bertscope.analyses.probe_targets import Limits, Target
 from bertscope.analyses.probe_training import Training, train_probes
@@ -134,11 +135,12 @@ class Erasing:
         sample = draw_sample(target, examples, limits, config.seed, have_vectors({"": rows}, target))
         place = rows.of(sample.target)[:, 0]
         fit, labels = place[sample.items(FIT)], sample.target.label[sample.items(FIT)]
+        every = _fit_rows(store, examples, config)
         generator = np.random.default_rng(config.seed)
         concept, random = {}, {}
         for layer in layers:
-            whitened = Whitened(store.vectors(layer)[fit])
-            concept[layer] = whitened.leace(labels)
+            whitened = Whitened(store.vectors(layer)[every])
+            concept[layer] = whitened.leace(store.vectors(layer)[fit], labels)
             rank, moved = concept[layer].rank, concept[layer].moved if config.match == "variance" else 0.0
             random[layer] = [whitened.random(rank, generator, moved=moved) for _ in range(config.random)]
         checks = _checked(sample, place, store, concept, config)
@@ -147,6 +149,14 @@ class Erasing:
     def changes(self, layer: int, device: torch.device) -> list[Change]:
         """The concept's, then the random ones."""
         return [Change(layer, eraser.on(device)) for eraser in (self.concept[layer], *self.random[layer])]
+
+
+def _fit_rows(store: HiddenStore, examples: Examples, config: EraseConfig) -> np.ndarray:
+    """The rows of fit's words, labelled or not; drawn as the labelled ones are, where there are too many."""
+    text = np.repeat(np.arange(len(examples)), np.diff(store.starts))
+    rows = np.flatnonzero(text_parts(examples, config.seed)[text] == FIT)
+    luck = word_luck(text_hashes(examples, config.seed)[text[rows]], store.words[rows])
+    return np.sort(rows[np.argsort(luck, kind="stable")[: config.words]])
 
 
 def _checked(

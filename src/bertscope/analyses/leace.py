@@ -3,6 +3,10 @@
 Of all affine maps after which no linear classifier can tell the concept better than a constant, the one that changes
 the vectors least: r(x) = x - W^+ P W (x - mean), where W = Sigma_xx^(-1/2) whitens the vectors and P projects
 orthogonally on the columns of W Sigma_xz, z being the concept as one-hot vectors.
+
+Where only some vectors have the concept (names have a gender, other words none), Sigma_xz is theirs, and mean and
+Sigma_xx are those of all: the concept is then gone from those that had it, and all together are changed least. The
+map meets all of them, and one that knew only some would move the others at random.
 """
 
 from __future__ import annotations
@@ -55,19 +59,19 @@ class _Erasing:
 
 
 class Whitened:
-    """Vectors [n, dim] seen in the directions of their variance; what hasn't any is left out."""
+    """All vectors [n, dim], seen in the directions of their variance; what hasn't any is left out."""
 
     def __init__(self, vectors: np.ndarray) -> None:
         self._mean = vectors.mean(0, dtype=np.float64)
-        self._centred = vectors - self._mean
-        variance, directions = np.linalg.eigh(self._centred.T @ self._centred / len(vectors))
+        centred = vectors - self._mean
+        variance, directions = np.linalg.eigh(centred.T @ centred / len(vectors))
         real = variance > _NOTHING * variance[-1]
         self._deviation, self._directions = np.sqrt(variance[real]), directions[:, real]
 
-    def leace(self, labels: np.ndarray) -> Eraser:
-        """Erase which of their labels [n] the vectors have."""
+    def leace(self, vectors: np.ndarray, labels: np.ndarray) -> Eraser:
+        """Erase which of the labels [some] these of the vectors [some, dim] have."""
         concept = np.eye(labels.max() + 1)[labels]
-        covariance = self._centred.T @ (concept - concept.mean(0)) / len(labels)
+        covariance = (vectors - vectors.mean(0, dtype=np.float64)).T @ (concept - concept.mean(0)) / len(labels)
         basis, strength, _ = np.linalg.svd(
             self._directions.T @ covariance / self._deviation[:, None], full_matrices=False
         )

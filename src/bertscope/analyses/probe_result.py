@@ -36,7 +36,7 @@ def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
     tables = {name: table for name, table in tables.items() if len(table)}
     return Result(
         "probe", 1, tables=tables, headline=_headline(asked, checkpoints, config.probes[0]),
-        figures=[figure for figure in _figures(config) if figure.table in tables],
+        figures=[figure for figure in _figures(config) if {*figure.columns()} <= {*tables.get(figure.table, ())}],
         notes=_notes(asked),
     )  # fmt: skip
 

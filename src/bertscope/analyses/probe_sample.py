@@ -41,7 +41,7 @@ def draw_sample(target: Target, examples: Examples, limits: Limits, seed: int, h
     target = target.take(np.flatnonzero(has_vector))
     by_text, part = text_hashes(examples, seed)[target.example], text_parts(examples, seed)[target.example]
     place = target.words[:, 0] if target.words.shape[1] else np.zeros(len(target), dtype=np.int64)
-    luck = mixed(mixed(by_text, _DRAW), place.astype(np.uint64))
+    luck = word_luck(by_text, place)
     most = {FIT: limits.words, SELECT: -(-limits.words // 8), REPORT: limits.words}
     chosen = [
         _drawn(np.flatnonzero(part == which), target.label, luck, count, balanced=limits.balanced)
@@ -83,6 +83,11 @@ def usual_label(sample: Sample) -> np.ndarray:
     np.add.at(counts, (target.type[fit], target.label[fit]), 1)
     usual = np.where(counts.any(1), counts.argmax(1), counts.sum(0).argmax())
     return usual[target.type[report]] == target.label[report]
+
+
+def word_luck(by_text: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """A number for each word, of its text's hash and its place: those with the lowest are drawn."""
+    return mixed(mixed(by_text, _DRAW), place.astype(np.uint64))
 
 
 def text_parts(examples: Examples, seed: int) -> np.ndarray:

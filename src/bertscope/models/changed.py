@@ -1,7 +1,8 @@
 """What a model gives when a layer's output is changed: logits of a classifier, losses of a masked language model.
 
-A change of layer k's output leaves the layers up to k as they are. So each batch is run once in full, and for each
-change the layers up to its own return what they returned then, the last of them changed.
+A change meets the tokens of words; special tokens stay as they are. A change of layer k's output leaves the layers up
+to k as they are. So each batch is run once in full, and for each change the layers up to its own return what they
+returned then, the last of them changed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ class Change:
     layer: int
     """After which layer: 0 is the embeddings' output."""
     of: Callable[[Tensor], Tensor]
-    """From its output [batch, token, hidden] to what the next layer gets."""
+    """From its output [batch, token, hidden] to what the next layer gets, where a token isn't special."""
+
+    def __call__(self, states: Tensor, special: Tensor) -> Tensor:
+        return torch.where(special[..., None], states, self.of(states))
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change |
     outputs = np.zeros((len(changes), len(examples), encoder.model.config.num_labels), dtype=np.float32)
     with _running(encoder, len(examples) * len(changes)) as bar, first_token_only(encoder):
         for batch in _read(encoder, examples):
-            for place, output in enumerate(_changed(encoder, batch.inputs, changes)):
+            for place, output in enumerate(_changed(encoder, batch.inputs, batch.special, changes)):
                 outputs[place, batch.rows] = output.logits.float().cpu().numpy()
                 bar.advance(len(batch))
     return outputs
@@ -79,7 +83,7 @@ def masked_losses(
             counts[batch.rows] = hidden.sum(1).cpu().numpy()
             inputs = batch.inputs | {"input_ids": words.masked_fill(hidden, mask_id)}
             with _guessing_only(encoder, hidden):
-                for place, output in enumerate(_changed(encoder, inputs, changes)):
+                for place, output in enumerate(_changed(encoder, inputs, batch.special, changes)):
                     said = output.prediction_logits if "prediction_logits" in output else output.logits
                     losses = cross_entropy(said.float(), gold, reduction="none").double()
                     total = torch.zeros(len(batch), dtype=torch.double, device=losses.device)
@@ -106,7 +110,9 @@ def _read(encoder: Encoder, examples: Examples) -> Iterator[Batch]:
     )  # fmt: skip
 
 
-def _changed(encoder: Encoder, inputs: dict[str, Tensor], changes: Sequence[Change | None]) -> Iterator[Any]:
+def _changed(
+    encoder: Encoder, inputs: dict[str, Tensor], special: Tensor, changes: Sequence[Change | None]
+) -> Iterator[Any]:
     """The model's output with each change."""
     with recorded(encoder) as kept:
         plain = encoder.model(**inputs)
@@ -114,12 +120,12 @@ def _changed(encoder: Encoder, inputs: dict[str, Tensor], changes: Sequence[Chan
         if change is None:
             yield plain
         elif change.layer == 0:
-            with tapped(encoder, _Embeddings(change)):
+            with tapped(encoder, _Embeddings(change, special)):
                 yield encoder.model(**inputs)
         else:
             last = kept[change.layer - 1]
             assert last.output is not None
-            below = [*kept[: change.layer - 1], replace(last, output=change.of(last.output))]
+            below = [*kept[: change.layer - 1], replace(last, output=change(last.output, special))]
             with replayed(encoder, below, change.layer):
                 yield encoder.model(**inputs)
 
@@ -127,11 +133,11 @@ def _changed(encoder: Encoder, inputs: dict[str, Tensor], changes: Sequence[Chan
 class _Embeddings(Tap):
     """A change of what the first layer gets."""
 
-    def __init__(self, change: Change) -> None:
-        self._change = change
+    def __init__(self, change: Change, special: Tensor) -> None:
+        self._change, self._special = change, special
 
     def on_input(self, layer: int, inputs: Tensor) -> Tensor:
-        return inputs if layer else self._change.of(inputs)
+        return inputs if layer else self._change(inputs, self._special)
 
 
 def _chosen(batch: Batch, keys: np.ndarray) -> Tensor:
