@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.analyses.checkpoints import open_examples
 from bertscope.analyses.states import open_states, state_steps
 from bertscope.core.catalogue import question, spec
-from bertscope.core.errors import UserError
+from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
     from bertscope.models.hidden_store import HiddenStore
+
+
+Likeness = Literal["rank", "variance"]
+LIKENESSES: tuple[Likeness, ...] = ("rank", "variance")
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,12 @@ class EraseConfig:
     """The task whose score is measured, for a model that was fine-tuned on it: what --on takes."""
     layers: tuple[int, ...] = ()
     """After which layers, each alone; 0 is the embeddings' output. All, if none are named."""
-    random: int = 9
-    """Random subspaces of the same rank that are erased instead, for each target and layer. Each costs on average
-    half a pass through the model; a p-value can't be lower than 1 / (1 + random)."""
-    match: Literal["rank", "variance"] = "rank"
-    """What the random subspaces have in common with what is erased: the rank alone, or also about as much of the
-    vectors' variance. A label mostly lies in directions of more variance than random ones."""
+    random: int = 5
+    """Random subspaces of each kind that are erased instead, for each target and layer. Each costs on average half a
+    pass through the model; a p-value can't be lower than 1 / (1 + random)."""
+    like: tuple[Likeness, ...] = LIKENESSES
+    """What random subspaces have in common with what is erased. rank: nothing but the rank; variance: also about as
+    much of the vectors' variance, of which a label mostly has more than a random subspace."""
     words: int = 10000
     """At most so many words to learn from what to erase."""
     texts: int = 200
@@ -49,8 +53,11 @@ class EraseConfig:
     def __post_init__(self) -> None:
         if not self.targets:
             raise UserError("nothing to erase; name a target such as pos")
-        if self.match not in ("rank", "variance"):
-            raise UserError(f"unknown match {self.match!r}; choose rank or variance")
+        if not self.like:
+            raise UserError(f"nothing to compare with; name some of {', '.join(LIKENESSES)}")
+        for likeness in self.like:
+            if likeness not in LIKENESSES:
+                raise UserError(f"unknown likeness {likeness!r}; {did_you_mean(likeness, LIKENESSES)}")
         least = {"random": 1, "words": 10, "texts": 2, "types": 2, "repeats": 100, "seed": 0}
         for name, lowest in least.items():
             if getattr(self, name) < lowest:
@@ -88,9 +95,10 @@ def erase(
 ) -> Result:
     """Does the model use what a layer knows?
 
-    At one layer after the other, all that a linear probe could read of a label is erased from the vectors of every
-    token (LEACE), and the layers above go on from there. What that costs the fine-tuned model on its task, or the
-    masked language model in its guesses, is compared with the cost of random subspaces of the same rank.
+    At one layer after the other, all that a linear probe could read of a label is erased from the vectors of all
+    words (LEACE), and the layers above go on from there. What that costs the fine-tuned model on its task, or the
+    masked language model in its guesses, is compared with the cost of random subspaces of the same rank, and of such
+    that have as much of the variance.
     """
     from bertscope.analyses.erase_measures import Erasing, abilities
     from bertscope.analyses.erase_result import make_result

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.erase import EraseConfig
+from bertscope.analyses.erase import EraseConfig, Likeness
 from bertscope.analyses.leace import Eraser, Whitened
 from bertscope.analyses.probe_sample import (
     FIT,
@@ -114,7 +115,8 @@ class Erasing:
     target: str
     concept: dict[int, Eraser]
     """By layer."""
-    random: dict[int, list[Eraser]]
+    random: dict[int, dict[Likeness, list[Eraser]]]
+    """By layer, as many of each kind."""
     checks: dict[str, Check]
     """What probes read of vectors as they are; of erased ones, learning from the words that the eraser learned from;
     and of erased ones, learning from other texts."""
@@ -141,14 +143,18 @@ class Erasing:
         for layer in layers:
             whitened = Whitened(store.vectors(layer)[every])
             concept[layer] = whitened.leace(store.vectors(layer)[fit], labels)
-            rank, moved = concept[layer].rank, concept[layer].moved if config.match == "variance" else 0.0
-            random[layer] = [whitened.random(rank, generator, moved=moved) for _ in range(config.random)]
+            rank, moved = concept[layer].rank, {"rank": 0.0, "variance": concept[layer].moved}
+            random[layer] = {
+                like: [whitened.random(rank, generator, moved=moved[like]) for _ in range(config.random)]
+                for like in dict.fromkeys(config.like)
+            }
         checks = _checked(sample, place, store, concept, config)
         return cls(target.name, concept, random, checks, float(majority(sample).mean()))
 
     def changes(self, layer: int, device: torch.device) -> list[Change]:
-        """The concept's, then the random ones."""
-        return [Change(layer, eraser.on(device)) for eraser in (self.concept[layer], *self.random[layer])]
+        """The concept's, then the random ones, kind by kind."""
+        erasers = (self.concept[layer], *chain.from_iterable(self.random[layer].values()))
+        return [Change(layer, eraser.on(device)) for eraser in erasers]
 
 
 def _fit_rows(store: HiddenStore, examples: Examples, config: EraseConfig) -> np.ndarray:

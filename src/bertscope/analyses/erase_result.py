@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
 from bertscope.models.encoder import Encoder
 
-RANDOM = "random subspaces"
+_NAMES = {"rank": "random, same rank", "variance": "random, same rank and variance"}
 _LABELS = {"low": "from", "high": "to"}
 
 
@@ -29,13 +29,15 @@ def make_result(
     for ability in measured:
         changes = [change for one in erased for layer in layers for change in one.changes(layer, model.device)]
         draws = ability.draws([None, *changes])
-        low, high = interval(draws[:, 0])
-        headline.append(Number(ability.name, float(draws[0, 0]), float(low), float(high), ability.n, ability.unit))
+        headline.append(_number(ability.name, draws[:, 0], ability))
         # [1 + repeats, target, layer, the label's eraser and the random ones]
         effects = (draws[:, 1:] - draws[:, :1]).reshape(len(draws), len(erased), len(layers), -1)
         for place, one in enumerate(erased):
-            rows += [_row(ability, one, layer, draws[0, 0], effects[:, place, at]) for at, layer in enumerate(layers)]
-            headline += _numbers(ability, one.target, effects[:, place], rows[-len(layers) :])
+            of_target = [
+                row for at, layer in enumerate(layers) for row in _rows(ability, one, layer, effects[:, place, at])
+            ]
+            headline += _numbers(ability, one.target, effects[:, place], of_target)
+            rows += of_target
     effects_table = pd.DataFrame(rows)
     return Result(
         "erase", 1,
@@ -45,45 +47,52 @@ def make_result(
     )  # fmt: skip
 
 
-def _row(ability: Ability, one: Erasing, layer: int, whole: float, effects: np.ndarray) -> dict[str, Any]:
-    """What erasing at one layer does; effects are [1 + repeats, the label's eraser and the random ones]."""
-    effect, random = effects[:, 0], effects[:, 1:]
-    excess = effect - random.mean(1)
-    (low, high), (excess_low, excess_high) = interval(effect), interval(excess)
-    cost, random_cost = -ability.sign * effect[0], -ability.sign * random[0]
-    as_bad = int((random_cost >= cost - 1e-12).sum())
-    eraser = one.concept[layer]
-    return {
-        "measure": ability.name, "target": one.target, "layer": layer, "rank": eraser.rank,
-        "score": whole + effect[0], "effect": effect[0], "low": float(low), "high": float(high),
-        "random": random[0].mean(), "random_low": random[0].min(), "random_high": random[0].max(),
-        "excess": excess[0], "excess_low": float(excess_low), "excess_high": float(excess_high),
-        "worse": as_bad, "p": (1 + as_bad) / (1 + len(random_cost)), "moved": eraser.moved,
-        "random_moved": float(np.mean([other.moved for other in one.random[layer]])),
-    }  # fmt: skip
+def _number(name: str, draws: np.ndarray, ability: Ability) -> Number:
+    low, high = interval(draws)
+    return Number(name, float(draws[0]), float(low), float(high), ability.n, ability.unit)
+
+
+def _rows(ability: Ability, one: Erasing, layer: int, effects: np.ndarray) -> Iterator[dict[str, Any]]:
+    """What erasing at one layer does, beside each kind of random subspaces; effects are [1 + repeats, eraser]."""
+    eraser, effect = one.concept[layer], effects[:, 0]
+    low, high = interval(effect)
+    kinds = np.split(effects[:, 1:], len(one.random[layer]), axis=1)
+    for (like, others), random in zip(one.random[layer].items(), kinds, strict=True):
+        excess = effect - random.mean(1)
+        excess_low, excess_high = interval(excess)
+        as_bad = int((ability.sign * (random[0] - effect[0]) <= 1e-12).sum())
+        yield {
+            "measure": ability.name, "target": one.target, "layer": layer, "rank": eraser.rank,
+            "effect": effect[0], "low": float(low), "high": float(high), "like": like,
+            "random": random[0].mean(), "random_low": random[0].min(), "random_high": random[0].max(),
+            "excess": excess[0], "excess_low": float(excess_low), "excess_high": float(excess_high),
+            "as_bad": as_bad, "p": (1 + as_bad) / (1 + len(others)),
+            "moved": eraser.moved, "random_moved": float(np.mean([other.moved for other in others])),
+        }  # fmt: skip
 
 
 def _numbers(ability: Ability, target: str, effects: np.ndarray, rows: Sequence[dict[str, Any]]) -> list[Number]:
     """Means over layers of effects [1 + repeats, layer, eraser], and in how many layers the label is used: it costs
-    more than any random subspace, and surely more than they do on average."""
+    more than any random subspace of either kind, and surely more than each kind does on average."""
     mean = effects.mean(1)
-    named = {f"{target} erased: change, mean of layers": mean[:, 0], f"{RANDOM}: the same": mean[:, 1:].mean(1)}
-    numbers = []
-    for name, draws in named.items():
-        low, high = interval(draws)
-        numbers.append(Number(name, float(draws[0]), float(low), float(high), ability.n, ability.unit))
+    kinds = list(dict.fromkeys(row["like"] for row in rows))
+    numbers = [_number(f"{target} erased: change, mean of layers", mean[:, 0], ability)]
+    for like, random in zip(kinds, np.split(mean[:, 1:], len(kinds), axis=1), strict=True):
+        numbers.append(_number(f"{_NAMES[like]}: the same", random.mean(1), ability))
     least_cost = "excess_high" if ability.sign > 0 else "excess_low"
-    used = sum(ability.sign * row[least_cost] < 0 and row["worse"] == 0 for row in rows)
-    return [*numbers, Number(f"layers whose {target} is used", float(used), n=len(rows))]
+    unlike = {row["layer"] for row in rows if row["as_bad"] or ability.sign * row[least_cost] >= 0}
+    layers = {row["layer"] for row in rows}
+    return [*numbers, Number(f"layers whose {target} is used", float(len(layers - unlike)), n=len(layers))]
 
 
 def _curves(effects: pd.DataFrame) -> pd.DataFrame:
-    """The two lines of a figure: the label's effect with its interval, and the random ones' mean and range."""
+    """The lines of a figure: the label's effect with its interval, and each kind of random ones' mean and range."""
     keys = ["measure", "target", "layer"]
-    concept = effects[[*keys, "effect", "low", "high"]].assign(erased="the label")
-    random = effects[[*keys, "random", "random_low", "random_high"]]
-    random = random.set_axis([*keys, "effect", "low", "high"], axis=1).assign(erased=RANDOM)
-    return pd.concat([concept, random], ignore_index=True)
+    concept = effects.drop_duplicates(keys)[[*keys, "effect", "low", "high"]].assign(erased="the label")
+    random = effects[[*keys, "random", "random_low", "random_high"]].set_axis(
+        [*keys, "effect", "low", "high"], axis=1
+    )
+    return pd.concat([concept, random.assign(erased=effects["like"].map(_NAMES))], ignore_index=True)
 
 
 def _check(erased: Sequence[Erasing], layers: Sequence[int]) -> pd.DataFrame:
@@ -97,7 +106,6 @@ def _check(erased: Sequence[Erasing], layers: Sequence[int]) -> pd.DataFrame:
 
 
 def _figures(measured: Sequence[Ability], config: EraseConfig, facet: str | None) -> list[Figure]:
-    alike = " that have about as much of the variance" if config.match == "variance" else ""
     cost = Figure(
         "lines", "curves", x="layer", y="effect", low="low", high="high", color="erased", facet=facet, middle=0.0,
         title="", caption="", labels=_LABELS,
@@ -107,8 +115,8 @@ def _figures(measured: Sequence[Ability], config: EraseConfig, facet: str | None
             cost, where={"measure": ability.name}, title=f"What erasing costs: {ability.name}",
             caption=f"The change of the {ability.name} ({ability.unit}) when what a linear probe could read is "
             "erased after one layer, with its paired 95% bootstrap interval over texts; beside it the mean and the "
-            f"range of {config.random} random subspaces of the same rank{alike}. Where the two part, the layers "
-            "above use what was erased.",
+            f"range of {config.random} random subspaces of each kind. Where the label costs more than all of them, "
+            "the layers above use what was erased.",
             labels=_LABELS | {"effect": f"change of the {ability.name} ({ability.unit})"},
         )
         for ability in measured

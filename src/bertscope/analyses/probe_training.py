@@ -2,15 +2,14 @@
 
 The weights of all probes of one shape are stacked, and a batch goes through all of them by one product. Nothing ties
 them together: losses are added, Adam works number by number, and each probe has its own learning rate, its own early
-stop on select and its own best weights. All start from the same weights and meet the items in the same order, so that
-layers differ by their vectors alone.
+stop on select and its own best weights. All start from the same weights, with nothing but the frequencies of their
+labels, and meet the items in the same order: layers differ by their vectors alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -82,7 +81,7 @@ def train_probes(
     for probe, places in enumerate(reads):
         allowed[probe, list(places)] = True
     allowed = allowed.to(vectors.stack.device)
-    weights = _start(vectors, allowed, classes, training)
+    weights = _start(vectors, allowed, _frequencies(labels[:, fit], classes), training)
     run = _Run(vectors, allowed, labels, weights, training)
     order = torch.Generator().manual_seed(training.seed)
     run.look(select)
@@ -95,20 +94,25 @@ def train_probes(
     return Probes(vectors, allowed, run.best, run.best_loss)
 
 
-def _start(vectors: Vectors, reads: Tensor, classes: int, training: Training) -> list[Tensor]:
-    """A mix of equal parts, a random hidden layer (as torch's), and a last layer of zeros: equal probabilities."""
-    probes, device = len(reads), reads.device
-    mix = torch.zeros(reads.shape, device=device)
-    widths = [vectors.width, *([training.hidden] if training.hidden else []), classes]
-    generator = torch.Generator().manual_seed(training.seed)
+def _frequencies(labels: Tensor, classes: int) -> Tensor:
+    """[probe, class]: how frequent each class is among labels [probe, item], one that isn't there counted once."""
+    counts = torch.ones(len(labels), classes, device=labels.device)
+    counts.scatter_add_(1, labels, torch.ones_like(labels, dtype=counts.dtype))
+    return counts / counts.sum(1, keepdim=True)
+
+
+def _start(vectors: Vectors, reads: Tensor, frequencies: Tensor, training: Training) -> list[Tensor]:
+    """A mix of equal parts, a random hidden layer (as torch's), a last layer that says how frequent classes are."""
+    wide, (probes, classes) = vectors.width, frequencies.shape
     layers = []
-    for place, (wide, narrow) in enumerate(pairwise(widths)):
-        last = place == len(widths) - 2
-        bound = 0.0 if last else wide**-0.5
-        for shape in ((wide, narrow), (1, narrow)):
-            drawn = torch.empty(shape).uniform_(-1, 1, generator=generator) * bound
-            layers.append(drawn.to(device).repeat(probes, 1, 1))
-    return [mix, *layers]
+    if training.hidden:
+        generator = torch.Generator().manual_seed(training.seed)
+        for shape in ((wide, training.hidden), (1, training.hidden)):
+            drawn = torch.empty(shape).uniform_(-1, 1, generator=generator) * wide**-0.5
+            layers.append(drawn.to(reads.device).repeat(probes, 1, 1))
+        wide = training.hidden
+    last = torch.zeros(probes, wide, classes, device=reads.device)
+    return [torch.zeros(reads.shape, device=reads.device), *layers, last, frequencies.log()[:, None]]
 
 
 def _answers(vectors: Vectors, reads: Tensor, weights: Sequence[Tensor], items: Tensor) -> Tensor:
