@@ -23,7 +23,7 @@ class ProjectConfig:
     """Which text, and how it is laid into a plane."""
 
     example: str = "1"
-    """The text: its number in the data, from 1, or its id."""
+    """The text: its id, or its number in the data, from 1."""
     method: Literal["pca", "joint", "umap"] = "pca"
     """pca: each layer by itself, turned onto the layer below; joint: one plane for the tokens of all layers; umap:
     the same by UMAP, where it is installed."""
@@ -68,7 +68,7 @@ def project(
 
 
 def _find(examples: Examples, example: str) -> int:
-    """The place of the text of that id, or of that number."""
+    """The place of the text of that id, or else of that number."""
     if example in examples.ids:
         return examples.ids.index(example)
     if example.isdecimal() and 1 <= int(example) <= len(examples):

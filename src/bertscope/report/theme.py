@@ -63,7 +63,7 @@ def config(*, dark: bool = False) -> dict[str, Any]:
             "word": {"color": c["ink"], "fontSize": 11, "align": "left", "dx": 7, "dy": -4},
             "word-before": {"color": c["ink"], "fontSize": 11, "align": "right", "dx": -7, "dy": -4},
             "step": {"color": c["muted"], "fontSize": 12, "align": "right", "baseline": "top", "dx": -6, "dy": 6},
-            "trail": {"color": c["muted"], "strokeWidth": 1, "opacity": 0.45},
+            "trail": {"color": c["muted"], "opacity": 0.4},
             "series": {"color": c["category"][0]},
             "excludes": {"color": c["ink"], "stroke": c["surface"], "strokeWidth": 1},
             "reference": {"color": c["muted"], "strokeDash": [4, 3], "strokeWidth": 1.2},
