@@ -17,6 +17,7 @@ NAMES = {
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
     "reading": "files of labelled texts",
     "trees": "reading a treebank, and its trees' distances",
+    "probe": "linear probes of all layers",
     "scale": "absolute times at bert-base's size (needs a GPU)",
 }
 
