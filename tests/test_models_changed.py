@@ -47,7 +47,7 @@ def special(encoder, batch) -> torch.Tensor:
 def test_a_replayed_change_is_the_change(family, _pocket, texts, padded):
     encoder = load(tiny_model(family).to(DEVICE), tokenizer=_pocket.tokenizer)
     layers = range(encoder.n_layers + 1)
-    found = logits_with(encoder, texts, [None, *(Change(layer, bent) for layer in layers)])
+    found = logits_with(encoder, texts, [None, *(Change(layer, bent) for layer in layers)]).logits
     np.testing.assert_allclose(found[0], encoder.predict(texts).logits, atol=1e-5)
     batch = padded(encoder)
     for layer in layers:
@@ -60,7 +60,7 @@ def test_a_replayed_change_is_the_change(family, _pocket, texts, padded):
 
 
 def test_layer_0_is_what_the_embeddings_put_out(tiny, texts, padded):
-    found = logits_with(tiny, texts, [Change(0, bent)])[0]
+    found = logits_with(tiny, texts, [Change(0, bent)]).logits[0]
     batch = padded(tiny)
     kept = special(tiny, batch)[..., None]
     hook = tiny.model.bert.embeddings.register_forward_hook(

@@ -100,7 +100,7 @@ def erase(
     masked language model in its guesses, is compared with the cost of random subspaces of the same rank, and of such
     that have as much of the variance.
     """
-    from bertscope.analyses.erase_measures import Erasing, abilities
+    from bertscope.analyses.erase_measures import Erasing, ability_of
     from bertscope.analyses.erase_result import make_result
     from bertscope.analyses.probe_targets import OF_WORDS, Limits, choose_targets
     from bertscope.data.read import read_task
@@ -112,7 +112,7 @@ def erase(
     task = read_task(task) if isinstance(task, str) else task
     limits = Limits(words=config.words, types=config.types)
     targets, _ = choose_targets(examples, config.targets, limits, OF_WORDS)
-    measured, notes = abilities(model, examples, task, config)
+    measured = ability_of(model, examples, task, config)
     ((_, store),) = open_states([states or model], examples).items()
     if unknown := [layer for layer in config.layers if layer not in store.layers]:
         raise UserError(f"{model.name} has the layers 0 to {model.n_layers}, not {unknown[0]}")
@@ -121,5 +121,8 @@ def erase(
     result = make_result(model, measured, erased, layers, config)
     result.subject = {"model": model.name} | ({"task": task.name} if task else {})
     result.subject |= {"erased by": examples.name} if examples.name else {}
-    result.notes = [*examples.notes, *(task.notes if task else ()), *notes]
+    left_out = [f"{len(store.left_out)} texts of {examples.name} are longer than the model reads and were left out"]
+    result.notes = [
+        *examples.notes, *(task.notes if task else ()), *measured.notes, *(left_out if store.left_out else ())
+    ]  # fmt: skip
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
@@ -49,32 +49,39 @@ class Ability:
     n: int
     draws: Callable[[Sequence[Change | None]], np.ndarray]
     """Its value in the texts and in resamples of them, [1 + repeats, change]."""
+    chance: float | None = None
+    """What whoever ignores the texts would reach."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader must know; complete once `draws` was called."""
 
 
-def abilities(
-    model: Encoder, examples: Examples, task: Task | None, config: EraseConfig
-) -> tuple[list[Ability], list[str]]:
+def ability_of(model: Encoder, examples: Examples, task: Task | None, config: EraseConfig) -> Ability:
     """What can be measured of this model: a score where it was tuned on the task, its guesses where it guesses."""
     if task is not None:
         return _task_ability(model, task, config)
     if model.head == "masked-lm":
-        return [_guessing_ability(model, examples, config)], []
+        return _guessing_ability(model, examples, config)
     raise UserError(
         f"{model.name} (it is: {model.head}) can't be measured: name the task it was fine-tuned on with --task, or "
         "give a model that guesses masked words"
     )
 
 
-def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> tuple[list[Ability], list[str]]:
+def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> Ability:
     model.need_classifier(task.n_outputs)
     order, notes = task.match_labels(model.labels)
     report = task.report.take(_few(task.report, np.arange(len(task.report)), config))
+    if model.tuned_on not in (None, task.fingerprint):
+        notes.append("the model was fine-tuned on another split or other data: it may have seen some report rows")
 
     def draws(changes: Sequence[Change | None]) -> np.ndarray:
-        logits = logits_with(model, report, changes)[..., order]
-        return metric_draws(task.value, task.moments(logits, report), repeats=config.repeats, seed=config.seed)
+        found = logits_with(model, report, changes)
+        if found.truncated:
+            notes.append(f"{found.truncated} report texts are longer than {model.max_length} tokens and were cut")
+        moments = task.moments(found.logits[..., order], report)
+        return metric_draws(task.value, moments, repeats=config.repeats, seed=config.seed)
 
-    return [Ability("score", task.metric, 1, len(report), draws)], notes
+    return Ability("score", task.metric, 1, len(report), draws, task.chance(report), notes)
 
 
 def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -> Ability:

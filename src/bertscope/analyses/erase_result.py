@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,29 +20,29 @@ _LABELS = {"low": "from", "high": "to"}
 
 
 def make_result(
-    model: Encoder, measured: Sequence[Ability], erased: Sequence[Erasing], layers: Sequence[int], config: EraseConfig
+    model: Encoder, ability: Ability, erased: Sequence[Erasing], layers: Sequence[int], config: EraseConfig
 ) -> Result:
     """Run the model with everything erased in turn, and compare."""
+    changes = [change for one in erased for layer in layers for change in one.changes(layer, model.device)]
+    draws = ability.draws([None, *changes])
+    headline = [_number(ability.name, draws[:, 0], ability)]
+    if ability.chance is not None:
+        headline.append(Number("chance", ability.chance, n=ability.n, unit=ability.unit))
+    # [1 + repeats, target, layer, the label's eraser and the random ones]
+    effects = (draws[:, 1:] - draws[:, :1]).reshape(len(draws), len(erased), len(layers), -1)
     rows: list[dict[str, Any]] = []
-    headline: list[Number] = []
-    for ability in measured:
-        changes = [change for one in erased for layer in layers for change in one.changes(layer, model.device)]
-        draws = ability.draws([None, *changes])
-        headline.append(_number(ability.name, draws[:, 0], ability))
-        # [1 + repeats, target, layer, the label's eraser and the random ones]
-        effects = (draws[:, 1:] - draws[:, :1]).reshape(len(draws), len(erased), len(layers), -1)
-        for place, one in enumerate(erased):
-            of_target = [
-                row for at, layer in enumerate(layers) for row in _rows(ability, one, layer, effects[:, place, at])
-            ]
-            headline += _numbers(ability, one.target, effects[:, place], of_target)
-            rows += of_target
-    effects_table = pd.DataFrame(rows)
+    for place, one in enumerate(erased):
+        of_target = [
+            row for at, layer in enumerate(layers) for row in _rows(ability, one, layer, effects[:, place, at])
+        ]
+        headline += _numbers(ability, one.target, effects[:, place], of_target)
+        rows += of_target
+    table = pd.DataFrame(rows)
     return Result(
         "erase", 1,
-        tables={"effects": effects_table, "curves": _curves(effects_table), "check": _check(erased, layers)},
+        tables={"effects": table, "curves": _curves(table), "check": _check(erased, layers)},
         headline=headline,
-        figures=_figures(measured, config, "target" if len(erased) > 1 else None),
+        figures=_figures(ability, config, "target" if len(erased) > 1 else None),
     )  # fmt: skip
 
 
@@ -62,7 +61,7 @@ def _rows(ability: Ability, one: Erasing, layer: int, effects: np.ndarray) -> It
         excess_low, excess_high = interval(excess)
         as_bad = int((ability.sign * (random[0] - effect[0]) <= 1e-12).sum())
         yield {
-            "measure": ability.name, "target": one.target, "layer": layer, "rank": eraser.rank,
+            "target": one.target, "layer": layer, "rank": eraser.rank,
             "effect": effect[0], "low": float(low), "high": float(high), "like": like,
             "random": random[0].mean(), "random_low": random[0].min(), "random_high": random[0].max(),
             "excess": excess[0], "excess_low": float(excess_low), "excess_high": float(excess_high),
@@ -87,7 +86,7 @@ def _numbers(ability: Ability, target: str, effects: np.ndarray, rows: Sequence[
 
 def _curves(effects: pd.DataFrame) -> pd.DataFrame:
     """The lines of a figure: the label's effect with its interval, and each kind of random ones' mean and range."""
-    keys = ["measure", "target", "layer"]
+    keys = ["target", "layer"]
     concept = effects.drop_duplicates(keys)[[*keys, "effect", "low", "high"]].assign(erased="the label")
     random = effects[[*keys, "random", "random_low", "random_high"]].set_axis(
         [*keys, "effect", "low", "high"], axis=1
@@ -105,27 +104,24 @@ def _check(erased: Sequence[Erasing], layers: Sequence[int]) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
 
 
-def _figures(measured: Sequence[Ability], config: EraseConfig, facet: str | None) -> list[Figure]:
-    cost = Figure(
-        "lines", "curves", x="layer", y="effect", low="low", high="high", color="erased", facet=facet, middle=0.0,
-        title="", caption="", labels=_LABELS,
-    )  # fmt: skip
-    figures = [
-        replace(
-            cost, where={"measure": ability.name}, title=f"What erasing costs: {ability.name}",
-            caption=f"The change of the {ability.name} ({ability.unit}) when what a linear probe could read is "
-            "erased after one layer, with its paired 95% bootstrap interval over texts; beside it the mean and the "
-            f"range of {config.random} random subspaces of each kind. Where the label costs more than all of them, "
-            "the layers above use what was erased.",
-            labels=_LABELS | {"effect": f"change of the {ability.name} ({ability.unit})"},
-        )
-        for ability in measured
+def _figures(ability: Ability, config: EraseConfig, facet: str | None) -> list[Figure]:
+    what = f"{ability.name} ({ability.unit})"
+    return [
+        Figure(
+            "lines", "curves", x="layer", y="effect", low="low", high="high", color="erased", facet=facet, middle=0.0,
+            title=f"What erasing costs: {ability.name}",
+            caption=f"The change of the {what} when what a linear probe could read is erased after one layer, with "
+            "its paired 95% bootstrap interval over texts; beside it the mean and the range of "
+            f"{config.random} random subspaces of each kind. Where the label costs more than all of them, the layers "
+            "above use what was erased.",
+            labels=_LABELS | {"effect": f"change of the {what}"},
+        ),
+        Figure(
+            "lines", "check", x="layer", y="bits", color="vectors", facet=facet, middle=0.0, title="Is it gone?",
+            caption="What a linear probe tells of a word's label, in bits beyond how frequent the labels are, on "
+            "texts from which neither probe nor eraser learned: 0 is chance. Erased: the probe learns from the words "
+            "that the eraser learned from. Read afresh: it learns from other texts; what it finds there, the eraser "
+            "didn't meet.",
+            labels=_LABELS,
+        ),
     ]  # fmt: skip
-    check = Figure(
-        "lines", "check", x="layer", y="bits", color="vectors", facet=facet, middle=0.0, title="Is it gone?",
-        caption="What a linear probe tells of a word's label, in bits beyond how frequent the labels are, on texts "
-        "from which neither probe nor eraser learned: 0 is chance. Erased: the probe learns from the words that the "
-        "eraser learned from. Read afresh: it learns from other texts; what it finds there, the eraser didn't meet.",
-        labels=_LABELS,
-    )  # fmt: skip
-    return [*figures, check]

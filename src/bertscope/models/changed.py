@@ -24,7 +24,7 @@ from bertscope.core.resampling import hashed, mixed, to_unit
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import default_budget, evaluating
-from bertscope.models.replay import recorded, replayed
+from bertscope.models.replay import Switched, recorded, replayed
 from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Tap, tapped
 
@@ -51,16 +51,18 @@ class MaskedLosses:
     """[example]: how many tokens were masked."""
 
 
-def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change | None]) -> np.ndarray:
+def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change | None]) -> Switched:
     """A classifier's outputs [change, example, class] with each change; None is the model as it is."""
     encoder.need_classifier()
+    truncated = 0
     outputs = np.zeros((len(changes), len(examples), encoder.model.config.num_labels), dtype=np.float32)
     with _running(encoder, len(examples) * len(changes)) as bar, first_token_only(encoder):
         for batch in _read(encoder, examples):
             for place, output in enumerate(_changed(encoder, batch.inputs, batch.special, changes)):
                 outputs[place, batch.rows] = output.logits.float().cpu().numpy()
                 bar.advance(len(batch))
-    return outputs
+            truncated += batch.truncated
+    return Switched(outputs, truncated)
 
 
 def masked_losses(

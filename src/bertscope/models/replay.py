@@ -30,7 +30,7 @@ from bertscope.models.taps import Kept, Run, run_of
 @dataclass(frozen=True)
 class Switched:
     logits: np.ndarray
-    """[sets of parts, examples, classes], float32."""
+    """[sets of parts, or changes, examples, classes], float32."""
     truncated: int
     """How many texts are longer than the model reads, and were cut."""
 
