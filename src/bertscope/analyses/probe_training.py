@@ -34,7 +34,7 @@ class Training:
     least_steps: int = 8
     patience: int = 3
     """Looks without a gain after which a probe stops; those before the last halve its learning rate."""
-    gain: float = 1e-3
+    gain: float = 2e-3
     """By how many nats the loss on select must fall to count as lower."""
     seed: int = 0
 
