@@ -19,6 +19,7 @@ NAMES = {
     "trees": "reading a treebank, and its trees' distances",
     "structure": "structural probes of all layers together",
     "representations": "RSA beside rsatoolbox, and the geometry of 100,000 words",
+    "probe": "linear probes of all layers",
     "scale": "absolute times at bert-base's size (needs a GPU)",
 }
 

@@ -97,11 +97,12 @@ def _positional(names: list[str]) -> list[inspect.Parameter]:
 def named_inputs(spec: catalogue.Spec) -> list[str]:
     """What the user names one after the other: models, or results. What reads hidden states reads any number of
     models'; an experiment has one base."""
-    if "states" in spec.inputs:
-        return ["models"]
+    models = [name for name in spec.inputs if catalogue.INPUT_KINDS[name] == "model"]
+    if models or "states" in spec.inputs:
+        return models or ["models"]
     if spec.plan is not None:
         return ["base"]
-    return [name for name in spec.inputs if catalogue.INPUT_KINDS[name] in ("model", "result")]
+    return [name for name in spec.inputs if catalogue.INPUT_KINDS[name] == "result"]
 
 
 def data_input(spec: catalogue.Spec) -> str | None:

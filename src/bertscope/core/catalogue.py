@@ -53,13 +53,16 @@ CATALOGUE = {
     "prune": Entry(
         "bertscope.experiments.prune:prune", "How small a part of a fine-tuned model still does its task?"
     ),
-    "ticket": Entry(
-        "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
-    ),
-    "structure": Entry("bertscope.analyses.structure:structure", "Does a layer hold the syntax tree?"),
     "similarity": Entry("bertscope.analyses.similarity:similarity", "How far did each layer's representation move?"),
+    "structure": Entry("bertscope.analyses.structure:structure", "Does a layer hold the syntax tree?"),
+    "probe": Entry("bertscope.analyses.probe:probe", "What else does a layer know?"),
+    "erase": Entry("bertscope.analyses.erase:erase", "Does the model use what a layer knows?"),
+    "project": Entry("bertscope.analyses.project:project", "How do a sentence's tokens travel through the layers?"),
     "geometry": Entry(
         "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
+    ),
+    "ticket": Entry(
+        "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),

@@ -39,9 +39,15 @@ class Figure:
     follows ` · ` in the value goes on the heading's next line."""
     token: str | None = None
     """Maps: the column with the token at the row's y, written along both sides where a map has at most 24. Trees: the
-    word at the row's x."""
+    word at the row's x. Points: the words that stand beside each point."""
     side: str | None = None
     """Trees: the column that says which of two trees of the sentence a row belongs to."""
+    step: str | None = None
+    """Points: the column whose values are shown one at a time, in their order; the page has a slider for it, which
+    begins with the last. Files show that one."""
+    path: str | None = None
+    """Points with steps: the column that says which points are the same thing; a faint line leads from where each was
+    one step before."""
     low: str | None = None
     high: str | None = None
     """The columns that hold the ends of each row's interval."""
@@ -60,6 +66,7 @@ class Figure:
     def columns(self) -> list[str]:
         """The columns the figure needs its table to have."""
         named = (
-            self.x, self.y, self.value, self.color, self.facet, self.token, self.side, self.low, self.high, self.mark,
+            self.x, self.y, self.value, self.color, self.facet, self.token, self.side, self.step, self.path, self.low,
+            self.high, self.mark,
         )  # fmt: skip
         return [name for name in (*named, *self.where) if name is not None]

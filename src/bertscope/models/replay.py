@@ -30,7 +30,7 @@ from bertscope.models.taps import Kept, Run, run_of
 @dataclass(frozen=True)
 class Switched:
     logits: np.ndarray
-    """[sets of parts, examples, classes], float32."""
+    """[sets of parts, or changes, examples, classes], float32."""
     truncated: int
     """How many texts are longer than the model reads, and were cut."""
 
@@ -69,12 +69,12 @@ def predict_without(
         ):  # fmt: skip
             kept: list[Kept] = []
             if replay:
-                with _recorded(encoder) as kept:
+                with recorded(encoder) as kept:
                     encoder.model(**batch.inputs)
             logits = []  # copied from the device once per batch, not once per set
             for units in sets:
                 first = min((unit.layer_index for unit in units), default=encoder.n_layers) if replay else 0
-                with _off(gates, units), _replayed(encoder, kept, first):
+                with _off(gates, units), replayed(encoder, kept, first):
                     logits.append(encoder.model(**batch.inputs).logits)
                 bar.advance(len(batch))
             outputs[:, batch.rows] = torch.stack(logits).float().cpu().numpy()
@@ -93,7 +93,7 @@ def _off(gates: Gates, units: Sequence[Unit]) -> Iterator[None]:
 
 
 @contextmanager
-def _recorded(encoder: Encoder) -> Iterator[list[Kept]]:
+def recorded(encoder: Encoder) -> Iterator[list[Kept]]:
     """Keep what each layer does in the block's forward pass."""
     run, kept = run_of(encoder), list[Kept]()
     run.record = kept
@@ -104,7 +104,7 @@ def _recorded(encoder: Encoder) -> Iterator[list[Kept]]:
 
 
 @contextmanager
-def _replayed(encoder: Encoder, kept: Sequence[Kept], first: int) -> Iterator[None]:
+def replayed(encoder: Encoder, kept: Sequence[Kept], first: int) -> Iterator[None]:
     """Let the layers below `first` return what they returned before, and its attention what it found before."""
     run = run_of(encoder)
     run.settled = first

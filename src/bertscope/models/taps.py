@@ -2,9 +2,9 @@
 
 transformers looks its attention function up by name, so while a tap is open the model's attention is the function
 below. It computes what the library computes, fused where nobody wants the maps, and remembers values and mask. Hooks
-on each layer's parts do the rest: a tap may read the maps, and read or replace the heads' outputs, the MLP's input,
-neurons and output, and the layer's output. Families that don't ask for the attention function by name are read by
-hooks alone. When the last tap closes, the model is as it was.
+on each layer's parts do the rest: a tap may read the maps, and read or replace the layer's input, the heads' outputs,
+the MLP's input, neurons and output, and the layer's output. Families that don't ask for the attention function by
+name are read by hooks alone. When the last tap closes, the model is as it was.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ class Tap:
 
     def on_start(self) -> None:
         """Called before each forward pass."""
+
+    def on_input(self, layer: int, inputs: Tensor) -> Tensor:
+        """Called with the layer's input [batch, token, hidden]; of layer 0 that is the embeddings' output."""
+        return inputs
 
     def on_maps(self, layer: int, maps: Tensor) -> None:
         """Called with the attention maps [batch, head, query, key], if `wants_maps`."""
@@ -100,9 +104,6 @@ class Run:
         for tap in self.taps:
             tap.on_start()
 
-    def next_layer(self, *_: Any) -> None:
-        self.layer += 1
-
     def show_maps(self, maps: Tensor) -> None:
         for tap in self.taps:
             if tap.wants_maps:
@@ -144,7 +145,7 @@ def _open(encoder: Encoder, undo: ExitStack) -> None:
     for block in dict.fromkeys(encoder.layers):  # a shared block once
         attention, projection, mlp, mlp_out = encoder.parts(block)
         hooks += [
-            block.register_forward_pre_hook(run.next_layer),
+            block.register_forward_pre_hook(_entry_hook(run), with_kwargs=True),
             projection.register_forward_pre_hook(_context_hook(run, encoder.head_size)),
             mlp.register_forward_pre_hook(_input_hook(run, "on_mlp_input")),
             mlp_out.register_forward_pre_hook(_input_hook(run, "on_neurons")),
@@ -191,6 +192,18 @@ def _attention(
     run.show_maps(maps)
     context = nn.functional.dropout(maps, dropout, module.training) @ value
     return context.transpose(1, 2).contiguous(), maps
+
+
+def _entry_hook(run: Run) -> Callable[..., Any]:
+    def hook(module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:
+        run.layer += 1
+        if run.layer < run.settled:
+            return None
+        if args:
+            return (run.through("on_input", args[0]), *args[1:]), kwargs
+        return args, kwargs | {"hidden_states": run.through("on_input", kwargs["hidden_states"])}
+
+    return hook
 
 
 def _context_hook(run: Run, head_size: int) -> Callable[..., Any]:

@@ -18,6 +18,7 @@ from bertscope.report.drawing import Drawing
 from bertscope.report.maps import maps
 from bertscope.report.panels import panels
 from bertscope.report.rules import level_rules, upright_rules
+from bertscope.report.steps import fixed, shown, slider, trail, words
 from bertscope.report.trees import trees
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CELL, ROW, BAR, WIDE, TALL = 34, 30, 22, 640, 280  # pixels
-SMALL_CELL, PANEL = 18, 216  # the same in panels
+SMALL_CELL, PANEL, STEPPED = 18, 216, 340  # the same in panels; points among which there are words need more room
 _LETTERS = 5  # that fit under a cell of a heat map
 
 
@@ -61,7 +62,8 @@ def draw(figure: Figure, table: pd.DataFrame) -> Any:
         raise UserError(f"figure {figure.title!r}: no way to draw the kind {figure.kind!r}; {known}")
     # Altair takes the description as the picture's accessible name.
     drawing = Drawing(figure, table)
-    return panels(drawing, _KINDS[figure.kind](drawing)).properties(description=figure.title)
+    whole = panels(drawing, _KINDS[figure.kind](drawing)).properties(description=figure.title)
+    return whole if figure.step is None else whole.add_params(slider(drawing))
 
 
 def _heatmap(drawing: Drawing) -> Any:
@@ -177,20 +179,27 @@ def _from_zero(drawing: Drawing) -> alt.Scale:
 
 
 def _points(drawing: Drawing) -> Any:
+    """A scatter; with steps, those of one step, on scales that hold all of them."""
     import altair as alt
 
     figure = drawing.figure
-    x, y = (alt.X(**drawing.measure(figure.x, log=figure.log_x)), alt.Y(**drawing.measure(figure.y)))
+    across, up = drawing.measure(figure.x, log=figure.log_x), drawing.measure(figure.y)
+    if figure.step is not None:
+        across, up = fixed(drawing, figure.x, across), fixed(drawing, figure.y, up)
+    x, y = alt.X(**across), alt.Y(**up)
     heights = [*drawing.extent(figure.y), *figure.rules.values()]
     layers = level_rules(figure, max(heights, default=0) - min(heights, default=0))
+    layers += trail(drawing, x, y)
     dots = alt.Chart().mark_point(filled=True, size=60, opacity=0.85, style="series")
-    dots = dots.encode(x=x, y=y, tooltip=drawing.tooltip(), **drawing.series())
-    layers.append(dots.transform_filter(drawing.has(figure.x, figure.y)))
+    marks = [dots.encode(x=x, y=y, tooltip=drawing.tooltip(), **drawing.series()), *words(drawing, x, y)]
+    layers += [mark.transform_filter(f"{drawing.has(figure.x, figure.y)} && {shown(drawing)}") for mark in marks]
     return alt.layer(*layers, data=drawing.data).properties(width=_width(figure), height=TALL * 1.5)
 
 
 def _width(figure: Figure) -> int:
-    return WIDE if figure.facet is None else PANEL
+    if figure.facet is None:
+        return WIDE
+    return PANEL if figure.step is None else STEPPED
 
 
 def _centre(values: list[float]) -> float:

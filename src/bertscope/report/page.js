@@ -41,6 +41,8 @@
       ast: true, // expressions are interpreted, never compiled: the page's policy forbids eval
       tooltip: { theme: root.dataset.theme },
     });
+    for (const { name } of before ? spec.params ?? [] : []) made.view.signal(name, before.view.signal(name));
+    if (before) await made.view.runAsync(); // what the reader chose survives a change of theme or width
     before?.finalize();
     drawn.set(id, made);
     chart.dataset.drawn = root.dataset.theme;

@@ -60,7 +60,11 @@ def config(*, dark: bool = False) -> dict[str, Any]:
         "style": {
             "missing": {"color": c["muted"], "fontSize": 13},
             "token": {"color": c["muted"], "fontSize": 9, "align": "right", "dx": -4, "limit": 44},
-            "word": {"color": c["ink"]},
+            "tree-word": {"color": c["ink"]},
+            "word": {"color": c["ink"], "fontSize": 11, "align": "left", "dx": 7, "dy": -4},
+            "word-before": {"color": c["ink"], "fontSize": 11, "align": "right", "dx": -7, "dy": -4},
+            "step": {"color": c["muted"], "fontSize": 12, "align": "right", "baseline": "top", "dx": -6, "dy": 6},
+            "trail": {"color": c["muted"], "opacity": 0.4},
             "series": {"color": c["category"][0]},
             "excludes": {"color": c["ink"], "stroke": c["surface"], "strokeWidth": 1},
             "reference": {"color": c["muted"], "strokeDash": [4, 3], "strokeWidth": 1.2},

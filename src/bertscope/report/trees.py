@@ -155,7 +155,7 @@ def _words(drawing: Drawing, x: Any, wide: float, *, upright: bool) -> Any:
     room = "child_width" if facet is not None and drawing.values(facet) else "width"  # as Vega calls a panel's
     size = alt.ExprRef(f"clamp({SIZE} * {room} / {wide}, 5, {SIZE})")
     words = alt.Chart().mark_text(
-        style="word", fontSize=size, angle=270 if upright else 0, baseline="middle", limit=LETTER * LETTERS,
+        style="tree-word", fontSize=size, angle=270 if upright else 0, baseline="middle", limit=LETTER * LETTERS,
     )  # fmt: skip
     words = words.encode(x=x, y=alt.YDatum(0), text=alt.Text(field="word", type="nominal"))
     return words.transform_filter("isValid(datum.word)")

@@ -1,0 +1,164 @@
+"""What a model gives when a layer's output is changed: logits of a classifier, losses of a masked language model.
+
+A change meets the tokens of words; special tokens stay as they are. A change of layer k's output leaves the layers up
+to k as they are. So each batch is run once in full, and for each change the layers up to its own return what they
+returned then, the last of them changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.progress import progress
+from bertscope.core.resampling import hashed, mixed, to_unit
+from bertscope.models.batches import Batch, batches
+from bertscope.models.encoder import Encoder
+from bertscope.models.observe import default_budget, evaluating
+from bertscope.models.replay import Switched, recorded, replayed
+from bertscope.models.rows import first_token_only
+from bertscope.models.taps import Tap, tapped
+
+MASKED = 0.15
+"""The share of tokens that are masked, as in BERT's training."""
+
+
+@dataclass(frozen=True)
+class Change:
+    layer: int
+    """After which layer: 0 is the embeddings' output."""
+    of: Callable[[Tensor], Tensor]
+    """From its output [batch, token, hidden] to what the next layer gets, where a token isn't special."""
+
+    def __call__(self, states: Tensor, special: Tensor) -> Tensor:
+        return torch.where(special[..., None], states, self.of(states))
+
+
+@dataclass(frozen=True)
+class MaskedLosses:
+    sums: np.ndarray
+    """[change, example]: the loss in nats, added up over the example's masked tokens."""
+    counts: np.ndarray
+    """[example]: how many tokens were masked."""
+
+
+def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change | None]) -> Switched:
+    """A classifier's outputs [change, example, class] with each change; None is the model as it is."""
+    encoder.need_classifier()
+    truncated = 0
+    outputs = np.zeros((len(changes), len(examples), encoder.model.config.num_labels), dtype=np.float32)
+    with _running(encoder, len(examples) * len(changes)) as bar, first_token_only(encoder):
+        for batch in _read(encoder, examples):
+            for place, output in enumerate(_changed(encoder, batch.inputs, batch.special, changes)):
+                outputs[place, batch.rows] = output.logits.float().cpu().numpy()
+                bar.advance(len(batch))
+            truncated += batch.truncated
+    return Switched(outputs, truncated)
+
+
+def masked_losses(
+    encoder: Encoder, examples: Examples, changes: Sequence[Change | None], *, seed: int = 0
+) -> MaskedLosses:
+    """How badly a masked language model guesses masked tokens, with each change.
+
+    15% of the tokens, special ones apart, are replaced by [MASK], all of them; which ones is a hash of the example's
+    id and the token's place, so that every change is measured on the same.
+    """
+    if encoder.head != "masked-lm":
+        raise UserError(f"{encoder.name} doesn't guess masked words (it is: {encoder.head}); give one that does")
+    keys, mask_id = hashed(examples.ids, seed), encoder.tokenizer.mask_token_id
+    sums, counts = np.zeros((len(changes), len(examples))), np.zeros(len(examples))
+    with _running(encoder, len(examples) * len(changes)) as bar:
+        for batch in _read(encoder, examples):
+            hidden = _chosen(batch, keys).to(encoder.device)
+            words = batch.inputs["input_ids"]
+            row, gold = hidden.nonzero()[:, 0], words[hidden]
+            counts[batch.rows] = hidden.sum(1).cpu().numpy()
+            inputs = batch.inputs | {"input_ids": words.masked_fill(hidden, mask_id)}
+            with _guessing_only(encoder, hidden):
+                for place, output in enumerate(_changed(encoder, inputs, batch.special, changes)):
+                    said = output.prediction_logits if "prediction_logits" in output else output.logits
+                    losses = cross_entropy(said.float(), gold, reduction="none").double()
+                    total = torch.zeros(len(batch), dtype=torch.double, device=losses.device)
+                    sums[place, batch.rows] = total.index_add_(0, row, losses).cpu().numpy()
+                    bar.advance(len(batch))
+    return MaskedLosses(sums, counts)
+
+
+@contextmanager
+def _running(encoder: Encoder, work: int) -> Iterator[Any]:
+    with (
+        evaluating([encoder]),
+        torch.inference_mode(),
+        tapped(encoder, Tap()),
+        progress("changing layers", work) as bar,
+    ):
+        yield bar
+
+
+def _read(encoder: Encoder, examples: Examples) -> Iterator[Batch]:
+    return batches(
+        encoder.tokenizer, examples, max_length=encoder.max_length, tokens=default_budget(encoder), window=2048,
+        device=encoder.device,
+    )  # fmt: skip
+
+
+def _changed(
+    encoder: Encoder, inputs: dict[str, Tensor], special: Tensor, changes: Sequence[Change | None]
+) -> Iterator[Any]:
+    """The model's output with each change."""
+    with recorded(encoder) as kept:
+        plain = encoder.model(**inputs)
+    for change in changes:
+        if change is None:
+            yield plain
+        elif change.layer == 0:
+            with tapped(encoder, _Embeddings(change, special)):
+                yield encoder.model(**inputs)
+        else:
+            last = kept[change.layer - 1]
+            assert last.output is not None
+            below = [*kept[: change.layer - 1], replace(last, output=change(last.output, special))]
+            with replayed(encoder, below, change.layer):
+                yield encoder.model(**inputs)
+
+
+class _Embeddings(Tap):
+    """A change of what the first layer gets."""
+
+    def __init__(self, change: Change, special: Tensor) -> None:
+        self._change, self._special = change, special
+
+    def on_input(self, layer: int, inputs: Tensor) -> Tensor:
+        return inputs if layer else self._change(inputs, self._special)
+
+
+def _chosen(batch: Batch, keys: np.ndarray) -> Tensor:
+    """[row, token]: which tokens are masked."""
+    place = np.arange(batch.special.shape[1], dtype=np.uint64)
+    luck = to_unit(mixed(keys[batch.rows][:, None], place))
+    return torch.from_numpy(luck < MASKED) & ~batch.special.cpu()
+
+
+@contextmanager
+def _guessing_only(encoder: Encoder, hidden: Tensor) -> Iterator[None]:
+    """Let the model guess the masked tokens alone: the map to the vocabulary is a good part of a pass."""
+    to_words = encoder.model.get_output_embeddings()
+
+    def those(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (args[0][hidden], *args[1:])
+
+    hook = to_words.register_forward_pre_hook(those)
+    try:
+        yield
+    finally:
+        hook.remove()

@@ -1,0 +1,320 @@
+"""`erase`: LEACE keeps its promise, and a model loses what it read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.linalg import fractional_matrix_power, orth
+from sklearn.linear_model import LogisticRegression
+from transformers import BertConfig, BertForPreTraining, BertForSequenceClassification
+
+import bertscope
+from bertscope.analyses.leace import Whitened
+from bertscope.core.catalogue import spec
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.store import Store
+from bertscope.data.corpus import examples_root
+from bertscope.data.task import Task
+from bertscope.models.load import load
+from bertscope.models.source import model_root
+from conftest import DEVICE
+
+QUICK = bertscope.EraseConfig(random=3, repeats=100, texts=40)
+
+
+def planted(n: int, seed: int = 0, dim: int = 12, classes: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Correlated vectors of unequal variance whose class shifts their mean."""
+    random = np.random.default_rng(seed)
+    label = random.choice(classes, n, p=[0.4, 0.3, 0.2, 0.1])
+    shape = np.random.default_rng(99).normal(size=(dim, dim)) * np.geomspace(3, 0.1, dim)
+    shifts = np.random.default_rng(98).normal(size=(classes, dim)) * 2
+    return (random.normal(size=(n, dim)) + shifts[label]) @ shape + 5, label
+
+
+def logistic(vectors: np.ndarray, label: np.ndarray) -> LogisticRegression:
+    return LogisticRegression(C=np.inf, tol=1e-8, max_iter=5000).fit(vectors, label)
+
+
+def loss_of(model: LogisticRegression, vectors: np.ndarray, label: np.ndarray) -> float:
+    return float(-np.log(model.predict_proba(vectors)[np.arange(len(label)), label]).mean())
+
+
+def without(label: np.ndarray) -> float:
+    """The loss of whoever knows how frequent labels are and nothing else."""
+    shares = np.bincount(label) / len(label)
+    return float(-(shares * np.log(shares)).sum())
+
+
+# LEACE
+
+
+def test_it_is_the_published_formula():
+    vectors, label = planted(800)
+    eraser = Whitened(vectors).leace(vectors, label)
+    centred, concept = vectors - vectors.mean(0), np.eye(4)[label]
+    concept -= concept.mean(0)
+    whiten = fractional_matrix_power(centred.T @ centred / len(vectors), -0.5).real
+    basis = orth(whiten @ centred.T @ concept / len(vectors), rcond=1e-9)
+    expected = vectors - centred @ whiten.T @ (basis @ basis.T) @ np.linalg.pinv(whiten).T
+    np.testing.assert_allclose(eraser(vectors), expected, atol=1e-7)
+    assert eraser.rank == basis.shape[1] == 3
+    moved = ((expected - vectors) ** 2).sum() / (centred**2).sum()
+    assert eraser.moved == pytest.approx(moved)
+    on_device = eraser.on("cpu")(torch.from_numpy(vectors).float())
+    np.testing.assert_allclose(on_device.numpy(), expected, atol=1e-3)
+
+
+def test_no_linear_probe_is_better_than_chance_where_it_was_fitted():
+    vectors, label = planted(800)
+    erased = Whitened(vectors).leace(vectors, label)(vectors)
+    concept = np.eye(4)[label] - np.bincount(label) / len(label)
+    assert np.abs((erased - erased.mean(0)).T @ concept).max() / len(label) < 1e-10
+    scaled = (erased - erased.mean(0)) / erased.std(0)
+    assert loss_of(logistic(vectors, label), vectors, label) < 0.5 * without(label)
+    probe = logistic(scaled, label)
+    assert loss_of(probe, scaled, label) == pytest.approx(without(label), abs=1e-6)
+    assert (probe.predict(scaled) == np.bincount(label).argmax()).all()
+
+
+def test_on_other_vectors_it_is_chance_within_noise():
+    vectors, label = planted(20_000)
+    others, gold = planted(4000, seed=1)
+    erased = Whitened(vectors).leace(vectors, label)(others)
+    for given, readable in ((others, True), (erased, False)):
+        given = (given - given.mean(0)) / given.std(0)
+        probe = logistic(given[:2000], gold[:2000])  # trained where the eraser wasn't
+        loss = loss_of(probe, given[2000:], gold[2000:])
+        assert loss < 0.7 * without(gold) if readable else loss > without(gold) - 0.01
+
+
+def test_words_without_the_concept_are_moved_little():
+    vectors, label = planted(4000)
+    some = np.flatnonzero(label < 2)
+    eraser = Whitened(vectors).leace(vectors[some], label[some])
+    concept = np.eye(2)[label[some]]
+    erased = eraser(vectors)
+    assert np.abs((erased[some] - erased[some].mean(0)).T @ (concept - concept.mean(0))).max() / len(some) < 1e-10
+    # Of all maps that do this, the one that moves all vectors least: less than that of those which have the concept.
+    of_some = Whitened(vectors[some]).leace(vectors[some], label[some])
+    moved, moved_by_some = (((each(vectors) - vectors) ** 2).sum() for each in (eraser, of_some))
+    assert moved < moved_by_some
+    assert eraser.moved == pytest.approx(moved / ((vectors - vectors.mean(0)) ** 2).sum())
+
+
+def test_a_random_subspace_of_the_same_rank_hides_nothing():
+    vectors, label = planted(2000)
+    whitened, generator = Whitened(vectors), np.random.default_rng(0)
+    kept = [whitened.random(1, generator) for _ in range(5)]
+    for eraser in kept:
+        erased = eraser(vectors)
+        assert np.linalg.matrix_rank(erased - erased.mean(0), tol=1e-6) == 11  # one direction is gone
+        scaled = (erased - erased.mean(0)) / erased.std(0)
+        assert LogisticRegression().fit(scaled, label).score(scaled, label) > 0.8
+        again = eraser(erased)
+        np.testing.assert_allclose(again, erased, atol=1e-8)  # erasing twice is erasing once
+    assert not np.allclose(kept[0].into, kept[1].into)
+
+
+def test_vectors_move_less_than_by_projecting_the_means_away():
+    vectors, label = planted(800)
+    eraser = Whitened(vectors).leace(vectors, label)
+    centred = vectors - vectors.mean(0)
+    plain = orth(centred.T @ (np.eye(4)[label] - np.bincount(label) / len(label)), rcond=1e-9)
+    projected = ((centred @ plain) ** 2).sum() / (centred**2).sum()
+    assert eraser.moved < projected
+
+
+def test_where_the_concept_is_not_nothing_changes():
+    """Two vectors of each kind, which differ in their first number alone: the others don't move."""
+    random = np.random.default_rng(0)
+    label = np.tile([0, 1], 400)
+    other, noise = (np.repeat(random.normal(size=(400, wide)), 2, axis=0) for wide in (3, 1))
+    other, noise = other - other.mean(0), noise[:, 0] - noise.mean()
+    noise -= other @ np.linalg.lstsq(other, noise, rcond=None)[0]  # exactly uncorrelated in this sample
+    vectors = np.column_stack([2.0 * label + noise, other])
+    erased = Whitened(vectors).leace(vectors, label)(vectors)
+    assert np.abs(erased[:, 0] - vectors[:, 0]).max() > 0.9
+    np.testing.assert_allclose(erased[:, 1:], vectors[:, 1:], atol=1e-10)
+
+
+def test_a_direction_without_variance_is_no_trouble():
+    vectors, label = planted(800)
+    flat = vectors.astype(np.float32) - vectors.mean(1, keepdims=True).astype(np.float32)  # as LayerNorm leaves them
+    eraser = Whitened(flat).leace(flat, label)
+    assert eraser.rank == 3 and np.abs(eraser.into).max() < 1e3
+    erased = eraser(flat)
+    concept = np.eye(4)[label] - np.bincount(label) / len(label)
+    assert np.abs((erased - erased.mean(0)).T @ concept).max() / len(label) < 1e-6
+
+
+@pytest.mark.parametrize("moved", [0.3, 0.6])
+def test_random_subspaces_can_take_as_much_variance(moved):
+    whitened, generator = Whitened(planted(2000)[0]), np.random.default_rng(0)
+    taken = [whitened.random(2, generator, moved=moved).moved for _ in range(200)]
+    plain = [whitened.random(2, generator).moved for _ in range(200)]
+    assert np.mean(plain) == pytest.approx(2 / 12, abs=0.03)
+    assert np.mean(taken) == pytest.approx(moved, abs=0.15) and np.mean(taken) > moved
+
+
+# A model that reads one direction
+
+MEN, WOMEN = (
+    ["king", "man", "boy", "father", "brother", "son"],
+    ["queen", "woman", "girl", "mother", "sister", "wife"],
+)
+OTHERS = ["the", "house", "was", "old", "and", "long", "road", "river"]
+
+
+@pytest.fixture(scope="module")
+def reader(_pocket):
+    """A BERT whose every layer adds the mean of its tokens, and whose classifier looks along one direction, in which
+    the words for men and women differ."""
+    config = BertConfig(
+        vocab_size=8192, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8,
+        max_position_embeddings=64, num_labels=2,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = BertForSequenceClassification(config).eval()
+    direction = torch.zeros(16)
+    direction[0], direction[1] = 1.0, -1.0
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "LayerNorm" not in name and "word_embeddings" not in name:
+                parameter.zero_()
+        words = model.bert.embeddings.word_embeddings.weight
+        words.copy_(torch.randn(words.shape))
+        words -= words @ torch.outer(direction, direction) / 2
+        for sign, group in ((1, MEN), (-1, WOMEN)):
+            for word in group:
+                (number,) = _pocket.tokenizer.convert_tokens_to_ids([word])
+                assert number != _pocket.tokenizer.unk_token_id
+                words[number] += 3 * sign * direction
+        for block in model.bert.encoder.layer:
+            block.attention.self.value.weight.copy_(torch.eye(16))
+            block.attention.output.dense.weight.copy_(torch.eye(16))
+        model.bert.pooler.dense.weight.copy_(torch.eye(16))
+        model.classifier.weight.copy_(torch.stack([direction, -direction]))
+    return load(model.to(DEVICE), tokenizer=_pocket.tokenizer)
+
+
+def sentences(n: int, seed: int) -> Examples:
+    random = np.random.default_rng(seed)
+    label = random.integers(0, 2, n)
+    rows = [[*random.choice(OTHERS, 5)] for _ in range(n)]
+    for row, of in zip(rows, label, strict=True):
+        row.insert(int(random.integers(6)), str(random.choice((MEN, WOMEN)[of])))
+    gender = [
+        tuple("masculine" if word in MEN else "feminine" if word in WOMEN else "" for word in row) for row in rows
+    ]
+    words = tuple(tuple(map(str, row)) for row in rows)
+    marks = {"gender": tuple(gender), "pos": tuple(tuple("NOUN" if g else "X" for g in of) for of in gender)}
+    ids = tuple(f"{seed}:{row}" for row in range(n))
+    return Examples(ids, tuple(map(" ".join, words)), words=words, marks=marks, label=label)
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    fit, select, report = sentences(60, 1), sentences(30, 2), sentences(80, 3)
+    return Task("men or women", "classification", ("men", "women"), fit, select, report, "accuracy")
+
+
+def test_erasing_what_the_model_reads_costs_the_task_and_a_random_direction_does_not(reader, task):
+    config = replace(QUICK, targets=("gender",), random=9, texts=80)
+    result = bertscope.erase(reader, sentences(600, 0), config, task=task)
+    effects = result.tables["effects"].query("like == 'rank'").set_index("layer")
+    assert result.number("score").value == 1.0 and list(effects.index) == [0, 1, 2]
+    assert result.number("chance").value == pytest.approx(0.5, abs=0.2)
+    assert (effects["rank"] == 1).all()
+    # [CLS] reads the words when they come out of the embeddings; later on it knows, and they may forget.
+    assert effects.loc[0, "effect"] < -0.3 and (effects.loc[[1, 2], "effect"] == 0).all()
+    assert effects["random"].min() > -0.15 and effects.loc[0, "p"] == 0.1 and effects.loc[0, "excess_high"] < 0
+    assert result.number("layers whose gender is used").value == 1
+    check = result.tables["check"].set_index(["vectors", "layer"])["bits"]
+    assert check["as they are"].min() > 0.9 and check["erased"].abs().max() < 0.05
+
+
+def test_erasing_what_it_does_not_read_costs_nothing(reader, task):
+    """The same words, but labels that have nothing to do with them."""
+    examples = sentences(600, 0)
+    random = np.random.default_rng(5)
+    luck = tuple(tuple(random.choice(["A", "B"]) for _ in row) for row in examples.words)
+    examples = replace(examples, marks={"pos": luck})
+    result = bertscope.erase(reader, examples, replace(QUICK, random=9, texts=80), task=task)
+    assert result.tables["effects"]["effect"].abs().max() < 0.1
+    assert result.tables["effects"]["moved"].max() < 0.2
+
+
+# The question
+
+
+@pytest.fixture(scope="module")
+def guesser(_pocket):
+    config = BertConfig(
+        vocab_size=8192, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+        max_position_embeddings=64, initializer_range=0.3,
+    )  # fmt: skip
+    torch.manual_seed(1)
+    return load(BertForPreTraining(config).eval().to(DEVICE), tokenizer=_pocket.tokenizer)
+
+
+def test_a_masked_language_model_is_measured_by_its_guesses(guesser):
+    from bertscope.analyses.probe_sample import REPORT, text_parts
+    from bertscope.models.changed import masked_losses
+
+    examples = bertscope.read_examples("demo/corpus", limit=120)
+    result = bertscope.erase(guesser, examples, replace(QUICK, targets=("pos", "gender"), layers=(1, 2)))
+    effects = result.tables["effects"]
+    assert list(effects["layer"]) == [1, 1, 2, 2] * 2
+    assert list(effects["like"]) == ["rank", "variance"] * 4
+    held_out = examples.take(np.flatnonzero(text_parts(examples, 0) == REPORT))
+    assert 10 < len(held_out) <= 40
+    losses = masked_losses(guesser, held_out, [None])
+    assert result.number("masked-LM loss").value == pytest.approx(losses.sums.sum() / losses.counts.sum())
+    np.testing.assert_allclose(effects["effect"] - effects["random"], effects["excess"])
+    assert ((effects["random_low"] <= effects["random"]) & (effects["random"] <= effects["random_high"])).all()
+    assert (effects["p"] == (1 + effects["as_bad"]) / 4).all()
+    assert len(result.figures) == 2 and result.figures[0].facet == "target"
+
+
+def test_more_is_worse_of_a_loss(guesser):
+    """A random subspace that costs more than the label counts against it, whichever way the measure points."""
+    examples = bertscope.read_examples("demo/corpus", limit=120)
+    row = bertscope.erase(guesser, examples, replace(QUICK, layers=(1,))).tables["effects"].iloc[0]
+    assert row["as_bad"] == 0 or row["random_high"] >= row["effect"]
+    assert row["as_bad"] == 3 or row["random_low"] < row["effect"]
+
+
+def test_the_command_plans_states_and_task(tmp_path, tiny):
+    folder = tiny.save(tmp_path / "model")
+    config = replace(QUICK, task="demo/sentiment", layers=(1,), texts=10)
+    step = spec("erase").plan(model_root(folder), examples_root("demo/corpus", limit=80), config)
+    assert set(step.inputs) == {"model", "examples", "states", "task"}
+    assert [before.name for before in step.before()] == ["states"]
+    store = Store(tmp_path / "store")
+    store.run(step)
+    result = store.result(step)
+    assert result.subject["task"] == "demo/sentiment" and result.number("score").n == 10
+
+
+def test_mistakes_are_one_line(tiny, guesser):
+    examples = bertscope.read_examples("demo/corpus", limit=80)
+    with pytest.raises(UserError, match="name the task it was fine-tuned on with --task"):
+        bertscope.erase(tiny, examples, QUICK)
+    with pytest.raises(UserError, match="has no classifier"):
+        bertscope.erase(guesser, examples, QUICK, task="demo/sentiment")
+    with pytest.raises(UserError, match="has the layers 0 to 2, not 7"):
+        bertscope.erase(guesser, examples, replace(QUICK, layers=(7,)))
+    with pytest.raises(UserError, match="unknown target 'label'"):
+        bertscope.erase(guesser, examples, replace(QUICK, targets=("label",)))
+    with pytest.raises(UserError, match="random is 0"):
+        replace(QUICK, random=0)
+    with pytest.raises(UserError, match="did you mean 'rank'"):
+        replace(QUICK, like=("ranks",))
+    with pytest.raises(UserError, match="nothing to compare with"):
+        replace(QUICK, like=())
+    with pytest.raises(UserError, match="nothing to erase"):
+        replace(QUICK, targets=())
