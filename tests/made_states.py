@@ -10,28 +10,38 @@ from bertscope.core.examples import Examples
 from bertscope.models.hidden_store import HiddenStore
 
 
+def store_of(
+    ids: tuple[str, ...], lengths: list[int], layers: np.ndarray | list[np.ndarray], *, name: str, segments=None
+) -> HiddenStore:
+    """A store in memory that holds these layers [row, dim] of texts of so many words each."""
+    array = np.stack(layers, 1).astype(np.float32)
+    rows = sum(lengths)
+    assert len(array) == rows
+    return HiddenStore(
+        folder=Path("made"), name=name, pool="word", layers=tuple(range(array.shape[1])), n_layers=array.shape[1] - 1,
+        ids=ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]),
+        words=np.concatenate([np.arange(length) for length in lengths]).astype(np.int32),
+        segments=np.zeros(rows, np.int8) if segments is None else segments, spans=np.zeros((rows, 2), np.int32),
+        array=array,
+    )  # fmt: skip
+
+
 def made_states(
     layers: np.ndarray | list[np.ndarray], sentences: list[tuple[str, ...]], *, name: str = "made", **more
 ) -> tuple[HiddenStore, Examples]:
     """Layers 0, 1, ... of vectors [word, dim] for the words of these sentences, one after the other."""
     lengths = [len(words) for words in sentences]
-    array = np.stack(layers, 1).astype(np.float32)
-    assert array.shape[0] == sum(lengths)
     ids = tuple(f"s{i}" for i in range(len(sentences)))
     pairs = {"first_words": more["first_words"]} if "pair" in more else {}
     examples = Examples(
         ids=ids, text=tuple(map(" ".join, sentences)), words=tuple(sentences), pair=more.get("pair"),
         label=more.get("label"), name=more.get("corpus", ""), **pairs,
     )  # fmt: skip
-    words = np.concatenate([np.arange(length) for length in lengths]).astype(np.int32)
-    segments = np.zeros(len(words), np.int8)
+    segments = None
     if pairs:
+        words = np.concatenate([np.arange(length) for length in lengths])
         segments = (words >= np.repeat(more["first_words"], lengths)).astype(np.int8)
-    store = HiddenStore(
-        folder=Path("made"), name=name, pool="word", layers=tuple(range(array.shape[1])), n_layers=array.shape[1] - 1,
-        ids=ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]), words=words, segments=segments,
-        spans=np.zeros((len(words), 2), np.int32), array=array,
-    )  # fmt: skip
+    store = store_of(ids, lengths, layers, name=name, segments=segments)
     return store, examples
 
 

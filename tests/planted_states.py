@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from bertscope.core.examples import Examples
 from bertscope.models.hidden_store import HiddenStore
+from tests.made_states import store_of
 
 
 def made_store(examples: Examples, layers: Sequence[np.ndarray], name: str = "planted") -> HiddenStore:
     """A store whose layers are these vectors [word, dim], words in the examples' order."""
     assert examples.words is not None
-    lengths = [len(words) for words in examples.words]
-    return HiddenStore(
-        folder=Path("memory"), name=name, pool="word", layers=tuple(range(len(layers))), n_layers=len(layers) - 1,
-        ids=examples.ids, left_out=(), starts=np.cumsum([0, *lengths]),
-        words=np.concatenate([np.arange(n) for n in lengths]), segments=np.zeros(sum(lengths), dtype=np.int8),
-        array=np.stack(layers, 1).astype(np.float32),
-    )  # fmt: skip
+    return store_of(examples.ids, [len(words) for words in examples.words], list(layers), name=name)
 
 
 def made_texts(

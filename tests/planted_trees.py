@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from bertscope.core.examples import ROOT, Examples
 from bertscope.models.hidden_store import HiddenStore
+from tests.made_states import store_of as made
 
 
 def random_trees(count: int, *, shortest: int = 5, longest: int = 12, seed: int = 0) -> Examples:
@@ -47,12 +46,7 @@ def path_vectors(examples: Examples, dim: int) -> np.ndarray:
 def store_of(examples: Examples, layers: list[np.ndarray], name: str = "planted") -> HiddenStore:
     """A store in memory that holds these layers [row, dim] of the examples' words."""
     lengths = [len(heads) for heads in examples.heads or ()]
-    return HiddenStore(
-        folder=Path("memory"), name=name, pool="word", layers=tuple(range(len(layers))), n_layers=len(layers) - 1,
-        ids=examples.ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]),
-        words=np.concatenate([np.arange(n) for n in lengths]), segments=np.zeros(sum(lengths), dtype=int),
-        spans=np.zeros((sum(lengths), 2), dtype=int), array=np.stack(layers, 1).astype(np.float32),
-    )  # fmt: skip
+    return made(examples.ids, lengths, layers, name=name)
 
 
 def planted(count: int = 300, *, dim: int = 16, seed: int = 0) -> tuple[Examples, HiddenStore]:
