@@ -10,6 +10,7 @@ from bertscope.analyses.geometry import GeometryConfig, geometry
 from bertscope.analyses.geometry_dimension import two_nn
 from bertscope.analyses.geometry_pairs import alignment_and_uniformity, meaning_same, paired_texts
 from bertscope.analyses.geometry_space import LayerVectors
+from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
 from tests.made_states import made_states, sentences_of
@@ -66,7 +67,8 @@ def test_a_sample_is_of_whole_pairs_with_words_on_both_sides():
     assert np.bincount(few.text).tolist() == [2, 3] * 10
     _, one_sided, _ = made_pairs(label=np.ones(24, np.int64), first_words=(2,) * 23 + (5,))
     assert len(paired_texts(one_sided, examples, 1, 1000, 4, 0).same) == 23
-    assert paired_texts(store, examples, 0, 1000, 4, 0) is None, "no pair has that label"
+    with pytest.raises(UserError, match="choose another value"):
+        paired_texts(store, examples, 0, 1000, 4, 0)
 
 
 def test_the_question_has_them_where_the_labels_tell(tiny):
@@ -126,3 +128,18 @@ def test_the_same_vector_twice_counts_once():
 
 def test_too_few_points_have_no_dimension():
     assert np.isnan(two_nn(surface(2, n=5), np.array([0, 2, 5]))[0]).all()
+
+
+def test_asking_for_pairs_that_are_not_there_is_refused(tiny):
+    pairs = read_examples("demo/entailment", limit=40)
+    with pytest.raises(UserError, match="choose another value for --same"):
+        geometry(tiny, pairs, GeometryConfig(same=7, sample=100))
+    with pytest.raises(UserError, match="leave it out"):
+        geometry(tiny, read_examples("demo/corpus", limit=40), GeometryConfig(same=1, sample=100))
+
+
+def test_what_is_undefined_is_left_out(tiny):
+    lonely = Examples(("a", "b"), ("house", "road"), words=(("house",), ("road",)))
+    result = geometry(tiny, lonely, GeometryConfig(sample=100))
+    assert all(not np.isnan(number.value) for number in result.headline)
+    assert all(not table["value"].isna().any() for table in result.tables.values() if "value" in table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -303,3 +304,28 @@ def test_stores_made_elsewhere_are_read():
     result = similarity([one, other], examples)
     np.testing.assert_allclose(result.table.query("measure != @PLAIN")["value"], 1, atol=1e-5)
     assert result.table.query("measure == @PLAIN")["value"].max() < 0.9
+
+
+def test_corpora_of_one_name_are_told_apart_and_one_corpus_is_not_two(tiny):
+    corpus = read_examples("demo/corpus", limit=60)
+    other = replace(read_examples("demo/sentiment", limit=60), name=corpus.name)
+    result = similarity([tiny, tiny], corpus, SimilarityConfig(words=100, grid=False), against=other)
+    assert result.table.groupby(["measure", "series", "layer"]).size().max() == 1
+    assert result.table["corpus"].nunique() == 2
+    with pytest.raises(UserError, match="the second corpus is the first one"):
+        similarity([tiny, tiny], corpus, SimilarityConfig(words=100), against=corpus)
+
+
+def test_one_layer_of_one_checkpoint_is_refused(tiny):
+    corpus = read_examples("demo/corpus", limit=60)
+    with pytest.raises(UserError, match="two layers or more"):
+        similarity(bertscope.hidden(tiny, corpus, layers=[2]), corpus)
+
+
+def test_a_task_in_a_file_stands_beside_plain_text(tmp_path, tiny):
+    from bertscope.data.corpus import second_root
+
+    text = tmp_path / "texts.txt"
+    text.write_text("the old house was by the road .\n" * 3)
+    plain = second_root(text, text="sentence", label="label", limit=2, seed=1)
+    assert plain == second_root(text, limit=2, seed=1)

@@ -82,10 +82,12 @@ def geometry(
     intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words.
     """
     from bertscope.analyses.geometry_result import geometry_result
+    from bertscope.models.observe import full_precision
 
     examples = open_examples(examples)
     stores = open_states(states, examples)
     for name, store in stores.items():
         if len(store) < 2:
             raise UserError(f"{examples.name or 'the corpus'} has one word for {name}; give more texts")
-    return geometry_result(stores, examples, config)
+    with full_precision():
+        return geometry_result(stores, examples, config)

@@ -84,7 +84,7 @@ def _explained(form: str, shares: np.ndarray, by_chance: np.ndarray, words: Word
 
 def _intrinsic(vectors: LayerVectors, words: Words, config: GeometryConfig) -> Found:
     rows = np.sort(np.argsort(words.keys, kind="stable")[: config.sample])
-    draws, n = two_nn(vectors[rows], runs(words.text[rows], config.groups))
+    draws, n = two_nn(vectors[rows], runs(words.group[rows], config.groups))
     return Found("dimensions", INTRINSIC, AS_IT_IS, draws, n)
 
 

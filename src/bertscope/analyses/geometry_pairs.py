@@ -11,6 +11,7 @@ from torch.nn.functional import normalize
 
 from bertscope.analyses.geometry_space import LayerVectors
 from bertscope.analyses.occurrences import owners
+from bertscope.core.errors import UserError
 from bertscope.core.jackknife import left_out, runs
 from bertscope.core.resampling import hashed
 
@@ -45,6 +46,8 @@ def paired_texts(
     same."""
     which = meaning_same(examples, same)
     if which is None:
+        if same is not None:
+            raise UserError("--same is for pairs of texts with labels or scores; leave it out")
         return None
     positive, said = which
     owner = owners(store)
@@ -52,6 +55,8 @@ def paired_texts(
     whole = np.flatnonzero((words > 0).all(0))
     chosen = np.sort(whole[np.argsort(hashed(examples.ids, seed)[whole], kind="stable")[: sample // 2]])
     if positive[chosen].sum() < 2:
+        if same is not None:
+            raise UserError(f"fewer than 2 of {len(chosen)} pairs are {said}; choose another value for --same")
         return None
     place = np.full(len(examples), -1)
     place[chosen] = np.arange(len(chosen))

@@ -13,6 +13,7 @@ from bertscope.analyses.geometry_layer import (
     INTRA,
     INTRINSIC,
     MEV,
+    MEV_BASELINE,
     RANK,
     SELF,
     LayerGeometry,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from bertscope.models.hidden_store import HiddenStore
 
 _HEADLINE = (BASELINE, f"{SELF}*", f"{INTRA}*", f"{MEV}*", RANK, INTRINSIC)
+_BOUNDED = (BASELINE, SELF, INTRA, MEV, MEV_BASELINE)
 _UNITS = {RANK: "dimensions", INTRINSIC: "dimensions", f"{MEV}*": "share"}
 
 
@@ -71,10 +73,22 @@ def _tables(found: list[LayerGeometry]) -> dict[str, pd.DataFrame]:
     rows: dict[str, list[dict[str, object]]] = {}
     for at in found:
         for one in at.found:
-            low, high = jackknife_interval(one.draws)
+            if np.isnan(one.draws[0]):
+                continue
+            low, high = jackknife_interval(one.draws, **_range(one.measure))
             row = {"layer": at.layer, "form": one.form, "measure": one.measure, "value": one.draws[0]}
             rows.setdefault(one.table, []).append(row | {"low": float(low), "high": float(high), "n": one.n})
     return {name: pd.DataFrame(listed) for name, listed in rows.items()}
+
+
+def _range(measure: str) -> dict[str, float]:
+    """Between what an interval can be: dimensions are positive, and what is left is a cosine, a share, a squared
+    distance or a difference of two of them."""
+    if measure in (RANK, INTRINSIC):
+        return {"least": 0.0}
+    if measure in _BOUNDED:
+        return {"least": -1.0, "most": 1.0}
+    return {}
 
 
 def _words_table(last: LayerGeometry, words: Words, listed: int) -> pd.DataFrame:
@@ -102,9 +116,9 @@ def _headline(found: list[LayerGeometry], which: str) -> list[Number]:
     shown += [(form, BASELINE) for form in (TOP_REMOVED, STANDARDISED)]
     numbers = []
     for form, measure in shown:
-        if (form, measure) in last:
+        if (form, measure) in last and not np.isnan(last[form, measure].draws[0]):
             one = last[form, measure]
-            low, high = jackknife_interval(one.draws)
+            low, high = jackknife_interval(one.draws, **_range(measure))
             name = f"{measure}, last layer" + ("" if form == AS_IT_IS else f", {form}") + which
             ends = {} if np.isnan(low) else {"low": float(low), "high": float(high)}
             numbers.append(Number(name, float(one.draws[0]), n=one.n, unit=_UNITS.get(measure, "cosine"), **ends))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.analyses.checkpoints import open_examples
+from bertscope.analyses.checkpoints import open_examples, told_apart
 from bertscope.analyses.states import open_states, state_steps
 from bertscope.core.catalogue import question, spec
 from bertscope.core.errors import UserError
@@ -81,15 +81,23 @@ def similarity(
     """
     from bertscope.analyses.similarity_result import similarity_result
     from bertscope.analyses.similarity_sample import Corpus
+    from bertscope.models.observe import full_precision
 
     examples = open_examples(examples)
     if against is not None and against_states is None:
         states = against_states = _loaded(states)  # the same encoders read both
-    corpora = [Corpus(examples.name or "these texts", open_states(states, examples), examples, config.seed)]
+    stores = [open_states(states, examples)]
+    texts = [examples]
     if against is not None and against_states is not None:
         other = open_examples(against)
-        corpora.append(Corpus(other.name or "other texts", open_states(against_states, other), other, config.seed))
-    return similarity_result(corpora, config)
+        if other.ids == examples.ids and other.text == examples.text:
+            raise UserError("the second corpus is the first one; give other texts to compare with")
+        stores.append(open_states(against_states, other))
+        texts.append(other)
+    names = told_apart(one.name or "these texts" for one in texts)
+    corpora = [Corpus(*named, config.seed) for named in zip(names, stores, texts, strict=True)]
+    with full_precision():
+        return similarity_result(corpora, config)
 
 
 def _loaded(states: States | Sequence[States]) -> list[Encoder]:

@@ -134,12 +134,14 @@ def _headline(
     numbers = []
     for pair in pairs:
         blocks = [at for at, each in enumerate(sides) if each.pair == pair and each.one.layer > 0]
+        depths = {store.n_layers for store in corpora[0].stores.values()}
+        last = "last layer" if len(depths) == 1 else f"layer {sides[blocks[-1]].one.layer}"
         for corpus, found in zip(corpora, draws, strict=True):
             which = (f", {pair}" if len(pairs) > 1 else "") + (f", {corpus.name}" if corpus is not corpora[0] else "")
             n = corpus.size(config.words)
             for measure, values in found.items():
                 numbers += [
-                    _number(f"{measure}{below}, last layer{which}", values[:, blocks[-1]], n, _UNITS[measure]),
+                    _number(f"{measure}{below}, {last}{which}", values[:, blocks[-1]], n, _UNITS[measure]),
                     _number(f"{measure}{below}, mean{which}", values[:, blocks].mean(1), n, _UNITS[measure]),
                 ]
             lowest = sides[blocks[int(np.argmin(found[RSA][0, blocks]))]].one.layer
@@ -162,12 +164,20 @@ def _refuse_few(corpora: list[Corpus]) -> None:
                 "more texts, or checkpoints of one tokenizer"
             )
         stores = corpus.stores.values()
+        if len(corpus.stores) == 1 and len(next(iter(stores)).layers) < 2:
+            raise UserError("one layer of one checkpoint has nothing to be compared with; keep two layers or more")
         if not any(layer > 0 for layer in set.intersection(*(set(store.layers) for store in stores))):
             raise UserError(f"{' and '.join(corpus.stores)} have no layer in common; keep the same layers of all")
 
 
 def _notes(corpora: list[Corpus], config: SimilarityConfig) -> list[str]:
     notes = []
+    if len(depths := {store.n_layers for store in corpora[0].stores.values()}) > 1:
+        said = " and ".join(map(str, sorted(depths)))
+        notes.append(
+            f"the checkpoints have {said} layers: by layer, layer k of one stands beside layer k of the other, as "
+            "far as both go; `grid` has every two"
+        )
     for corpus in corpora:
         notes += [*corpus.examples.notes, *left_out_notes(corpus.stores)]
         shared = corpus.words.shape[1]

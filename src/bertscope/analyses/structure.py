@@ -104,6 +104,7 @@ def structure(
     from bertscope.analyses.structure_result import structure_result
     from bertscope.analyses.structure_study import study
     from bertscope.analyses.structure_trees import Trees
+    from bertscope.models.observe import full_precision
 
     examples = open_examples(examples)
     fit = open_examples(fit) if fit is not None else None
@@ -114,7 +115,8 @@ def structure(
     scored = open_states(given, examples)
     fitted = None if fit is None else open_states(given if fit_states is None else fit_states, fit)
     material = gather(scored, examples, fitted, fit, config.seed)
-    result = structure_result(study(material, config), material)
+    with full_precision():
+        result = structure_result(study(material, config), material)
     trained_on = {"probes trained on": fit.name} if fit is not None and fit.name else {}
     result.subject = subject(list(scored), examples, weighted=False) | trained_on
     result.notes = [*examples.notes, *(fit.notes if fit else ()), *result.notes]

@@ -157,8 +157,8 @@ def plan(
     root = catalogue.resolve(catalogue.ROOTS[catalogue.INPUT_KINDS[names[0]]])
     roots = [root(source) for source in named]
     read = {reads: catalogue.resolve(catalogue.ROOTS[reads])(on, **data.given())} if reads else {}
-    examples_root = catalogue.resolve(catalogue.ROOTS["examples"])
-    beside = {name: examples_root(source, **data.given()) for name, source in further.items() if source}
+    second = catalogue.resolve("bertscope.data.corpus:second_root")
+    beside = {name: second(source, **data.given()) for name, source in further.items() if source}
     if spec.plan:
         return spec.plan(*roots, *read.values(), config, **beside)
     if names[0] in _SEVERAL:

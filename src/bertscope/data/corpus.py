@@ -73,6 +73,13 @@ def examples_root(source: str | Path, *, split: Part = "report", **options: Any)
     return Root("examples", str(path), digest_files(files), asked.given())
 
 
+def second_root(source: str | Path, **options: Any) -> Root:
+    """The identity of a corpus beside another: of the options that were given for both, those that it can have."""
+    if _is_annotated(source, TaskOptions()):
+        options = {name: value for name, value in options.items() if name in _OWN_OPTIONS}
+    return examples_root(source, **options)
+
+
 def read_data(source: str | Path, **options: Any) -> Task | Examples:
     """A task where the source is one, otherwise its texts."""
     return read_task(source, **options) if is_task(source, **options) else read_examples(source, **options)

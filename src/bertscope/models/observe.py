@@ -211,18 +211,27 @@ def _look(encoder: Encoder, batch: Batch, needs: frozenset[str]) -> Seen:
 
 @contextmanager
 def evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
-    """Dropout off, and on again for models that had it on; full float32 products, whatever the caller allows."""
-    precision, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-    torch.set_float32_matmul_precision("highest")
-    torch.backends.cudnn.allow_tf32 = False
+    """Dropout off, and on again for models that had it on; full float32 products."""
     training = [encoder.model for encoder in encoders if encoder.model.training]
     for model in training:
         model.eval()
     try:
-        yield
+        with full_precision():
+            yield
     finally:
         for model in training:
             model.train()
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Full float32 products on a GPU too, whatever the caller allows."""
+    precision, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
         torch.set_float32_matmul_precision(precision)
         torch.backends.cudnn.allow_tf32 = convolutions
 
