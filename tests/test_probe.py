@@ -353,7 +353,12 @@ def test_nothing_is_claimed_of_a_gain_that_may_be_noise(texts):
     noise = [np.random.default_rng(layer).normal(size=(1200, 3)) for layer in range(3)]
     result = bertscope.probe(made_store(texts, noise), texts, replace(QUICK, targets=("pos",), probes=("linear",)))
     row = result.tables["expected"].iloc[0]
-    assert row["gain_low"] <= 0 and np.isnan(row["expected"]) and np.isnan(row["low"])
+    assert row["gain_low"] <= row["gain"] / 2 and np.isnan(row["expected"]) and np.isnan(row["low"])
+    pos = np.unique([one for row in texts.marks["pos"] for one in row], return_inverse=True)[1]
+    noise[2] = noise[2] + 8 * one_hot(pos, 3)
+    result = bertscope.probe(made_store(texts, noise), texts, replace(QUICK, targets=("pos",), probes=("linear",)))
+    row = result.tables["expected"].iloc[0]
+    assert row["expected"] == pytest.approx(2, abs=0.4) and row["low"] <= row["expected"] <= row["high"]
 
 
 def test_it_is_a_step_that_shares_the_states(tmp_path, tiny):

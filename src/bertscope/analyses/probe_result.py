@@ -37,7 +37,7 @@ def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
     return Result(
         "probe", 1, tables=tables, headline=_headline(asked, checkpoints, config.probes[0]),
         figures=[figure for figure in _figures(config) if {*figure.columns()} <= {*tables.get(figure.table, ())}],
-        notes=_notes(asked),
+        notes=[*([f"the numbers are those of {checkpoints[-1]}"] if len(checkpoints) > 1 else []), *_notes(asked)],
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _curve_rows(one: Asked, kind: ProbeKind, checkpoints: int) -> pd.DataFrame:
         name = found.checkpoint if checkpoints > 1 else "probe"
         parts.append({"series": name, "layer": found.layers} | _with_interval("accuracy", found.accuracy))
         if found.control is not None:
-            name = f"{name}, control task" if checkpoints > 1 else "control task"
+            name = f"control: {name}" if checkpoints > 1 else "control task"
             parts.append({"series": name, "layer": found.layers} | _with_interval("accuracy", found.control))
     about, layers = _about(one), max((found.layers for found in one.found), key=len)
     parts.append({"series": MAJORITY, "layer": layers, "accuracy": about["majority"]})
@@ -128,14 +128,15 @@ def _mix_rows(one: Asked) -> pd.DataFrame:
 
 
 def _expected_rows(one: Asked) -> list[dict[str, Any]]:
-    """The expected layer, where the mix of all layers is surely better than the first layer: the mean place of gains
-    that may be noise says nothing."""
+    """The expected layer, where the gain of the whole mix over its first layer is known to within half of itself: a
+    mean over gains that may be noise could be anything."""
     rows = []
     for name, (layers, draws) in one.mixes.items():
         gain, found = draws[:, -1] - draws[:, 0], expected_layer(draws, layers)
         gain_low, gain_high = interval(gain)
-        low, high = interval(found) if gain_low > 0 else (np.nan, np.nan)
-        expected = found[0] if gain_low > 0 else np.nan
+        known = gain_low > gain[0] / 2 > 0
+        low, high = interval(found) if known else (np.nan, np.nan)
+        expected = found[0] if known else np.nan
         rows.append(
             {"checkpoint": name, "target": one.name, "expected": expected, "low": float(low), "high": float(high)}
             | {"gain": gain[0], "gain_low": float(gain_low), "gain_high": float(gain_high)}
@@ -211,7 +212,7 @@ def _figures(config: ProbeConfig) -> list[Figure]:
             title="Expected layer",
             caption="The layer at which a mix of all layers up to it gains its accuracy, on average over the gains "
             "(Tenney et al. 2019, cumulative scores), with its 95% bootstrap interval over texts. None is given "
-            "where the mix of all layers isn't surely better than layer 0 alone: then there is no gain to locate.",
+            "where the gain of all layers over layer 0 isn't known to within half of itself.",
             labels=_LABELS,
         ),
     ]  # fmt: skip
