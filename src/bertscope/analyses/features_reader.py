@@ -113,10 +113,9 @@ class _Batch:
         self.special_counts = np.stack([np.ones(len(sep)), np.ones(len(sep)), sep > 0], 1)
         self.special_share = np.stack([cls, sep, sep > 0], 1) / lengths[:, None]
 
-        self._members = words.transpose(1, 2).float()  # [row, word, W]
-        both = self._members[..., :, None] * self._members[..., None, :]
-        self._own = both.flatten(2)  # [row, word, W x W]: the word has both features, and isn't paired with itself
-        pairs = sizes[:, :, None] * sizes[:, None] - both.sum(1)
+        self._members = words.float()  # [row, W, word]
+        own = self._members @ self._members.transpose(1, 2)  # words that have both features aren't paired with themselves
+        pairs = sizes[:, :, None] * sizes[:, None] - own
         self._paired = (pairs > 0).float()
         self._per_pair = self._paired / pairs.clamp_min(1)
         self._pair_counts = self._paired.cpu().numpy()
@@ -151,14 +150,13 @@ class _Batch:
 
     def _between(self, maps: LayerMaps) -> Tensor:
         """[row, head, from W, to W]: the mean over pairs of two different words, 0 where there are none."""
-        between = maps.between_words
-        heads = between.shape[1]
+        between = maps.between_words  # [row, to, from, head]
+        heads = between.shape[-1]
         # Heads side by side in one product for each row: a product for each head would be too small to be quick.
-        of = self._members.transpose(1, 2) @ between.transpose(1, 2).flatten(2)  # [row, from W, head x to]
-        whole = of.unflatten(2, (heads, -1)).flatten(1, 2) @ self._members  # [row, from W x head, to W]
-        whole = whole.unflatten(1, (-1, heads)).transpose(1, 2)
-        own = between.diagonal(dim1=-2, dim2=-1) @ self._own
-        return (whole - own.unflatten(-1, whole.shape[-2:])) * self._per_pair[:, None]
+        to = (self._members @ between.flatten(2)).unflatten(2, (-1, heads))  # [row, to W, from, head]
+        whole = self._members @ to.transpose(1, 2).flatten(2)  # [row, from W, to W x head]
+        whole = whole.unflatten(2, (-1, heads)).permute(0, 3, 1, 2)
+        return whole * self._per_pair[:, None]
 
 
 def expected_maximum_weights(drawn: Tensor, total: Tensor, width: int) -> Tensor:

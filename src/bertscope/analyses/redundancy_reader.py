@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View, log, product
+from bertscope.analyses.attention import LayerMaps, View, log2_, product
 from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
 
 _TINY = torch.finfo(torch.float32).tiny
@@ -85,8 +85,8 @@ class MapsApart:
         self._kept[..., start:end] = taken.flatten(0, 1).transpose(1, 2).clamp_min(_TINY)
         together = self._together(start, end)  # [row x query, head, head up to this layer]
         self._own[:, start:end] = together[..., start:end].diagonal(dim1=1, dim2=2)
-        nats = (self._own[:, start:end, None] + self._own[:, None, :end] - 2 * together) / 4
-        bits = (nats / np.log(2)).clamp_min(0).unflatten(0, tuple(places.shape))
+        bits = (self._own[:, start:end, None] + self._own[:, None, :end] - 2 * together) / 4
+        bits = bits.clamp_min_(0).unflatten(0, tuple(places.shape))
         apart = torch.einsum("rq,rqij->rij", share, bits).double()
         self._sums[start:end, :end] += apart.sum(0).cpu().numpy()
         self._squares[start:end, :end] += apart.square().sum(0).cpu().numpy()
@@ -101,7 +101,7 @@ class MapsApart:
         for first in range(0, len(kept), step):
             some = kept[first : first + step]
             mixtures = some[:, :, start:, None] + some[:, :, None, :]  # [row x query, key, head, head]
-            torch.sum(log(mixtures).mul_(mixtures), 1, out=found[first : first + step])
+            torch.sum(log2_(mixtures.clone()).mul_(mixtures), 1, out=found[first : first + step])
         return found
 
     @property

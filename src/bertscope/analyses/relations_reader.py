@@ -33,8 +33,6 @@ class HeadSums:
     """[head]: frame scores minus those of controls."""
     hits: np.ndarray | float = 0.0
     """[(report, select), R, direction, head]: the most attended other word was the right one."""
-    attention: np.ndarray | float = 0.0
-    """[(report, select), R, direction, head]."""
     control: np.ndarray | float = 0.0
     """[R, direction, head]: attention in the controls."""
     kept: list[np.ndarray] = field(default_factory=list)
@@ -90,7 +88,6 @@ class _Batch:
         self._view, self._device = view, view.real.device
         width, n_names = view.word_count, len(pairs.names)
         self._member, sizes = self._units(pairs)
-        self._own = -2 * self._member[:, None]  # added to attention, it puts a unit's own words last
         self._spans = self._member.shape[1] > width
         whole = ((self._member @ (view.pieces > 0).float()[..., None])[..., 0] >= sizes).cpu().numpy()  # [row, unit]
         at, row = gathered(pairs.starts, view.rows)
@@ -103,8 +100,8 @@ class _Batch:
         at, row, ends, controls = at[shown], row[shown], ends[shown], controls[shown]
         matched = self._shown(whole, row, controls)
         self._matched = self._tensor(matched).float()[:, None, None]
-        self._row, self._ends = self._tensor(row), self._tensor(ends)
-        self._controls = self._tensor(np.where(matched[:, None], controls, ends))
+        controls = np.where(matched[:, None], controls, ends)
+        self._row, self._ends, self._controls = map(self._tensor, (row[:, None], ends, controls))
 
         relation, selects = pairs.relation[at], pairs.selects[view.rows][row]
         self._relation = self._one_hot(relation, n_names)  # [pair, R]
@@ -122,33 +119,38 @@ class _Batch:
         self._frames = self._masks(row, ends, controls, matched, pairs.linked[at]) if pairs.linked.any() else None
 
     def measure(self, maps: LayerMaps, sums: HeadSums) -> None:
-        words = maps.between_words
-        between = words
+        words = between = maps.between_words  # [row, to, from, head]
         if self._spans:  # from a span: the mean over its words; to it: their sum
             share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)
-            words = share[:, None] @ words  # [row, head, unit, word]
-            between = words @ self._member.transpose(1, 2)[:, None]
-        most, best = (words + self._own).max(-1)
-        best = torch.where(most > 0, best, NONE)  # attention to nothing at all finds nothing
-
-        row = self._row[:, None]
-        ends, others = self._ends, self._ends.flip(1)
-        found = best[row, :, ends]  # [pair, direction, head]
-        hits = (self._member[row[..., None], others[..., None], found.clamp_min(0)] > 0) & (found != NONE)
-        attention = between[row, :, ends, others]
-        control = between[row, :, self._controls, self._controls.flip(1)] * self._matched
+            words = share[:, None] @ words  # [row, word, unit, head]
+            between = (self._member @ words.flatten(2)).unflatten(2, words.shape[2:])
+            words = words * (1 - self._member.transpose(1, 2))[..., None]  # to other words only
+        row, ends, others = self._row, self._ends, self._ends.flip(1)
+        found = self._most_attended(words)[row, ends]  # [pair, direction, head]
+        hits = self._member[row[..., None], others[..., None], found.clamp_min(0)] * (found != NONE)
+        attention = between[row, others, ends]
+        control = between[row, self._controls.flip(1), self._controls] * self._matched
 
         shape = (2, self._relation.shape[1], *hits.shape[1:])
-        sums.hits = sums.hits + self._summed(self._half, hits.float()).reshape(shape)
-        sums.attention = sums.attention + self._summed(self._half, attention).reshape(shape)
+        sums.hits = sums.hits + self._summed(self._half, hits).reshape(shape)
         sums.control = sums.control + self._summed(self._relation, control).reshape(shape[1:])
-        sums.kept.append(np.packbits(hits[self._kept].flatten(1).cpu().numpy(), axis=1))
+        sums.kept.append(np.packbits((hits > 0)[self._kept].flatten(1).cpu().numpy(), axis=1))
 
         apart = attention * self._matched - control
         by_group = apart.new_zeros(len(self._group_size), *apart.shape[1:]).index_add_(0, self._group, apart)
         sums.difference.add(by_group.double().cpu().numpy(), self._group_size, self._group_relation)
         if self._frames is not None:
             self._score_frames(maps, sums, *self._frames)
+
+    def _most_attended(self, words: Tensor) -> Tensor:
+        """[row, from, head]: the word that gets most of [row, to, from, head], the first of equals; NONE if all get 0.
+
+        By comparing: torch's search for the place of a maximum isn't vectorised.
+        """
+        most = words.amax(1)
+        place = torch.arange(words.shape[1], device=words.device, dtype=words.dtype)[:, None, None]
+        first = torch.where(words == most[:, None], place, torch.inf).amin(1)
+        return torch.where(most > 0, first, NONE).long()
 
     def _score_frames(self, maps: LayerMaps, sums: HeadSums, masks: Tensor, counts: np.ndarray) -> None:
         """The most attention from any piece of a source to any piece of its target: the score of Kovaleva et al."""
