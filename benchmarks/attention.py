@@ -26,7 +26,7 @@ from bertscope.core.examples import ROOT, Examples
 from bertscope.data.features import feature_words
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
-from bertscope.models.observe import observe
+from bertscope.models.observe import observe_layers
 
 PLAIN = "output_attentions, padded to 128, NumPy map by map"
 PASS, QUESTIONS = "the pass alone, with attention", "five questions, classification excluded"
@@ -200,10 +200,10 @@ def _pass(encoders: Sequence[Encoder], examples: Examples) -> None:
     class Nobody:
         needs = frozenset({"maps"})
 
-        def update(self, batch: Any, seen: Any) -> None:
+        def update(self, batch: Any, layer: int, seen: Any) -> None:
             pass
 
-    observe(encoders, examples, [Nobody()])
+    observe_layers(encoders, examples, Nobody())
 
 
 def _tuned(encoder: Encoder) -> Encoder:

@@ -22,6 +22,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Passed, Seen, observe_layers
 
 _TINY = torch.finfo(torch.float32).tiny
+_CELLS, _GPU_CELLS = 2**17, 2**25
 # NumPy's logarithm to base 2 takes a fifth of the time of torch's, but only where it is vectorised.
 _QUICK_LOG2 = torch.backends.cpu.get_cpu_capability() == "AVX512"
 Made = TypeVar("Made")
@@ -136,7 +137,7 @@ class LayerMaps:
     @cached_property
     def entropy(self) -> Tensor:
         """[row, head]: the entropy of a query's attention in bits, averaged over the queries."""
-        return entropy(self.flat, self.view)
+        return entropy(self.view, self.flat)
 
     @cached_property
     def between_words(self) -> Tensor:
@@ -150,9 +151,9 @@ class LayerMaps:
         from_words = embedding_bag(
             queries, self.maps.reshape(-1, tokens), ends, mode="sum", per_sample_weights=shares,
             include_last_offset=True,
-        ).view(rows, -1, tokens)  # fmt: skip
+        ).view(rows, self.view.word_count * heads, tokens)  # fmt: skip
         between = self.view.in_word.transpose(1, 2) @ from_words.transpose(1, 2)
-        between = between.unflatten(2, (-1, heads))
+        between = between.unflatten(2, (self.view.word_count, heads))
         between.diagonal(dim1=1, dim2=2).zero_()
         return between
 
@@ -164,9 +165,17 @@ def read_notes(passed: Passed) -> list[str]:
     return [f"{count} {said}" for count, said in notes if count]
 
 
-def entropy(flat: Tensor, view: View) -> Tensor:
-    """The entropy in bits of maps [row, head, query x key], averaged over the queries."""
-    return torch.linalg.vecdot(flat, log2_(flat.clamp_min(_TINY))) / -view.lengths[:, None]
+def entropy(view: View, *maps: Tensor) -> Tensor:
+    """The entropy in bits of maps [row, head, query x key], or of the mean of two, averaged over the queries."""
+    # A few maps at a time: what is computed on the way stays in the cache, and its memory serves again and again.
+    few = max(1, (_CELLS if maps[0].device.type == "cpu" else _GPU_CELLS) // maps[0].shape[-1])
+    parts = zip(*(one.flatten(0, 1).split(few) for one in maps), strict=True)
+    bits = [_negative_bits((part[0] + part[1]) / 2 if len(part) > 1 else part[0]) for part in parts]
+    return torch.cat(bits).view(maps[0].shape[:2]) / -view.lengths[:, None]
+
+
+def _negative_bits(maps: Tensor) -> Tensor:
+    return torch.linalg.vecdot(maps, log2_(maps.clamp_min(_TINY)))
 
 
 def log2_(values: Tensor) -> Tensor:

@@ -51,7 +51,7 @@ class ChangeReader:
         lengths = torch.sqrt(before.squares * after.squares)
         known = lengths > 0  # a head that moves nothing has no norm-weighted attention
         cosine = torch.linalg.vecdot(before.flat, after.flat) / lengths
-        apart = entropy((before.flat + after.flat) / 2, view) - (before.entropy + after.entropy) / 2
+        apart = entropy(view, before.flat, after.flat) - (before.entropy + after.entropy) / 2
         both = torch.stack([cosine, apart.clamp_min(0)], -1).where(known[..., None], 0.0)
         self._heads[layer].add(view.rows, both.cpu().numpy(), known.cpu().numpy())
         if self._classify is not None:

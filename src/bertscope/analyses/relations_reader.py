@@ -8,7 +8,7 @@ annotation takes): which of them matter is known only when the select half has c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 
 import numpy as np
 import torch
@@ -19,28 +19,38 @@ from bertscope.analyses.attention import LayerMaps, View, product
 from bertscope.analyses.relation_pairs import NONE, OFFSETS, Pairs, gathered
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import ClusteredDifference
+from bertscope.core.units import every
 
 
-@dataclass
 class HeadSums:
-    """What is kept of one layer of one encoder: sums over pairs. R relations; directions to target, to source."""
+    """What is kept of one encoder: sums over pairs, the heads of all layers side by side.
 
-    scores: RunningMean
-    """[(frame score, the same of controls), head]."""
-    difference: ClusteredDifference = field(default_factory=ClusteredDifference)
-    """[R, direction, head]: attention in pairs minus that in their controls, sentences as clusters."""
-    score_difference: ClusteredDifference = field(default_factory=ClusteredDifference)
-    """[head]: frame scores minus those of controls."""
-    hits: np.ndarray | float = 0.0
-    """[(report, select), R, direction, head]: the most attended other word was the right one."""
-    control: np.ndarray | float = 0.0
-    """[R, direction, head]: attention in the controls."""
-    kept: list[np.ndarray] = field(default_factory=list)
-    """[pair of the report half, bits of direction x head], batch by batch."""
+    R relations; directions to target, to source.
+    """
+
+    def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:
+        self.heads = every("head", head_counts)
+        self.layers = {
+            n: slice(start, end) for n, (start, end) in enumerate(pairwise([0, *accumulate(head_counts)]), start=1)
+            if start < end
+        }  # fmt: skip
+        """Where among all heads those of a layer are."""
+        self.scores = RunningMean(resampling)
+        """[(frame score, the same of controls), head]."""
+        self.difference = ClusteredDifference()
+        """[R, direction, head]: attention in pairs minus that in their controls, sentences as clusters."""
+        self.score_difference = ClusteredDifference()
+        """[head]: frame scores minus those of controls."""
+        self.hits: np.ndarray | float = 0.0
+        """[(report, select), R, direction, head]: the most attended other word was the right one."""
+        self.control: np.ndarray | float = 0.0
+        """[R, direction, head]: attention in the controls."""
+        self.kept: list[np.ndarray] = []
+        """[pair of the report half, bits of direction x head], batch by batch."""
 
     def hit(self, direction: int, head: int) -> np.ndarray:
-        """Whether the head found each pair of the report half."""
-        byte, bit = divmod(direction * np.shape(self.hits)[-1] + head, 8)
+        """Whether a head found each pair of the report half."""
+        byte, bit = divmod(direction * len(self.heads) + head, 8)
         return np.concatenate([one[:, byte] for one in self.kept]) >> (7 - bit) & 1
 
 
@@ -52,33 +62,31 @@ class RelationReader:
     def __init__(self, pairs: Pairs, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
         self.pairs = pairs
         self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
-        self.layers: list[list[HeadSums | None]] = []
-        """By layer, then by encoder; None where all heads of the layer were cut."""
+        self.sums: list[HeadSums] = []
+        """One entry per encoder."""
         self.counts: np.ndarray | float = 0.0
         """[(report, select), R]: the pairs that were seen whole."""
         self.near: np.ndarray | float = 0.0
         """[R, direction, offset]: in how many pairs of the select half the offset leads to the right word."""
         self.report: list[np.ndarray] = []
         """Which pairs the kept hits are of, batch by batch."""
-        self._view: View | None = None
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
-        if view is not self._view:
-            self._view, self._batch = view, _Batch(view, self.pairs)
+        """Of each layer the pairs' attention is taken; then all heads are summed at once."""
+        if layer == 0:
+            self._batch = _Batch(view, self.pairs)
+            self._taken: list[list[tuple[Tensor, ...]]] = [[] for _ in maps]
             self.counts = self.counts + self._batch.counts
             self.near = self.near + self._batch.near
             self.report.append(self._batch.report)
-        if layer == len(self.layers):
-            self.layers.append(
-                [HeadSums(RunningMean(self.resampling)) if one.maps.shape[1] else None for one in maps]
-            )
-        for one, sums in zip(maps, self.layers[layer], strict=True):
-            if sums is not None:
-                self._batch.measure(one, sums)
-
-    def of(self, which: int) -> dict[int, HeadSums]:
-        """One encoder's layers that have heads, by their public number."""
-        return {n: sums for n, layer in enumerate(self.layers, start=1) if (sums := layer[which]) is not None}
+        for one, taken in zip(maps, self._taken, strict=True):
+            taken.append(self._batch.take(one))
+        if layer + 1 == view.n_layers:
+            if not self.sums:
+                counts = [[found.shape[-1] for found, *_ in taken] for taken in self._taken]
+                self.sums = [HeadSums(self.resampling, of_layers) for of_layers in counts]
+            for sums, taken in zip(self.sums, self._taken, strict=True):
+                self._batch.add(sums, *(torch.cat(parts, -1) for parts in zip(*taken, strict=True)))
 
 
 class _Batch:
@@ -118,46 +126,51 @@ class _Batch:
         self._group_size = np.bincount(group, matched, len(groups))
         self._frames = self._masks(row, ends, controls, matched, pairs.linked[at]) if pairs.linked.any() else None
 
-    def measure(self, maps: LayerMaps, sums: HeadSums) -> None:
+    def take(self, maps: LayerMaps) -> tuple[Tensor, ...]:
+        """[pair, direction, head] each: the most attended other word, attention in the pair, and in its control; where
+        links say who is paired, also [row, (true, control), head]: the frame scores."""
         words = between = maps.between_words  # [row, to, from, head]
         if self._spans:  # from a span: the mean over its words; to it: their sum
             share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)
             words = share[:, None] @ words  # [row, word, unit, head]
             between = (self._member @ words.flatten(2)).unflatten(2, words.shape[2:])
             words = words * (1 - self._member.transpose(1, 2))[..., None]  # to other words only
-        row, ends, others = self._row, self._ends, self._ends.flip(1)
-        found = self._most_attended(words)[row, ends]  # [pair, direction, head]
-        hits = self._member[row[..., None], others[..., None], found.clamp_min(0)] * (found != NONE)
-        attention = between[row, others, ends]
-        control = between[row, self._controls.flip(1), self._controls] * self._matched
+        units = between.shape[1]
+        true, control = (
+            between.flatten(0, 2)[(self._row * units + ends.flip(1)) * units + ends]
+            for ends in (self._ends, self._controls)
+        )
+        found = _most_attended(words).flatten(0, 1)[self._row * units + self._ends]
+        return found, true, control, *self._frame_scores(maps)
 
+    def add(
+        self, sums: HeadSums, found: Tensor, true: Tensor, control: Tensor, scores: Tensor | None = None
+    ) -> None:
+        """Take in what all heads gave; the shapes are those of `take`."""
+        others = self._ends.flip(1)[..., None]
+        hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NONE)
+        control = control * self._matched
         shape = (2, self._relation.shape[1], *hits.shape[1:])
         sums.hits = sums.hits + self._summed(self._half, hits).reshape(shape)
         sums.control = sums.control + self._summed(self._relation, control).reshape(shape[1:])
         sums.kept.append(np.packbits((hits > 0)[self._kept].flatten(1).cpu().numpy(), axis=1))
 
-        apart = attention * self._matched - control
+        apart = true * self._matched - control
         by_group = apart.new_zeros(len(self._group_size), *apart.shape[1:]).index_add_(0, self._group, apart)
         sums.difference.add(by_group.double().cpu().numpy(), self._group_size, self._group_relation)
-        if self._frames is not None:
-            self._score_frames(maps, sums, *self._frames)
+        if scores is not None and self._frames is not None:
+            self._add_scores(sums, scores.double().cpu().numpy(), self._frames[1])
 
-    def _most_attended(self, words: Tensor) -> Tensor:
-        """[row, from, head]: the word that gets most of [row, to, from, head], the first of equals; NONE if all get 0.
-
-        By comparing: torch's search for the place of a maximum isn't vectorised.
-        """
-        most = words.amax(1)
-        place = torch.arange(words.shape[1], device=words.device, dtype=words.dtype)[:, None, None]
-        first = torch.where(words == most[:, None], place, torch.inf).amin(1)
-        return torch.where(most > 0, first, NONE).long()
-
-    def _score_frames(self, maps: LayerMaps, sums: HeadSums, masks: Tensor, counts: np.ndarray) -> None:
+    def _frame_scores(self, maps: LayerMaps) -> tuple[Tensor, ...]:
         """The most attention from any piece of a source to any piece of its target: the score of Kovaleva et al."""
-        scores = [(maps.maps * mask[:, None]).flatten(2).amax(-1) for mask in masks]
-        both = torch.stack(scores, 1).double().cpu().numpy() * counts[..., None]  # [row, 2, head]
-        sums.scores.add(self._view.rows, both, counts)
-        apart = (both[:, 0] - both[:, 1]) * counts[:, 1:]
+        if self._frames is None:
+            return ()
+        return (torch.stack([(maps.maps * mask[:, None]).flatten(2).amax(-1) for mask in self._frames[0]], 1),)
+
+    def _add_scores(self, sums: HeadSums, scores: np.ndarray, counts: np.ndarray) -> None:
+        scores = scores * counts[..., None]
+        sums.scores.add(self._view.rows, scores, counts)
+        apart = (scores[:, 0] - scores[:, 1]) * counts[:, 1:]
         sums.score_difference.add(apart, counts[:, 1], np.ones((len(apart), 1)))
 
     def _masks(
@@ -211,3 +224,15 @@ class _Batch:
     def _summed(self, of: Tensor, values: Tensor) -> np.ndarray:
         """The sums over pairs for each column of a one-hot."""
         return (of.T @ values.flatten(1)).double().cpu().numpy()
+
+
+def _most_attended(words: Tensor) -> Tensor:
+    """[row, from, head]: the word that gets most of [row, to, from, head], the first of equals; NONE if all get 0.
+
+    torch looks for the place of a maximum cell by cell. Here all cells but the largest fall far below 0, and then
+    each by its place.
+    """
+    most = words.amax(1)
+    place = torch.arange(words.shape[1], device=words.device, dtype=words.dtype)[:, None, None]
+    first = -torch.add(-place, words - most[:, None], alpha=2.0**100).amax(1)
+    return torch.where(most > 0, first, NONE).long()
