@@ -137,9 +137,8 @@ def _found(encoders: Sequence[Encoder], examples: Examples) -> np.ndarray:
     """What the questions' readers say of the same."""
     shapes, moved, *_ = asked = readers(encoders, examples, classified=False)
     read_maps(encoders, examples, asked)
-    entropy = np.stack([mean.value[:, len(CLASSES)] for mean in shapes._means[0]])
-    cosine = np.stack([mean.value[:, 0] for mean in moved._heads])
-    return np.stack([entropy, cosine], -1)
+    found = np.stack([shapes._means[0].value[:, len(CLASSES)], moved._heads.value[:, 0]], -1)
+    return found.reshape(encoders[0].n_layers, encoders[0].n_heads, 2)
 
 
 def _done(_: np.ndarray) -> None:

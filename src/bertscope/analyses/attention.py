@@ -77,6 +77,12 @@ class View:
         return torch.arange(self.real.shape[1], device=self.real.device)
 
     @cached_property
+    def distances(self) -> Tensor:
+        """[query x key]: how many tokens lie between."""
+        place = self._place.float()
+        return (place[:, None] - place).abs().flatten()
+
+    @cached_property
     def padding(self) -> tuple[Tensor, ...]:
         """The rows and places of padded tokens."""
         return torch.nonzero(~self.real, as_tuple=True)
@@ -127,17 +133,23 @@ class LayerMaps:
     @cached_property
     def received(self) -> Tensor:
         """[row, head, key]: the attention each token gets, averaged over the queries."""
-        return self.maps.sum(2) / self.view.lengths[:, None, None]
+        mean = self.view.real / self.view.lengths[:, None]
+        return (mean[:, None, None] @ self.maps)[:, :, 0]
 
     @cached_property
     def squares(self) -> Tensor:
         """[row, head]: the sum of the map's squares."""
-        return torch.linalg.vecdot(self.flat, self.flat)
+        return inner(self.flat, self.flat)
 
     @cached_property
     def entropy(self) -> Tensor:
         """[row, head]: the entropy of a query's attention in bits, averaged over the queries."""
         return entropy(self.view, self.flat)
+
+    @cached_property
+    def distance(self) -> Tensor:
+        """[row, head]: how many tokens away attention goes on average."""
+        return self.flat @ self.view.distances / self.view.lengths[:, None]
 
     @cached_property
     def between_words(self) -> Tensor:
@@ -168,22 +180,30 @@ def read_notes(passed: Passed) -> list[str]:
 def entropy(view: View, *maps: Tensor) -> Tensor:
     """The entropy in bits of maps [row, head, query x key], or of the mean of two, averaged over the queries."""
     # A few maps at a time: what is computed on the way stays in the cache, and its memory serves again and again.
-    few = max(1, (_CELLS if maps[0].device.type == "cpu" else _GPU_CELLS) // maps[0].shape[-1])
+    few = max(1, (_CELLS if _on_cpu(maps[0]) else _GPU_CELLS) // maps[0].shape[-1])
     parts = zip(*(one.flatten(0, 1).split(few) for one in maps), strict=True)
     bits = [_negative_bits((part[0] + part[1]) / 2 if len(part) > 1 else part[0]) for part in parts]
     return torch.cat(bits).view(maps[0].shape[:2]) / -view.lengths[:, None]
 
 
 def _negative_bits(maps: Tensor) -> Tensor:
-    return torch.linalg.vecdot(maps, log2_(maps.clamp_min(_TINY)))
+    return inner(maps, log2(maps.clamp_min(_TINY)))
 
 
-def log2_(values: Tensor) -> Tensor:
-    """The logarithm to base 2, in place."""
-    if values.device.type == "cpu" and _QUICK_LOG2:
-        np.log2(values.numpy(), out=values.numpy())
-        return values
-    return values.log2_()
+def log2(values: Tensor) -> Tensor:
+    """The logarithm to base 2."""
+    return torch.from_numpy(np.log2(values.numpy())) if _QUICK_LOG2 and _on_cpu(values) else values.log2()
+
+
+def inner(left: Tensor, right: Tensor) -> Tensor:
+    """The inner products along the last dimension. On a CPU by NumPy: torch writes all the products down first."""
+    if _on_cpu(left):
+        return torch.from_numpy(np.einsum("...i,...i", left.numpy(), right.numpy()))
+    return torch.linalg.vecdot(left, right)
+
+
+def _on_cpu(values: Tensor) -> bool:
+    return values.device.type == "cpu"
 
 
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -193,7 +213,7 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def ascending(values: Tensor) -> Tensor:
     """Sorted along the last dimension. On a CPU by NumPy: it takes a tenth of the time of torch."""
-    return torch.from_numpy(np.sort(values.numpy())) if values.device.type == "cpu" else values.sort().values
+    return torch.from_numpy(np.sort(values.numpy())) if _on_cpu(values) else values.sort().values
 
 
 class MapReader(Protocol):

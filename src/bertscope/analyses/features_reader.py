@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 
 import numpy as np
 import torch
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from bertscope.analyses.attention import LayerMaps, View, ascending, product
 from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.units import heads_of_layers
 
 SPECIAL = ("[CLS]", "[SEP]")
 ANY = "any word"
@@ -111,7 +111,7 @@ class _Means:
     def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:
         self.attention, self.special, self.pairs = (RunningMean(resampling) for _ in range(3))
         self.pairs_of_heads: np.ndarray | float = 0.0  # sums over as many texts as `pairs` has
-        self._ends = [0, *accumulate(head_counts)]
+        self._layers = heads_of_layers(head_counts)
         self.mean = np.repeat(np.eye(len(head_counts), dtype=np.float32), head_counts, axis=0)  # [head, layer]
         self.mean /= np.maximum(self.mean.sum(0), 1)
 
@@ -120,11 +120,8 @@ class _Means:
         with np.errstate(invalid="ignore"):  # no text has such a pair: 0 of 0
             pairs_of_heads = self.pairs_of_heads / self.pairs.count[..., None, None]
         return {
-            place + 1: LayerMeans(
-                attention[..., start:end], special[..., start:end], pairs[..., place], pairs_of_heads[..., start:end]
-            )
-            for place, (start, end) in enumerate(pairwise(self._ends))
-            if start < end
+            layer: LayerMeans(attention[..., at], special[..., at], pairs[..., layer - 1], pairs_of_heads[..., at])
+            for layer, at in self._layers.items()
         }
 
 

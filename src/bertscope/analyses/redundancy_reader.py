@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View, log2_, product
+from bertscope.analyses.attention import LayerMaps, View, log2, product
 from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
 
 _TINY = torch.finfo(torch.float32).tiny
@@ -101,7 +101,7 @@ class MapsApart:
         for first in range(0, len(kept), step):
             some = kept[first : first + step]
             mixtures = some[:, :, start:, None] + some[:, :, None, :]  # [row x query, key, head, head]
-            torch.sum(log2_(mixtures.clone()).mul_(mixtures), 1, out=found[first : first + step])
+            torch.sum(log2(mixtures).mul_(mixtures), 1, out=found[first : first + step])
         return found
 
     @property

@@ -8,7 +8,6 @@ annotation takes): which of them matter is known only when the select half has c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
 
 import numpy as np
 import torch
@@ -19,7 +18,7 @@ from bertscope.analyses.attention import LayerMaps, View, product
 from bertscope.analyses.relation_pairs import NONE, OFFSETS, Pairs, gathered
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import ClusteredDifference
-from bertscope.core.units import every
+from bertscope.core.units import every, heads_of_layers
 
 
 class HeadSums:
@@ -30,11 +29,7 @@ class HeadSums:
 
     def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:
         self.heads = every("head", head_counts)
-        self.layers = {
-            n: slice(start, end) for n, (start, end) in enumerate(pairwise([0, *accumulate(head_counts)]), start=1)
-            if start < end
-        }  # fmt: skip
-        """Where among all heads those of a layer are."""
+        self.layers = heads_of_layers(head_counts)
         self.scores = RunningMean(resampling)
         """[(frame score, the same of controls), head]."""
         self.difference = ClusteredDifference()

@@ -26,13 +26,6 @@ def features(maps: LayerMaps) -> Tensor:
     return _Look(maps).all
 
 
-def mean_distance(maps: LayerMaps) -> Tensor:
-    """[row, head]: how many tokens away attention goes on average."""
-    place = torch.arange(maps.maps.shape[-1], device=maps.maps.device, dtype=maps.maps.dtype)
-    apart = (place[:, None] - place).abs().flatten()
-    return maps.flat @ apart / maps.view.lengths[:, None]
-
-
 class _Look:
     def __init__(self, maps: LayerMaps) -> None:
         self.maps, self.view = maps, maps.view
@@ -58,7 +51,7 @@ class _Look:
             "offset": torch.stack([two_before, previous, same, following, two_after]).amax(0),
             "band": band / (1 - special).clamp_min(0.05),  # of what doesn't go to [CLS] and [SEP]
             "band_energy": self.band_squares / maps.squares.clamp_min(_TINY),
-            "distance": mean_distance(maps) / n,
+            "distance": maps.distance / n,
             "top": top[..., 0],
             "top_three": top.sum(-1),
             "columns": n * maps.received.square().sum(-1) / maps.squares.clamp_min(_TINY),
