@@ -40,15 +40,15 @@ class Resampling:
         self.waiting: set[RunningMean] = set()
         """The means that have examples to resample."""
 
-    def weights(self, rows: np.ndarray, dtype: type = np.float64) -> np.ndarray:
+    def weights(self, rows: np.ndarray) -> np.ndarray:
         """How often each resample holds these examples, [1 + repeats, rows]; the first is the sample itself."""
-        return _weights(self.keys[rows].tobytes(), self.repeats, dtype)
+        return _weights(self.keys[rows].tobytes(), self.repeats)
 
     def sums(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Each resample's sum of values [rows, ...]; of single-precision values a single-precision product."""
         dtype = np.float32 if values.dtype == np.float32 else np.float64
-        weights = self.weights(rows, dtype)
-        product = self._product(weights, values.astype(dtype, copy=False).reshape(len(values), -1))
+        weights, flat = self.weights(rows), values.reshape(len(values), -1)
+        product = self._product(weights.astype(dtype, copy=False), flat.astype(dtype, copy=False))
         return product.reshape(len(weights), *values.shape[1:])
 
     def settle(self) -> None:
@@ -81,7 +81,7 @@ class RunningMean:
         if self._waiting:
             rows, sums, counts = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
             self._sums = _added(self._sums, self._resampling.sums(rows, sums))
-            self._counts = _added(self._counts, self._resampling.sums(rows, counts))
+            self._counts = _added(self._counts, self._resampling.sums(rows, counts.astype(sums.dtype)))
             self._waiting = []
             self._resampling.waiting.remove(self)
 
@@ -144,12 +144,12 @@ def to_unit(number: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=4)
-def _weights(keys: bytes, repeats: int, dtype: type) -> np.ndarray:
+def _weights(keys: bytes, repeats: int) -> np.ndarray:
     """Many quantities ask for the same examples' weights, one after the other."""
     numbers = np.frombuffer(keys, np.uint64)
     uniform = to_unit(mixed(numbers, np.arange(1, repeats + 1, dtype=np.uint64)[:, None]))
-    drawn = np.searchsorted(_POISSON, uniform, side="right")
-    return np.concatenate([np.ones((1, len(numbers))), drawn]).astype(dtype)
+    drawn = sum((uniform >= least).view(np.int8) for least in _POISSON)
+    return np.concatenate([np.ones((1, len(numbers))), drawn]).astype(np.float32)
 
 
 def _added(total: np.ndarray | float, more: np.ndarray) -> np.ndarray:
