@@ -2,7 +2,8 @@
 
 Hits and attention are summed over pairs by products with a one-hot of the relations. Of the report half the hits
 themselves are kept as well, a bit for each pair, head and direction (36 bytes a word for 144 heads, less than its
-annotation takes): which of them matter is known only when the select half has chosen.
+annotation takes): which of them matter is known only when the select half has chosen. Their place is taken at once:
+pieces that come batch by batch would lie between the maps, and memory would grow.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class HeadSums:
     R relations; directions to target, to source.
     """
 
-    def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:
+    def __init__(self, resampling: Resampling, head_counts: Sequence[int], n_pairs: int) -> None:
         self.heads = every("head", head_counts)
         self.layers = heads_of_layers(head_counts)
         self.scores = RunningMean(resampling)
@@ -40,13 +41,13 @@ class HeadSums:
         """[(report, select), R, direction, head]: the most attended other word was the right one."""
         self.control: np.ndarray | float = 0.0
         """[R, direction, head]: attention in the controls."""
-        self.kept: list[np.ndarray] = []
-        """[pair of the report half, bits of direction x head], batch by batch."""
+        self.kept = np.zeros((n_pairs, (2 * len(self.heads) + 7) // 8), dtype=np.uint8)
+        """[pair of the report half, bits of direction x head]."""
 
     def hit(self, direction: int, head: int) -> np.ndarray:
         """Whether a head found each pair of the report half."""
         byte, bit = divmod(direction * len(self.heads) + head, 8)
-        return np.concatenate([one[:, byte] for one in self.kept]) >> (7 - bit) & 1
+        return self.kept[:, byte] >> (7 - bit) & 1
 
 
 class RelationReader:
@@ -63,25 +64,31 @@ class RelationReader:
         """[(report, select), R]: the pairs that were seen whole."""
         self.near: np.ndarray | float = 0.0
         """[R, direction, offset]: in how many pairs of the select half the offset leads to the right word."""
-        self.report: list[np.ndarray] = []
-        """Which pairs the kept hits are of, batch by batch."""
+        of_report = ~np.repeat(pairs.selects, np.diff(pairs.starts))
+        self.report = np.flatnonzero(of_report)
+        """The pairs of the report half."""
+        self.seen = np.zeros(len(self.report), dtype=bool)
+        """Which of them were seen whole."""
+        self._place = np.cumsum(of_report) - 1  # of a pair in `report`
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         """Of each layer the pairs' attention is taken; then all heads are summed at once."""
         if layer == 0:
             self._batch = _Batch(view, self.pairs)
+            self._at = self._place[self._batch.report]
+            self.seen[self._at] = True
             self._taken: list[list[tuple[Tensor, ...]]] = [[] for _ in maps]
             self.counts = self.counts + self._batch.counts
             self.near = self.near + self._batch.near
-            self.report.append(self._batch.report)
         for one, taken in zip(maps, self._taken, strict=True):
             taken.append(self._batch.take(one))
         if layer + 1 == view.n_layers:
             if not self.sums:
                 counts = [[found.shape[-1] for found, *_ in taken] for taken in self._taken]
-                self.sums = [HeadSums(self.resampling, of_layers) for of_layers in counts]
+                self.sums = [HeadSums(self.resampling, of_layers, len(self.report)) for of_layers in counts]
             for sums, taken in zip(self.sums, self._taken, strict=True):
-                self._batch.add(sums, *(torch.cat(parts, -1) for parts in zip(*taken, strict=True)))
+                whole = (torch.cat(parts, -1) for parts in zip(*taken, strict=True))
+                sums.kept[self._at] = self._batch.add(sums, *whole)
 
 
 class _Batch:
@@ -140,21 +147,20 @@ class _Batch:
 
     def add(
         self, sums: HeadSums, found: Tensor, true: Tensor, control: Tensor, scores: Tensor | None = None
-    ) -> None:
-        """Take in what all heads gave; the shapes are those of `take`."""
+    ) -> np.ndarray:
+        """Take in what all heads gave; the shapes are those of `take`. Returns the report half's hits, as bits."""
         others = self._ends.flip(1)[..., None]
         hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NONE)
         control = control * self._matched
         shape = (2, self._relation.shape[1], *hits.shape[1:])
         sums.hits = sums.hits + self._summed(self._half, hits).reshape(shape)
         sums.control = sums.control + self._summed(self._relation, control).reshape(shape[1:])
-        sums.kept.append(np.packbits((hits > 0)[self._kept].flatten(1).cpu().numpy(), axis=1))
-
         apart = true * self._matched - control
         by_group = apart.new_zeros(len(self._group_size), *apart.shape[1:]).index_add_(0, self._group, apart)
         sums.difference.add(by_group.double().cpu().numpy(), self._group_size, self._group_relation)
         if scores is not None and self._frames is not None:
             self._add_scores(sums, scores.double().cpu().numpy(), self._frames[1])
+        return np.packbits((hits > 0)[self._kept].flatten(1).cpu().numpy(), axis=1)
 
     def _frame_scores(self, maps: LayerMaps) -> tuple[Tensor, ...]:
         """The most attention from any piece of a source to any piece of its target: the score of Kovaleva et al."""

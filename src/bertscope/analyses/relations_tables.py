@@ -67,11 +67,11 @@ def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best
     select_pairs, report_pairs = np.asarray(reader.counts)[[_SELECT, _REPORT]]
     known = select_pairs > 0
     offsets = np.asarray(reader.near).reshape(len(select_pairs), -1).argmax(1)  # direction x offset
-    at = np.concatenate(reader.report)
+    at = reader.report[reader.seen]
     relation = reader.pairs.relation[at]
     chosen = [_choose(sums) for sums in reader.sums]
     direction, offset = np.divmod(offsets, len(OFFSETS))
-    hits = [_hits(sums, picked, relation) for sums, picked in zip(reader.sums, chosen, strict=True)]
+    hits = [_hits(sums, picked, relation, reader.seen) for sums, picked in zip(reader.sums, chosen, strict=True)]
     hits.append(reader.pairs.near[at, direction[relation]] >> offset[relation] & 1)
     sums, counts, rows = _by_sentence(reader, at, relation, np.stack(hits, 1))  # [sentence, R, ...]
     accuracy = _resampled(reader, rows, sums, counts)  # [1 + repeats, R, checkpoints + 1]
@@ -137,12 +137,14 @@ def _choose(sums: HeadSums) -> dict[str, np.ndarray]:
     return {"place": place, "layer": layer, "head": head, "direction": direction}
 
 
-def _hits(sums: HeadSums, picked: dict[str, np.ndarray], relation: np.ndarray) -> np.ndarray:
-    """Whether each pair of the report half is found by the head that was chosen for its relation."""
+def _hits(
+    sums: HeadSums, picked: dict[str, np.ndarray], relation: np.ndarray, seen: np.ndarray
+) -> np.ndarray:
+    """Whether each pair that was seen of the report half is found by the head that was chosen for its relation."""
     found = np.zeros(len(relation), dtype=np.int64)
     for r, (place, direction) in enumerate(zip(picked["place"], picked["direction"], strict=True)):
         mine = relation == r
-        found[mine] = sums.hit(direction, place)[mine]
+        found[mine] = sums.hit(direction, place)[seen][mine]
     return found
 
 
