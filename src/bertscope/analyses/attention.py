@@ -265,6 +265,8 @@ class _Pass:
         maps = [self._layer(one) for one in seen]
         for reader in self._readers:
             reader.read(layer, self._view, maps)
+        if layer + 1 == self._n_layers:
+            del self._view
 
     def _layer(self, seen: Seen) -> LayerMaps:
         (maps,) = seen.maps

@@ -69,6 +69,7 @@ class ChangeReader:
         if self._moved:
             moved = torch.stack(self._moved, 1).cpu().numpy()
             self._moves.add(rows, moved, moved.sum(-1))
+        del self._found, self._moved
 
     def result(self, passed: Passed) -> Result:
         draws = self._heads.draws  # [1 + repeats, head, measure]

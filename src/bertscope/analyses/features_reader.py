@@ -69,15 +69,19 @@ class FeatureReader:
         if layer == 0:
             self._batch = _Batch(view, self._features(view))
             self.special_share.add(view.rows, self._batch.special_share, self._batch.special_counts)
-            self._reduced: list[list[tuple[Tensor, Tensor]]] = [[] for _ in maps]
-        for one, reduced in zip(maps, self._reduced, strict=True):
-            reduced.append(self._batch.reduce(one))
+        self._batch.layers.append([self._batch.reduce(one) for one in maps])
         if layer + 1 == view.n_layers:
-            if not self._means:
-                counts = [[between.shape[-1] for _, between in reduced] for reduced in self._reduced]
-                self._means = [_Means(self.resampling, of_layers) for of_layers in counts]
-            for means, reduced in zip(self._means, self._reduced, strict=True):
-                self._batch.measure(*(torch.cat(parts, -1) for parts in zip(*reduced, strict=True)), means)
+            self._measure(self._batch)
+            del self._batch
+
+    def _measure(self, batch: _Batch) -> None:
+        of_encoders = list(zip(*batch.layers, strict=True))
+        if not self._means:
+            counts = [[between.shape[-1] for _, between in layers] for layers in of_encoders]
+            self._means = [_Means(self.resampling, of_layers) for of_layers in counts]
+        for means, layers in zip(self._means, of_encoders, strict=True):
+            on_tokens, between = (torch.cat(parts, -1) for parts in zip(*layers, strict=True))
+            batch.measure(on_tokens, between, means)
 
     @property
     def n(self) -> np.ndarray:
@@ -130,6 +134,7 @@ class _Batch:
 
     def __init__(self, view: View, words: Tensor) -> None:
         self._view = view
+        self.layers: list[list[tuple[Tensor, Tensor]]] = []  # what `reduce` gave, for each encoder
         self._words = words
         self._has = words[:, :-1].float()
         sizes = words.sum(-1)  # [row, W]
@@ -175,7 +180,7 @@ class _Batch:
 
         of_any = between[:, -1:, -1:] * self._paired[..., None]
         both = torch.stack([between, of_any], 3)  # [row, from W, to W, 2, head]
-        means.pairs_of_heads = means.pairs_of_heads + both.sum(0).double().cpu().numpy()
+        means.pairs_of_heads += both.sum(0).double().cpu().numpy()
         by_layer = both @ torch.from_numpy(means.mean).to(both.device)
         means.pairs.add(rows, by_layer.cpu().numpy(), self._pair_counts)
 

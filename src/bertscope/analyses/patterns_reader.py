@@ -55,6 +55,7 @@ class PatternsReader:
         if layer + 1 == view.n_layers:
             for mean, found in zip(self._means, self._found, strict=True):
                 mean.add(view.rows, torch.cat(found, 1).cpu().numpy())
+            del self._found
 
     def result(self, passed: Passed) -> Result:
         names = self._names

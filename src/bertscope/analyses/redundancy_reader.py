@@ -94,6 +94,7 @@ class MapsApart:
         self._by_layer[:, layer] = apart.sum(1) @ self._member[:end].to(apart)
         if layer + 1 == n_layers:
             self._layers.add(rows, self._by_layer.cpu().numpy())
+            del self._kept, self._own, self._by_layer
 
     def _together(self, start: int, end: int) -> Tensor:
         """S of each head from `start` to `end` with each head before `end`, a few queries at a time."""

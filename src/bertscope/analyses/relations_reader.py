@@ -75,20 +75,23 @@ class RelationReader:
         """Of each layer the pairs' attention is taken; then all heads are summed at once."""
         if layer == 0:
             self._batch = _Batch(view, self.pairs)
-            self._at = self._place[self._batch.report]
-            self.seen[self._at] = True
-            self._taken: list[list[tuple[Tensor, ...]]] = [[] for _ in maps]
-            self.counts = self.counts + self._batch.counts
-            self.near = self.near + self._batch.near
-        for one, taken in zip(maps, self._taken, strict=True):
-            taken.append(self._batch.take(one))
+        self._batch.layers.append([self._batch.take(one) for one in maps])
         if layer + 1 == view.n_layers:
-            if not self.sums:
-                counts = [[found.shape[-1] for found, *_ in taken] for taken in self._taken]
-                self.sums = [HeadSums(self.resampling, of_layers, len(self.report)) for of_layers in counts]
-            for sums, taken in zip(self.sums, self._taken, strict=True):
-                whole = (torch.cat(parts, -1) for parts in zip(*taken, strict=True))
-                sums.kept[self._at] = self._batch.add(sums, *whole)
+            self._add(self._batch)
+            del self._batch
+
+    def _add(self, batch: _Batch) -> None:
+        of_encoders = list(zip(*batch.layers, strict=True))
+        if not self.sums:
+            counts = [[found.shape[-1] for found, *_ in layers] for layers in of_encoders]
+            self.sums = [HeadSums(self.resampling, of_layers, len(self.report)) for of_layers in counts]
+        self.counts += batch.counts
+        self.near += batch.near
+        places = self._place[batch.report]
+        self.seen[places] = True
+        for sums, layers in zip(self.sums, of_encoders, strict=True):
+            taken = (torch.cat(parts, -1) for parts in zip(*layers, strict=True))
+            sums.kept[places] = batch.add(sums, *taken)
 
 
 class _Batch:
@@ -96,6 +99,7 @@ class _Batch:
 
     def __init__(self, view: View, pairs: Pairs) -> None:
         self._view, self._device = view, view.real.device
+        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `take` gave, for each encoder
         width, n_names = view.word_count, len(pairs.names)
         self._member, sizes = self._units(pairs)
         self._spans = self._member.shape[1] > width
@@ -153,8 +157,8 @@ class _Batch:
         hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NONE)
         control = control * self._matched
         shape = (2, self._relation.shape[1], *hits.shape[1:])
-        sums.hits = sums.hits + self._summed(self._half, hits).reshape(shape)
-        sums.control = sums.control + self._summed(self._relation, control).reshape(shape[1:])
+        sums.hits += self._summed(self._half, hits).reshape(shape)
+        sums.control += self._summed(self._relation, control).reshape(shape[1:])
         apart = true * self._matched - control
         by_group = apart.new_zeros(len(self._group_size), *apart.shape[1:]).index_add_(0, self._group, apart)
         sums.difference.add(by_group.double().cpu().numpy(), self._group_size, self._group_relation)

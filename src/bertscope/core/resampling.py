@@ -169,7 +169,7 @@ def to_unit(number: np.ndarray) -> np.ndarray:
     return (number >> np.uint64(11)) * 2.0**-53
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _weights(keys: bytes, repeats: int) -> np.ndarray:
     """Many quantities ask for the same examples' weights, one after the other."""
     numbers = np.frombuffer(keys, np.uint64)
