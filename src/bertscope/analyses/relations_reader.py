@@ -2,8 +2,7 @@
 
 Hits and attention are summed over pairs by products with a one-hot of the relations. Of the report half the hits
 themselves are kept as well, a bit for each pair, head and direction (36 bytes a word for 144 heads, less than its
-annotation takes): which of them matter is known only when the select half has chosen. Their place is taken at once:
-pieces that come batch by batch would lie between the maps, and memory would grow.
+annotation takes): which of them matter is known only when the select half has chosen.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from torch.nn.functional import one_hot
 
 from bertscope.analyses.attention import LayerMaps, View, product
 from bertscope.analyses.relation_pairs import NONE, OFFSETS, Pairs, gathered
+from bertscope.core.memory import lasting
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import ClusteredDifference
 from bertscope.core.units import every, heads_of_layers
@@ -41,7 +41,7 @@ class HeadSums:
         """[(report, select), R, direction, head]: the most attended other word was the right one."""
         self.control: np.ndarray | float = 0.0
         """[R, direction, head]: attention in the controls."""
-        self.kept = np.zeros((n_pairs, (2 * len(self.heads) + 7) // 8), dtype=np.uint8)
+        self.kept = lasting([n_pairs, (2 * len(self.heads) + 7) // 8], np.uint8)
         """[pair of the report half, bits of direction x head]."""
 
     def hit(self, direction: int, head: int) -> np.ndarray:

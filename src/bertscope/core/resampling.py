@@ -16,6 +16,8 @@ from zlib import crc32
 
 import numpy as np
 
+from bertscope.core.memory import lasting
+
 _COUNTS = 10  # more draws of one example than this happen once in a hundred million
 # Examples that are resampled at a time: the totals of all resamples are large, and visited once for them. Columns of
 # the totals at a time: a product is small beside them.
@@ -68,9 +70,9 @@ class _Totals:
 
     def __init__(self, resampling: Resampling, shape: Sequence[int], precision: type) -> None:
         self._resampling, self._shape, self._waiting = resampling, shape, 0
-        self._rows = np.empty(_TOGETHER, np.int64)
-        self._values = np.empty((_TOGETHER, prod(shape)), precision)
-        self._totals = np.zeros((1 + resampling.repeats, prod(shape)))
+        self._rows = lasting([_TOGETHER], np.int64)
+        self._values = lasting([_TOGETHER, prod(shape)], precision)
+        self._totals = lasting([1 + resampling.repeats, prod(shape)], np.float64)
 
     def add(self, rows: np.ndarray, values: np.ndarray) -> None:
         flat = values.reshape(len(values), -1)
