@@ -8,7 +8,7 @@ import torch
 from sklearn.metrics import f1_score
 
 from bertscope.analyses.shapes import CLASSES
-from bertscope.analyses.shapes.features import NAMES, features, mean_distance
+from bertscope.analyses.shapes.features import NAMES, features
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.learn import class_f1, macro_f1
 from bertscope.analyses.shapes.made import make, some
@@ -73,7 +73,7 @@ def test_mean_distance_of_known_maps():
     previous[0, 0] = 1
     first = np.zeros((n, n), dtype=np.float32)
     first[:, 0] = 1
-    found = mean_distance(as_layer([previous, first], [(0, n - 1)] * 2))[:, 0]
+    found = as_layer([previous, first], [(0, n - 1)] * 2).distance[:, 0]
     np.testing.assert_allclose(found, [(n - 1) / n, sum(range(n)) / n], rtol=1e-6)
 
 

@@ -1,15 +1,15 @@
 """What the questions about attention share: one pass over the examples, and what several need of a map.
 
-A map lives as long as its batch. A question brings a reader, which takes from each layer's maps what it needs;
+A map lives until its layer has been read. A question brings a reader, which takes from each layer's maps what it needs;
 readers that are brought together share the pass, and what two of them need of a map is computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -19,9 +19,13 @@ from torch.nn.functional import embedding_bag
 from bertscope.core.examples import Examples
 from bertscope.models.batches import Batch
 from bertscope.models.encoder import Encoder
-from bertscope.models.observe import Passed, Seen, observe
+from bertscope.models.observe import Passed, Seen, observe_layers
 
 _TINY = torch.finfo(torch.float32).tiny
+_CELLS, _GPU_CELLS = 2**17, 2**25
+# NumPy's logarithm to base 2 takes a fifth of the time of torch's, but only where it is vectorised.
+_QUICK_LOG2 = torch.backends.cpu.get_cpu_capability() == "AVX512"
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,20 @@ class View:
     """[row, token]: the token's word, -1 where it belongs to none."""
     segments: Tensor
     """[row, token]: which text of a pair the token is in, 0 or 1; 0 for special tokens and padding."""
-    _queries: dict[int, tuple[Tensor, Tensor, Tensor]] = field(default_factory=dict, init=False, repr=False)
+    n_layers: int = 1
+    """How many layers are shown."""
+    _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, batch: Batch) -> View:
-        return cls(batch.rows, batch.inputs["attention_mask"].bool(), batch.added, batch.words, batch.segments)
+    def of(cls, batch: Batch, n_layers: int) -> View:
+        real = batch.inputs["attention_mask"].bool()
+        return cls(batch.rows, real, batch.added, batch.words, batch.segments, n_layers)
+
+    def once(self, make: Callable[..., Made], *more: Any) -> Made:
+        """What `make` makes of this batch: for all layers and encoders once."""
+        if (make, *more) not in self._made:
+            self._made[make, *more] = make(self, *more)
+        return self._made[make, *more]
 
     @cached_property
     def lengths(self) -> Tensor:
@@ -64,8 +77,15 @@ class View:
         return torch.arange(self.real.shape[1], device=self.real.device)
 
     @cached_property
-    def padded(self) -> bool:
-        return not bool(self.real.all())
+    def distances(self) -> Tensor:
+        """[query x key]: how many tokens lie between."""
+        place = self._place.float()
+        return (place[:, None] - place).abs().flatten()
+
+    @cached_property
+    def padding(self) -> tuple[Tensor, ...]:
+        """The rows and places of padded tokens."""
+        return torch.nonzero(~self.real, as_tuple=True)
 
     @cached_property
     def word_count(self) -> int:
@@ -83,27 +103,25 @@ class View:
         """[row, word]: how many tokens the word has; 0 where the example has no such word, or no token shows it."""
         return self.in_word.sum(1)
 
-    def queries_of_words(self, heads: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Which rows of maps [row x head x query, key] are each word's, for each [row, word, head] end to end; the
-        share of each in its word; and where each word's end."""
-        if heads not in self._queries:
-            row, token = torch.nonzero(self.words >= 0, as_tuple=True)
-            head = torch.arange(heads, device=row.device)
-            word = (row * self.word_count + self.words[row, token])[:, None] * heads + head
-            query = (row[:, None] * heads + head) * self.words.shape[1] + token[:, None]
-            word, order = word.flatten().sort(stable=True)
-            pieces = self.pieces.flatten().repeat_interleave(heads)
-            ends = torch.cat([word.new_zeros(1), pieces.long().cumsum(0)])
-            self._queries[heads] = query.flatten()[order], 1 / pieces[word], ends
-        return self._queries[heads]
+
+def _queries_of_words(view: View, heads: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Which rows of maps [row x head x query, key] are each word's, for each [row, word, head] end to end; the share
+    of each in its word; and where each word's end."""
+    row, token = torch.nonzero(view.words >= 0, as_tuple=True)
+    head = torch.arange(heads, device=row.device)
+    word = (row * view.word_count + view.words[row, token])[:, None] * heads + head
+    query = (row[:, None] * heads + head) * view.words.shape[1] + token[:, None]
+    word, order = word.flatten().sort(stable=True)
+    pieces = view.pieces.flatten().repeat_interleave(heads)
+    ends = torch.cat([word.new_zeros(1), pieces.long().cumsum(0)])
+    return query.flatten()[order], 1 / pieces[word], ends
 
 
 class LayerMaps:
     """One layer's attention on one batch: maps [row, head, query, key], all zero for padded queries and keys."""
 
     def __init__(self, maps: Tensor, view: View, context: Tensor | None = None) -> None:
-        self.maps = maps * view.real[:, None, :, None] if view.padded else maps
-        self.view = view
+        self.maps, self.view = maps, view
         self.context = context
         """The heads' outputs [row, query, head, d], if a reader needs them."""
 
@@ -115,33 +133,41 @@ class LayerMaps:
     @cached_property
     def received(self) -> Tensor:
         """[row, head, key]: the attention each token gets, averaged over the queries."""
-        return self.maps.sum(2) / self.view.lengths[:, None, None]
+        mean = self.view.real / self.view.lengths[:, None]
+        return (mean[:, None, None] @ self.maps)[:, :, 0]
 
     @cached_property
     def squares(self) -> Tensor:
         """[row, head]: the sum of the map's squares."""
-        return torch.linalg.vecdot(self.flat, self.flat)
+        return inner(self.flat, self.flat)
 
     @cached_property
     def entropy(self) -> Tensor:
         """[row, head]: the entropy of a query's attention in bits, averaged over the queries."""
-        return entropy(self.flat, self.view)
+        return entropy(self.view, self.flat)
+
+    @cached_property
+    def distance(self) -> Tensor:
+        """[row, head]: how many tokens away attention goes on average."""
+        return self.flat @ self.view.distances / self.view.lengths[:, None]
 
     @cached_property
     def between_words(self) -> Tensor:
-        """[row, head, from, to]: attention from a word is the mean over its pieces, to a word the sum over them.
+        """[row, to, from, head]: attention from a word is the mean over its pieces, to another word the sum over them.
 
-        Laid out as [row, from, head, to]: products over `from` take all heads at once.
+        What a word gives itself is left out: 0. The largest over `to` is quick to find in this layout.
         """
         rows, heads, _, tokens = self.maps.shape
-        queries, shares, ends = self.view.queries_of_words(heads)
+        queries, shares, ends = self.view.once(_queries_of_words, heads)
         # Of the two products with `in_word` this saves the first: most means are over one piece.
         from_words = embedding_bag(
             queries, self.maps.reshape(-1, tokens), ends, mode="sum", per_sample_weights=shares,
             include_last_offset=True,
-        )  # fmt: skip
-        between = from_words.view(rows, -1, tokens) @ self.view.in_word
-        return between.unflatten(1, (-1, heads)).transpose(1, 2)
+        ).view(rows, self.view.word_count * heads, tokens)  # fmt: skip
+        between = self.view.in_word.transpose(1, 2) @ from_words.transpose(1, 2)
+        between = between.unflatten(2, (self.view.word_count, heads))
+        between.diagonal(dim1=1, dim2=2).zero_()
+        return between
 
 
 def read_notes(passed: Passed) -> list[str]:
@@ -151,15 +177,33 @@ def read_notes(passed: Passed) -> list[str]:
     return [f"{count} {said}" for count, said in notes if count]
 
 
-def entropy(flat: Tensor, view: View) -> Tensor:
-    """The entropy in bits of maps [row, head, query x key], averaged over the queries."""
-    nats = torch.linalg.vecdot(flat, log(flat.clamp_min(_TINY)))
-    return nats / (-np.log(2) * view.lengths[:, None])
+def entropy(view: View, *maps: Tensor) -> Tensor:
+    """The entropy in bits of maps [row, head, query x key], or of the mean of two, averaged over the queries."""
+    # A few maps at a time: what is computed on the way stays in the cache, and its memory serves again and again.
+    few = max(1, (_CELLS if _on_cpu(maps[0]) else _GPU_CELLS) // maps[0].shape[-1])
+    parts = zip(*(one.flatten(0, 1).split(few) for one in maps), strict=True)
+    bits = [_negative_bits((part[0] + part[1]) / 2 if len(part) > 1 else part[0]) for part in parts]
+    return torch.cat(bits).view(maps[0].shape[:2]) / -view.lengths[:, None]
 
 
-def log(values: Tensor) -> Tensor:
-    """The natural logarithm. On a CPU NumPy's: it takes a third of the time of torch's."""
-    return torch.from_numpy(np.log(values.numpy())) if values.device.type == "cpu" else values.log()
+def _negative_bits(maps: Tensor) -> Tensor:
+    return inner(maps, log2(maps.clamp_min(_TINY)))
+
+
+def log2(values: Tensor) -> Tensor:
+    """The logarithm to base 2."""
+    return torch.from_numpy(np.log2(values.numpy())) if _QUICK_LOG2 and _on_cpu(values) else values.log2()
+
+
+def inner(left: Tensor, right: Tensor) -> Tensor:
+    """The inner products along the last dimension. On a CPU by NumPy: torch writes all the products down first."""
+    if _on_cpu(left):
+        return torch.from_numpy(np.einsum("...i,...i", left.numpy(), right.numpy()))
+    return torch.linalg.vecdot(left, right)
+
+
+def _on_cpu(values: Tensor) -> bool:
+    return values.device.type == "cpu"
 
 
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -169,7 +213,7 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def ascending(values: Tensor) -> Tensor:
     """Sorted along the last dimension. On a CPU by NumPy: it takes a tenth of the time of torch."""
-    return torch.from_numpy(np.sort(values.numpy())) if values.device.type == "cpu" else values.sort().values
+    return torch.from_numpy(np.sort(values.numpy())) if _on_cpu(values) else values.sort().values
 
 
 class MapReader(Protocol):
@@ -202,8 +246,8 @@ def read_maps(
     # torch's threads spin while they wait for work, and NumPy's products would wait for them: measured, a pass with
     # all questions takes three times as long when both have two threads.
     with threadpool_limits(1, user_api="blas"):
-        return observe(
-            encoders, examples, [_Pass(readers, weighted)],
+        return observe_layers(
+            encoders, examples, _Pass(readers, encoders[0].n_layers, weighted),
             tokens=tokens, window=window, long=long, label="reading attention",
         )  # fmt: skip
 
@@ -211,20 +255,24 @@ def read_maps(
 class _Pass:
     """The observer that hands each layer to the readers."""
 
-    def __init__(self, readers: Sequence[MapReader], weighted: bool) -> None:
-        self._readers, self._weighted = readers, weighted
+    def __init__(self, readers: Sequence[MapReader], n_layers: int, weighted: bool) -> None:
+        self._readers, self._n_layers, self._weighted = readers, n_layers, weighted
         self.needs = frozenset({"maps", *({"norms"} if weighted else ())}).union(*(one.needs for one in readers))
 
-    def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
-        view = View.of(batch)
-        for layer in range(len(seen[0].maps)):
-            maps = [self._layer(one, layer, view) for one in seen]
-            for reader in self._readers:
-                reader.read(layer, view, maps)
+    def update(self, batch: Batch, layer: int, seen: Sequence[Seen]) -> None:
+        if layer == 0:
+            self._view = View.of(batch, self._n_layers)
+        maps = [self._layer(one) for one in seen]
+        for reader in self._readers:
+            reader.read(layer, self._view, maps)
+        if layer + 1 == self._n_layers:
+            del self._view
 
-    def _layer(self, seen: Seen, layer: int, view: View) -> LayerMaps:
-        maps = seen.maps[layer]
+    def _layer(self, seen: Seen) -> LayerMaps:
+        (maps,) = seen.maps
         if self._weighted:
-            maps = maps * seen.norms[layer][:, :, None]
-            maps = maps / maps.sum(-1, keepdim=True).clamp_min(_TINY)
-        return LayerMaps(maps, view, seen.contexts[layer] if seen.contexts else None)
+            maps = maps * seen.norms[0][:, :, None]
+            maps /= maps.sum(-1, keepdim=True).clamp_min(_TINY)
+        row, query = self._view.padding
+        maps[row, :, query] = 0
+        return LayerMaps(maps, self._view, seen.contexts[0] if seen.contexts else None)

@@ -10,11 +10,11 @@ import torch
 from scipy.stats import rankdata
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View, entropy, product, read_notes
+from bertscope.analyses.attention import LayerMaps, View, entropy, inner, product, read_notes
 from bertscope.core.figure import Figure
 from bertscope.core.resampling import Resampling, RunningMean, interval
 from bertscope.core.result import Number, Result
-from bertscope.core.units import every
+from bertscope.core.units import every, heads_of_layers
 from bertscope.models.observe import Passed
 
 MEASURES = ("cosine", "divergence")
@@ -43,30 +43,41 @@ class ChangeReader:
     ) -> None:
         self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
         self._head_counts, self._classify, self._classes = list(head_counts), classify, list(classes)
-        self._heads = [RunningMean(self.resampling) for _ in head_counts]  # [head, measure]
-        self._moves = [RunningMean(self.resampling) for _ in head_counts]  # [class before x class after]
+        self._heads = RunningMean(self.resampling)  # [head of all layers, measure]
+        self._moves = RunningMean(self.resampling)  # [layer, class before x class after]
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
+        if layer == 0:
+            self._found: list[Tensor] = []
+            self._moved: list[Tensor] = []
         before, after = maps
-        lengths = torch.sqrt(before.squares * after.squares)
-        known = lengths > 0  # a head that moves nothing has no norm-weighted attention
-        cosine = torch.linalg.vecdot(before.flat, after.flat) / lengths
-        apart = entropy((before.flat + after.flat) / 2, view) - (before.entropy + after.entropy) / 2
-        both = torch.stack([cosine, apart.clamp_min(0)], -1).where(known[..., None], 0.0)
-        self._heads[layer].add(view.rows, both.cpu().numpy(), known.cpu().numpy())
+        cosine = inner(before.flat, after.flat) / torch.sqrt(before.squares * after.squares)
+        apart = entropy(view, before.flat, after.flat) - (before.entropy + after.entropy) / 2
+        self._found.append(torch.stack([cosine, apart.clamp_min(0)], -1))
         if self._classify is not None:
             n = len(self._classes)
             move = self._classify(before) * n + self._classify(after)
-            counts = torch.nn.functional.one_hot(move, n * n).sum(1)
-            self._moves[layer].add(view.rows, counts.cpu().numpy(), np.full((len(move), 1), move.shape[1]))
+            self._moved.append(torch.nn.functional.one_hot(move, n * n).sum(1))
+        if layer + 1 == view.n_layers:
+            self._take(view.rows)
+
+    def _take(self, rows: np.ndarray) -> None:
+        """Take in what the layers of a batch showed."""
+        found = torch.cat(self._found, 1).cpu().numpy()
+        known = ~np.isnan(found[..., 0])  # a head that moves nothing has no norm-weighted attention
+        self._heads.add(rows, np.where(known[..., None], found, np.float32(0)), known)
+        if self._moved:
+            moved = torch.stack(self._moved, 1).cpu().numpy()
+            self._moves.add(rows, moved, moved.sum(-1))
+        del self._found, self._moved
 
     def result(self, passed: Passed) -> Result:
-        draws = [mean.draws for mean in self._heads]  # per layer [1 + repeats, head, measure]
-        parts = every("heads", self._head_counts)  # the layers that have any
-        layers = np.array([part.layer for part in parts])
-        by_layer = np.stack([_mean(draws[part.layer_index]) for part in parts], 1)  # [1 + repeats, layer, measure]
-        overall = _mean(np.concatenate(draws, 1))  # [1 + repeats, measure]
-        moved = np.stack([np.nansum(1 - draws[part.layer_index][..., 0], 1) for part in parts], 1)
+        draws = self._heads.draws  # [1 + repeats, head, measure]
+        places = heads_of_layers(self._head_counts)
+        layers = np.array(list(places))
+        by_layer = np.stack([_mean(draws[:, at]) for at in places.values()], 1)  # [1 + repeats, layer, measure]
+        overall = _mean(draws)  # [1 + repeats, measure]
+        moved = np.stack([np.nansum(1 - draws[:, at, 0], 1) for at in places.values()], 1)
         headline = [
             _number("cosine", overall[:, 0], passed.examples, "cosine"),
             _number("divergence", overall[:, 1], passed.examples, "bits"),
@@ -76,7 +87,7 @@ class ChangeReader:
         figures = _figures()
         if self._classify is not None:
             n = len(self._classes)
-            moves = {part.layer: self._moves[part.layer_index].draws.reshape(-1, n, n) for part in parts}
+            moves = dict(zip(layers, self._moves.draws[:, layers - 1].reshape(-1, len(layers), n, n).swapaxes(0, 1)))
             whole = np.average(list(moves.values()), axis=0, weights=[count for count in self._head_counts if count])
             tables["transitions"] = self._moves_table(whole)
             tables["transitions_by_layer"] = pd.concat(
@@ -102,11 +113,10 @@ class ChangeReader:
             Number("layer that changed second most", float(second), n=len(layers)),
         ]
 
-    def _heads_table(self, draws: list[np.ndarray]) -> pd.DataFrame:
+    def _heads_table(self, draws: np.ndarray) -> pd.DataFrame:
         units = every("head", self._head_counts)
         table = pd.DataFrame({"layer": [unit.layer for unit in units], "head": [unit.number for unit in units]})
-        counts = np.concatenate([mean.count for mean in self._heads])
-        return table.assign(**_columns(np.concatenate(draws, 1)), n=counts.astype(int))
+        return table.assign(**_columns(draws), n=self._heads.count.astype(int))
 
     def _moves_table(self, draws: np.ndarray) -> pd.DataFrame:
         """[1 + repeats, before, after] as rows."""

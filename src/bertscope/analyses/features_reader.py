@@ -15,6 +15,7 @@ from torch import Tensor
 
 from bertscope.analyses.attention import LayerMaps, View, ascending, product
 from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.units import heads_of_layers
 
 SPECIAL = ("[CLS]", "[SEP]")
 ANY = "any word"
@@ -22,18 +23,21 @@ BY = ("all tokens", "[CLS]")
 """Whose attention it is: that of every token, averaged, or that of the first alone."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class LayerMeans:
-    """What is kept of one layer of one encoder; F features, the special tokens last, W of words, `ANY` last."""
+    """What was found of one layer of one encoder; F features, the special tokens last, W of words, `ANY` last.
 
-    attention: RunningMean
+    [1 + repeats, ...]: the mean in the sample itself, then in each resample.
+    """
+
+    attention: np.ndarray
     """[by, F, (strongest, the same of random words), head]."""
-    special: RunningMean
+    special: np.ndarray
     """[([CLS], [SEP] together, [SEP] each), head]: attention of all tokens."""
-    pairs: RunningMean
+    pairs: np.ndarray
     """[from W, to W, (attention, the same of any two words)]: the mean over heads."""
-    pairs_of_heads: np.ndarray | float = 0.0
-    """[(attention, the same of any two words), head, from W, to W]: sums over as many texts as `pairs` has."""
+    pairs_of_heads: np.ndarray
+    """[from W, to W, (attention, the same of any two words), head], of the sample only."""
 
 
 class FeatureReader:
@@ -50,8 +54,6 @@ class FeatureReader:
     ) -> None:
         self.features = (*marked, *SPECIAL)
         self.words = (*marked, ANY)
-        self.layers: list[list[LayerMeans | None]] = []
-        """By layer, then by encoder; None where all heads of the layer were cut."""
         self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
         self.special_share = RunningMean(Resampling(ids, repeats=0))
         """[([CLS], [SEP] together, [SEP] each)]: what a head gives them that attends to all tokens alike."""
@@ -60,25 +62,40 @@ class FeatureReader:
         self._has = np.stack([*columns, np.ones(sum(lengths), dtype=bool)])  # [W, word of the corpus]
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
         self._plain = not marked  # no words are marked then: all that a tokenizer shows are words
-        self._view: View | None = None
+        self._means: list[_Means] = []
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
-        if view is not self._view:
-            self._view, self._batch = view, _Batch(view, self._features(view))
+        """Each layer is reduced to what its heads give to tokens and features; then all heads are measured at once."""
+        if layer == 0:
+            self._batch = _Batch(view, self._features(view))
             self.special_share.add(view.rows, self._batch.special_share, self._batch.special_counts)
-        if layer == len(self.layers):
-            self.layers.append([self._means() if one.maps.shape[1] else None for one in maps])
-        for one, means in zip(maps, self.layers[layer], strict=True):
-            if means is not None:
-                self._batch.measure(one, means)
+        self._batch.layers.append([self._batch.reduce(one) for one in maps])
+        if layer + 1 == view.n_layers:
+            self._measure(self._batch)
+            del self._batch
+
+    def _measure(self, batch: _Batch) -> None:
+        of_encoders = list(zip(*batch.layers, strict=True))
+        if not self._means:
+            counts = [[between.shape[-1] for _, between in layers] for layers in of_encoders]
+            self._means = [_Means(self.resampling, of_layers) for of_layers in counts]
+        for means, layers in zip(self._means, of_encoders, strict=True):
+            on_tokens, between = (torch.cat(parts, -1) for parts in zip(*layers, strict=True))
+            batch.measure(on_tokens, between, means)
+
+    @property
+    def n(self) -> np.ndarray:
+        """[by, F]: how many examples have the feature."""
+        return self._means[0].attention.count
+
+    @property
+    def n_pairs(self) -> np.ndarray:
+        """[from W, to W]: how many examples have such a pair of words."""
+        return self._means[0].pairs.count
 
     def of(self, which: int) -> dict[int, LayerMeans]:
         """One encoder's layers that have heads, by their public number."""
-        return {n: means for n, layer in enumerate(self.layers, start=1) if (means := layer[which]) is not None}
-
-    def _means(self) -> LayerMeans:
-        attention, special, pairs = (RunningMean(self.resampling) for _ in range(3))
-        return LayerMeans(attention, special, pairs)
+        return self._means[which].layers()
 
     def _features(self, view: View) -> Tensor:
         """[row, W, word]: whether the word has the feature, and any token shows it."""
@@ -92,11 +109,32 @@ class FeatureReader:
         return torch.from_numpy(has).to(shown.device).transpose(0, 1) & shown[:, None]
 
 
+class _Means:
+    """What is kept of one encoder: the heads of all its layers side by side."""
+
+    def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:
+        self.attention, self.special, self.pairs = (RunningMean(resampling) for _ in range(3))
+        self.pairs_of_heads: np.ndarray | float = 0.0  # sums over as many texts as `pairs` has
+        self._layers = heads_of_layers(head_counts)
+        self.mean = np.repeat(np.eye(len(head_counts), dtype=np.float32), head_counts, axis=0)  # [head, layer]
+        self.mean /= np.maximum(self.mean.sum(0), 1)
+
+    def layers(self) -> dict[int, LayerMeans]:
+        attention, special, pairs = self.attention.draws, self.special.draws, self.pairs.draws
+        with np.errstate(invalid="ignore"):  # no text has such a pair: 0 of 0
+            pairs_of_heads = self.pairs_of_heads / self.pairs.count[..., None, None]
+        return {
+            layer: LayerMeans(attention[..., at], special[..., at], pairs[..., layer - 1], pairs_of_heads[..., at])
+            for layer, at in self._layers.items()
+        }
+
+
 class _Batch:
     """A batch, with all that doesn't depend on the maps."""
 
     def __init__(self, view: View, words: Tensor) -> None:
         self._view = view
+        self.layers: list[list[tuple[Tensor, Tensor]]] = []  # what `reduce` gave, for each encoder
         self._words = words
         self._has = words[:, :-1].float()
         sizes = words.sum(-1)  # [row, W]
@@ -104,7 +142,7 @@ class _Batch:
         special = torch.stack([view.cls.sum(1), view.sep.sum(1)], 1)
         count = torch.cat([sizes[:, :-1], special], 1)  # [row, F]
         weights = expected_maximum_weights(count.minimum(total), total[:, 0], words.shape[-1])
-        self._weights = weights.flip(-1).transpose(1, 2)  # [row, place in rising order, F]
+        self._weights = weights.flip(-1)  # [row, F, place in rising order]
         by_any = ((count > 0) & (total > 0)).cpu().numpy()
         self._counts = np.stack([by_any, by_any & view.cls.any(1).cpu().numpy()[:, None]], 1).astype(np.float32)
 
@@ -113,52 +151,48 @@ class _Batch:
         self.special_counts = np.stack([np.ones(len(sep)), np.ones(len(sep)), sep > 0], 1)
         self.special_share = np.stack([cls, sep, sep > 0], 1) / lengths[:, None]
 
-        self._members = words.transpose(1, 2).float()  # [row, word, W]
-        both = self._members[..., :, None] * self._members[..., None, :]
-        self._own = both.flatten(2)  # [row, word, W x W]: the word has both features, and isn't paired with itself
-        pairs = sizes[:, :, None] * sizes[:, None] - both.sum(1)
+        self._members = words.float()  # [row, W, word]
+        own = self._members @ self._members.transpose(1, 2)  # a word with both features isn't paired with itself
+        pairs = sizes[:, :, None] * sizes[:, None] - own
         self._paired = (pairs > 0).float()
         self._per_pair = self._paired / pairs.clamp_min(1)
         self._pair_counts = self._paired.cpu().numpy()
 
-    def measure(self, maps: LayerMaps, means: LayerMeans) -> None:
-        view = self._view
-        on_tokens = torch.stack([maps.received, maps.maps[:, :, 0]], 1).flatten(1, 2)  # [row, by x head, token]
-        strongest, expected = self._strongest(on_tokens)
-        found = torch.stack([strongest, expected], -1).unflatten(1, (2, -1))  # [row, by, head, F, 2]
-        found = found.permute(0, 1, 3, 4, 2).cpu().numpy() * self._counts[..., None, None]
-        means.attention.add(view.rows, found, self._counts)
+    def reduce(self, maps: LayerMaps) -> tuple[Tensor, Tensor]:
+        """[row, token, by, head]: the attention of all tokens and of [CLS]; [row, from W, to W, head]: the mean over
+        pairs of two different words, 0 where there are none."""
+        on_tokens = torch.stack([maps.received, maps.maps[:, :, 0]], 2).transpose(1, 3)
+        between = maps.between_words  # [row, to, from, head]
+        to = (self._members @ between.flatten(2)).unflatten(2, between.shape[2:])  # [row, to W, from, head]
+        both = self._members @ to.transpose(1, 2).flatten(2)  # [row, from W, to W x head]
+        return on_tokens, both.unflatten(2, to.shape[1::2]) * self._per_pair[..., None]
 
-        cls, sep = ((maps.received * which[:, None]).sum(-1) for which in (view.cls, view.sep))
-        each = sep / view.sep.sum(1).clamp_min(1)[:, None]
-        means.special.add(view.rows, torch.stack([cls, sep, each], 1).cpu().numpy(), self.special_counts)
+    def measure(self, on_tokens: Tensor, between: Tensor, means: _Means) -> None:
+        """Take in what all heads gave; the shapes are those of `reduce`."""
+        rows = self._view.rows
+        found = torch.stack(self._strongest(on_tokens), 2).permute(0, 3, 1, 2, 4)  # [row, by, F, 2, head]
+        means.attention.add(rows, found.cpu().numpy() * self._counts[..., None, None], self._counts)
 
-        between = self._between(maps)
-        of_any = between[..., -1, -1]  # [row, head]
-        sums = between.double().sum(0), torch.einsum("bh,bfg->hfg", of_any.double(), self._paired.double())
-        means.pairs_of_heads = means.pairs_of_heads + torch.stack(sums).cpu().numpy()
-        by_layer = torch.stack([between.mean(1), of_any.mean(1)[:, None, None] * self._paired], -1)
-        means.pairs.add(view.rows, by_layer.cpu().numpy(), self._pair_counts)
+        by_all = on_tokens[:, :, 0]
+        cls, sep = (which[:, None].float() @ by_all for which in (self._view.cls, self._view.sep))
+        each = sep / self._view.sep.sum(1).clamp_min(1)[:, None, None]
+        means.special.add(rows, torch.cat([cls, sep, each], 1).cpu().numpy(), self.special_counts)
+
+        of_any = between[:, -1:, -1:] * self._paired[..., None]
+        both = torch.stack([between, of_any], 3)  # [row, from W, to W, 2, head]
+        means.pairs_of_heads += both.sum(0).double().cpu().numpy()
+        by_layer = both @ torch.from_numpy(means.mean).to(both.device)
+        means.pairs.add(rows, by_layer.cpu().numpy(), self._pair_counts)
 
     def _strongest(self, on_tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """[row, any, F] twice: attention to the feature's strongest word, and that expected of random words."""
-        view = self._view
-        on_words = on_tokens @ view.in_word
-        of_words = (on_words[:, :, None] * self._has[:, None]).amax(-1)
-        of_special = [(on_tokens * which[:, None]).amax(-1, keepdim=True) for which in (view.cls, view.sep)]
-        shown = on_words.masked_fill(~self._words[:, -1:], -1)  # the others sort first, where weights are 0
-        return torch.cat([of_words, *of_special], -1), ascending(shown) @ self._weights
-
-    def _between(self, maps: LayerMaps) -> Tensor:
-        """[row, head, from W, to W]: the mean over pairs of two different words, 0 where there are none."""
-        between = maps.between_words
-        heads = between.shape[1]
-        # Heads side by side in one product for each row: a product for each head would be too small to be quick.
-        of = self._members.transpose(1, 2) @ between.transpose(1, 2).flatten(2)  # [row, from W, head x to]
-        whole = of.unflatten(2, (heads, -1)).flatten(1, 2) @ self._members  # [row, from W x head, to W]
-        whole = whole.unflatten(1, (-1, heads)).transpose(1, 2)
-        own = between.diagonal(dim1=-2, dim2=-1) @ self._own
-        return (whole - own.unflatten(-1, whole.shape[-2:])) * self._per_pair[:, None]
+        """[row, F, by, head] twice: attention to the feature's strongest word, and that expected of random words."""
+        flat = on_tokens.flatten(2)
+        on_words = self._view.in_word.transpose(1, 2) @ flat  # [row, word, by x head]
+        strongest = [(on_words * has[..., None]).amax(1) for has in self._has.unbind(1)]
+        strongest += [(flat * which[..., None]).amax(1) for which in (self._view.cls, self._view.sep)]
+        shown = on_words.masked_fill(~self._words[:, -1, :, None], -1)  # the others sort first, where weights are 0
+        expected = self._weights @ ascending(shown.transpose(1, 2).contiguous()).transpose(1, 2)
+        return tuple(one.unflatten(2, on_tokens.shape[2:]) for one in (torch.stack(strongest, 1), expected))
 
 
 def expected_maximum_weights(drawn: Tensor, total: Tensor, width: int) -> Tensor:

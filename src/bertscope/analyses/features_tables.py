@@ -41,28 +41,26 @@ def make_tables(reader: FeatureReader, names: Sequence[str]) -> dict[str, pd.Dat
 
 def mostly_special(reader: FeatureReader, which: int) -> np.ndarray:
     """The share of an encoder's heads that give more than half of their attention to [CLS] and [SEP], by resample."""
-    together = [means.special.draws[:, :2].sum(1) for means in reader.of(which).values()]
+    together = [means.special[:, :2].sum(1) for means in reader.of(which).values()]
     return over_half(np.concatenate(together, axis=1))
 
 
 def _of_layer(reader: FeatureReader, means: LayerMeans) -> dict[str, pd.DataFrame]:
-    attention, pairs = means.attention.draws, means.pairs.draws
+    attention, between = means.attention, means.pairs_of_heads
     heads = range(1, attention.shape[-1] + 1)
     which: Axes = {"by": BY, "feature": reader.features}
     ends: Axes = {"from": reader.words, "to": reader.words}
-    n, n_pairs = means.attention.count, means.pairs.count
-    with np.errstate(invalid="ignore"):  # no text has such a pair: 0 of 0
-        between = np.moveaxis(means.pairs_of_heads / n_pairs, 1, -1)  # [2, from W, to W, head]
+    n, n_pairs = reader.n, reader.n_pairs
     return {
         "layers": _against_null(which, n, attention.mean(-1)),
         "heads": _against_null(which | {"head": heads}, n[..., None], np.moveaxis(attention, 3, -1)),
-        "special": _special(reader, means.special.draws),
-        "pairs": _against_null(ends, n_pairs, pairs),
+        "special": _special(reader, means.special),
+        "pairs": _against_null(ends, n_pairs, means.pairs),
         "pairs_of_heads": tidy(
             ends | {"head": heads},
-            n=_like(n_pairs[..., None], between[0]),
-            attention=between[0],
-            null=between[1],
+            n=_like(n_pairs[..., None], between[:, :, 0]),
+            attention=between[:, :, 0],
+            null=between[:, :, 1],
         ),
     }
 
@@ -94,14 +92,14 @@ def _special(reader: FeatureReader, draws: np.ndarray) -> pd.DataFrame:
 
 def _comparable(before: LayerMeans, after: LayerMeans) -> bool:
     """Heads that were cut have nothing to be compared with, nor is it known which are left."""
-    return before.attention.value.shape == after.attention.value.shape
+    return before.attention.shape == after.attention.shape
 
 
 def _changes(reader: FeatureReader, before: LayerMeans, after: LayerMeans) -> dict[str, pd.DataFrame]:
-    by_head = after.attention.draws[..., 0, :] - before.attention.draws[..., 0, :]
+    by_head = after.attention[..., 0, :] - before.attention[..., 0, :]
     which: Axes = {"by": BY, "feature": reader.features}
     heads: Axes = {"head": range(1, by_head.shape[-1] + 1)}
-    between = after.pairs.draws[..., 0] - before.pairs.draws[..., 0]
+    between = after.pairs[..., 0] - before.pairs[..., 0]
     return {
         "change_of_layers": _changed(which, by_head.mean(-1)),
         "change": _changed(which | heads, by_head),

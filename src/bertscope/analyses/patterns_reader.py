@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from bertscope.analyses.attention import LayerMaps, View, product, read_notes
 from bertscope.analyses.checkpoints import over_half, subject
 from bertscope.analyses.patterns import PatternsConfig
 from bertscope.analyses.shapes import CLASSES
-from bertscope.analyses.shapes.features import mean_distance
 from bertscope.analyses.shapes.net import facts, shipped
 from bertscope.analyses.shapes.typical import Typical
 from bertscope.core.examples import Examples
 from bertscope.core.figure import Figure
 from bertscope.core.resampling import Resampling, RunningMean, interval
 from bertscope.core.result import Number, Result
+from bertscope.core.units import every, heads_of_layers
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Passed
 
@@ -33,24 +34,28 @@ class PatternsReader:
     needs: frozenset[str] = frozenset()
 
     def __init__(self, checkpoints: Mapping[str, Encoder], examples: Examples, config: PatternsConfig) -> None:
-        encoders = list(checkpoints.values())
-        self._names, self._first, self._examples, self._config = list(checkpoints), encoders[0], examples, config
-        self._classifier = shipped(config.classifier, encoders[0].device)
+        self._names, self._encoders = list(checkpoints), list(checkpoints.values())
+        self._examples, self._config = examples, config
+        self._classifier = shipped(config.classifier, self._encoders[0].device)
         self.resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed, product=product)
-        # For each layer of each encoder [head, classes + measures]: a map's class is 1 in one of the columns.
-        self._means = [[RunningMean(self.resampling) for _ in encoder.layers] for encoder in encoders]
+        # For each encoder [head of all layers, classes + measures]: a map's class is 1 in one of the columns.
+        self._means = [RunningMean(self.resampling) for _ in self._encoders]
         self._typical = Typical()
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
-        for which, one in enumerate(maps):
+        if layer == 0:
+            self._found: list[list[Tensor]] = [[] for _ in maps]
+        for one, found in zip(maps, self._found, strict=True):
             chances = self._classifier(one)
             shape = torch.nn.functional.one_hot(chances.argmax(-1), len(CLASSES)).float()
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
-            measured = torch.stack([one.entropy, mean_distance(one), to_special], dim=-1)
-            if one.maps.shape[1]:
-                self._means[which][layer].add(view.rows, torch.cat([shape, measured], dim=-1).cpu().numpy())
-            if which == 0:
+            found.append(torch.cat([shape, torch.stack([one.entropy, one.distance, to_special], -1)], -1))
+            if one is maps[0]:
                 self._typical.look(layer, one, chances)
+        if layer + 1 == view.n_layers:
+            for mean, found in zip(self._means, self._found, strict=True):
+                mean.add(view.rows, torch.cat(found, 1).cpu().numpy())
+            del self._found
 
     def result(self, passed: Passed) -> Result:
         names = self._names
@@ -59,7 +64,7 @@ class PatternsReader:
             pd.concat([frame[place] for frame in frames], ignore_index=True) for place in range(4)
         )
         tables = {"models": models, "layers": layers, "heads": heads, "shares": shares}
-        typical = self._typical.table(self._first, self._examples)
+        typical = self._typical.table(self._encoders[0], self._examples)
         if len(typical):
             tables["typical"] = typical
         return Result(
@@ -74,11 +79,9 @@ class PatternsReader:
 
     def _of_encoder(self, which: int, name: str) -> list[pd.DataFrame]:
         """Tables by head, by head and class, by layer and class, by class."""
-        # [1 + repeats, head, classes + measures] of each layer that has heads
-        draws = {number: mean.draws for number, mean in enumerate(self._means[which], start=1) if not mean.empty}
-        places = [(layer, head + 1) for layer, found in draws.items() for head in range(found.shape[1])]
-        flat = np.concatenate(list(draws.values()), axis=1)
-        layer, head = (np.array(column) for column in zip(*places, strict=True))
+        flat = self._means[which].draws  # [1 + repeats, head, classes + measures]
+        counts = self._encoders[which].head_counts
+        layer, head = np.array([(unit.layer, unit.number) for unit in every("head", counts)]).T
         where = {"checkpoint": name, "layer": layer, "head": head}
         of_class, measured = flat[..., : len(CLASSES)], flat[..., len(CLASSES) :]
         commonest = of_class[0].argmax(-1)
@@ -86,11 +89,12 @@ class PatternsReader:
             where | {"class": np.array(CLASSES)[commonest], "consistency": of_class[0].max(-1)}
             | _with_interval(measured, MEASURES)
         )  # fmt: skip
-        by_layer = np.stack([found[..., : len(CLASSES)].mean(1) for found in draws.values()], axis=1)
+        layers = heads_of_layers(counts)
+        by_layer = np.stack([of_class[:, at].mean(1) for at in layers.values()], axis=1)
         return [
             heads,
             _by_class(of_class, where),
-            _by_class(by_layer, {"checkpoint": name, "layer": list(draws)}),
+            _by_class(by_layer, {"checkpoint": name, "layer": list(layers)}),
             _by_class(of_class.mean(1, keepdims=True), {"checkpoint": name}),
         ]
 
@@ -101,14 +105,7 @@ class PatternsReader:
         numbers = [
             Number(row["class"], row["share"], row["low"], row["high"], n, "of maps") for _, row in rows.iterrows()
         ]
-        special = np.concatenate(
-            [
-                mean.draws[..., len(CLASSES) + MEASURES.index("to_special")]
-                for mean in self._means[-1]
-                if not mean.empty
-            ],
-            axis=1,
-        )
+        special = self._means[-1].draws[..., len(CLASSES) + MEASURES.index("to_special")]
         share = over_half(special)
         low, high = interval(share)
         return [

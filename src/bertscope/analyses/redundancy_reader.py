@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View, log, product
+from bertscope.analyses.attention import LayerMaps, View, log2, product
+from bertscope.core.memory import lasting
 from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
 
 _TINY = torch.finfo(torch.float32).tiny
@@ -61,7 +62,7 @@ class MapsApart:
     """The Jensen-Shannon divergence between all heads of one encoder, on some queries of each example.
 
     A layer is compared with itself and those below it: of a batch, the chosen rows of its layers' maps are kept.
-    With S_ij the sum of s log s over the keys, s = p_i + p_j, the divergence is (S_ii + S_jj - 2 S_ij) / 4: exactly 0
+    With S_ij the sum of s log2 s over the keys, s = p_i + p_j, the divergence is (S_ii + S_jj - 2 S_ij) / 4: exactly 0
     for equal maps.
     """
 
@@ -69,28 +70,32 @@ class MapsApart:
         self.ends = [0, *accumulate(head_counts)]
         """Where each layer's heads begin among all heads, and where the last layer's end."""
         self.examples = 0
-        self._member = np.repeat(np.eye(len(head_counts)), head_counts, axis=0)  # [head, layer]
-        self._sums, self._squares = np.zeros((2, self.ends[-1], self.ends[-1]))
-        self._layers = [RunningMean(resampling) for _ in head_counts]  # [layers up to this one], summed over pairs
+        self._member = torch.eye(len(head_counts)).repeat_interleave(torch.tensor(head_counts), 0)  # [head, layer]
+        self._sums, self._squares = lasting([2, self.ends[-1], self.ends[-1]], np.float64)
+        self._layers = RunningMean(resampling)  # [layer, layers up to this one], summed over pairs
 
     def add(self, layer: int, rows: np.ndarray, maps: Tensor, places: Tensor, share: Tensor) -> None:
         """Take in one layer's maps [row, head, query, key]: queries `places` [row, query], each with its weight."""
         start, end = self.ends[layer : layer + 2]
+        n_layers = len(self.ends) - 1
         places, share = places.to(maps.device), share.to(maps.device)
         taken = maps[torch.arange(len(maps), device=maps.device)[:, None], :, places]  # [row, query, head, key]
         if layer == 0:
             self.examples += len(rows)
             self._kept = taken.new_empty(places.numel(), taken.shape[-1], self.ends[-1])  # [row x query, key, head]
             self._own = taken.new_empty(places.numel(), self.ends[-1])
+            self._by_layer = taken.new_zeros(len(rows), n_layers, n_layers)
         self._kept[..., start:end] = taken.flatten(0, 1).transpose(1, 2).clamp_min(_TINY)
         together = self._together(start, end)  # [row x query, head, head up to this layer]
         self._own[:, start:end] = together[..., start:end].diagonal(dim1=1, dim2=2)
-        nats = (self._own[:, start:end, None] + self._own[:, None, :end] - 2 * together) / 4
-        bits = (nats / np.log(2)).clamp_min(0).unflatten(0, tuple(places.shape))
-        apart = torch.einsum("rq,rqij->rij", share, bits).double()
+        bits = (self._own[:, start:end, None] + self._own[:, None, :end] - together.mul_(2)).div_(4).clamp_min_(0)
+        apart = torch.einsum("rq,rqij->rij", share, bits.unflatten(0, tuple(places.shape)))
         self._sums[start:end, :end] += apart.sum(0).cpu().numpy()
         self._squares[start:end, :end] += apart.square().sum(0).cpu().numpy()
-        self._layers[layer].add(rows, apart.sum(1).cpu().numpy() @ self._member[:end, : layer + 1])
+        self._by_layer[:, layer] = apart.sum(1) @ self._member[:end].to(apart)
+        if layer + 1 == n_layers:
+            self._layers.add(rows, self._by_layer.cpu().numpy())
+            del self._kept, self._own, self._by_layer
 
     def _together(self, start: int, end: int) -> Tensor:
         """S of each head from `start` to `end` with each head before `end`, a few queries at a time."""
@@ -101,7 +106,7 @@ class MapsApart:
         for first in range(0, len(kept), step):
             some = kept[first : first + step]
             mixtures = some[:, :, start:, None] + some[:, :, None, :]  # [row x query, key, head, head]
-            torch.sum(log(mixtures).mul_(mixtures), 1, out=found[first : first + step])
+            torch.sum(log2(mixtures).mul_(mixtures), 1, out=found[first : first + step])
         return found
 
     @property
@@ -118,51 +123,41 @@ class MapsApart:
     @property
     def draws(self) -> np.ndarray:
         """[1 + repeats, layer, layer]: the sum over pairs of their heads, a pair counting both ways."""
-        n = len(self._layers)
-        whole = np.zeros((len(self._layers[0].draws), n, n))
-        for layer, mean in enumerate(self._layers):
-            whole[:, layer, : layer + 1] = whole[:, : layer + 1, layer] = mean.draws
-        return whole
+        below = self._layers.draws
+        return below + np.tril(below, -1).swapaxes(1, 2)
 
 
 class Outputs:
     """The outputs of all heads of one encoder for a sample of tokens: those with the smallest hashes."""
 
     def __init__(self, head_counts: Sequence[int], size: int) -> None:
-        self._head_counts = list(head_counts)
+        self._head_counts, self._ends = list(head_counts), [0, *accumulate(head_counts)]
         self._hashes = np.full(size, _NONE)  # as many places as tokens are wanted, none taken yet
-        self._values: Tensor | None = None  # [place, head x d]
+        self._values: Tensor | None = None  # [place, head, d]
 
     def add(self, layer: int, context: Tensor, hashes: np.ndarray) -> None:
-        """Take in one layer's outputs [row, token, head, d]: of the tokens whose hash [row, token] is low enough.
-
-        Which tokens come is known at the first layer; they go to their places when the last layer's are there.
-        """
+        """Take in one layer's outputs [row, token, head, d]: of the tokens whose hash [row, token] is low enough."""
         size = len(self._hashes)
-        if layer == 0:
+        if layer == 0:  # which tokens come, and whose places they take
             both = np.concatenate([self._hashes, hashes.ravel()])
             best = np.argsort(both, kind="stable")[:size]
-            self._free = np.setdiff1d(np.arange(size), best)
-            self._come = best[best >= size] - size
-            self._hashes[self._free] = both[size + self._come]
-            self._layers: list[Tensor] = []
-        if not len(self._come):
-            return
-        come = torch.from_numpy(self._come).to(context.device)
-        self._layers.append(context.flatten(0, 1)[come].flatten(1))
-        if layer == len(self._head_counts) - 1:
-            values = torch.cat(self._layers, 1)
+            free = np.setdiff1d(np.arange(size), best)
+            come = best[best >= size] - size
+            self._hashes[free] = both[size + come]
+            self._free, self._come = (torch.from_numpy(places).to(context.device) for places in (free, come))
             if self._values is None:
-                self._values = values.new_zeros(size, values.shape[1])
-            self._values[torch.from_numpy(self._free).to(values.device)] = values
-            self._layers = []
+                shape = size, self._ends[-1], context.shape[-1]
+                self._values = torch.from_numpy(lasting(shape, np.float32)).to(context.device)
+        if len(self._come):
+            assert self._values is not None
+            self._values[self._free, slice(*self._ends[layer : layer + 2])] = context.flatten(0, 1)[self._come]
 
     @property
     def values(self) -> Tensor:
         """[token, head x d], in the order of the hashes."""
         assert self._values is not None
         taken = np.argsort(self._hashes, kind="stable")[: int((self._hashes < _NONE).sum())]
-        return self._values[torch.from_numpy(taken).to(self._values.device)]
+        return self._values[torch.from_numpy(taken).to(self._values.device)].flatten(1)
 
     @property
     def alike(self) -> np.ndarray:

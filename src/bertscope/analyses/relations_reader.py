@@ -8,7 +8,6 @@ annotation takes): which of them matter is known only when the select half has c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -17,33 +16,38 @@ from torch.nn.functional import one_hot
 
 from bertscope.analyses.attention import LayerMaps, View, product
 from bertscope.analyses.relation_pairs import NONE, OFFSETS, Pairs, gathered
+from bertscope.core.memory import lasting
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import ClusteredDifference
+from bertscope.core.units import every, heads_of_layers
 
 
-@dataclass
 class HeadSums:
-    """What is kept of one layer of one encoder: sums over pairs. R relations; directions to target, to source."""
+    """What is kept of one encoder: sums over pairs, the heads of all layers side by side.
 
-    scores: RunningMean
-    """[(frame score, the same of controls), head]."""
-    difference: ClusteredDifference = field(default_factory=ClusteredDifference)
-    """[R, direction, head]: attention in pairs minus that in their controls, sentences as clusters."""
-    score_difference: ClusteredDifference = field(default_factory=ClusteredDifference)
-    """[head]: frame scores minus those of controls."""
-    hits: np.ndarray | float = 0.0
-    """[(report, select), R, direction, head]: the most attended other word was the right one."""
-    attention: np.ndarray | float = 0.0
-    """[(report, select), R, direction, head]."""
-    control: np.ndarray | float = 0.0
-    """[R, direction, head]: attention in the controls."""
-    kept: list[np.ndarray] = field(default_factory=list)
-    """[pair of the report half, bits of direction x head], batch by batch."""
+    R relations; directions to target, to source.
+    """
+
+    def __init__(self, resampling: Resampling, head_counts: Sequence[int], n_pairs: int) -> None:
+        self.heads = every("head", head_counts)
+        self.layers = heads_of_layers(head_counts)
+        self.scores = RunningMean(resampling)
+        """[(frame score, the same of controls), head]."""
+        self.difference = ClusteredDifference()
+        """[R, direction, head]: attention in pairs minus that in their controls, sentences as clusters."""
+        self.score_difference = ClusteredDifference()
+        """[head]: frame scores minus those of controls."""
+        self.hits: np.ndarray | float = 0.0
+        """[(report, select), R, direction, head]: the most attended other word was the right one."""
+        self.control: np.ndarray | float = 0.0
+        """[R, direction, head]: attention in the controls."""
+        self.kept = lasting([n_pairs, (2 * len(self.heads) + 7) // 8], np.uint8)
+        """[pair of the report half, bits of direction x head]."""
 
     def hit(self, direction: int, head: int) -> np.ndarray:
-        """Whether the head found each pair of the report half."""
-        byte, bit = divmod(direction * np.shape(self.hits)[-1] + head, 8)
-        return np.concatenate([one[:, byte] for one in self.kept]) >> (7 - bit) & 1
+        """Whether a head found each pair of the report half."""
+        byte, bit = divmod(direction * len(self.heads) + head, 8)
+        return self.kept[:, byte] >> (7 - bit) & 1
 
 
 class RelationReader:
@@ -54,33 +58,40 @@ class RelationReader:
     def __init__(self, pairs: Pairs, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
         self.pairs = pairs
         self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
-        self.layers: list[list[HeadSums | None]] = []
-        """By layer, then by encoder; None where all heads of the layer were cut."""
+        self.sums: list[HeadSums] = []
+        """One entry per encoder."""
         self.counts: np.ndarray | float = 0.0
         """[(report, select), R]: the pairs that were seen whole."""
         self.near: np.ndarray | float = 0.0
         """[R, direction, offset]: in how many pairs of the select half the offset leads to the right word."""
-        self.report: list[np.ndarray] = []
-        """Which pairs the kept hits are of, batch by batch."""
-        self._view: View | None = None
+        of_report = ~np.repeat(pairs.selects, np.diff(pairs.starts))
+        self.report = np.flatnonzero(of_report)
+        """The pairs of the report half."""
+        self.seen = np.zeros(len(self.report), dtype=bool)
+        """Which of them were seen whole."""
+        self._place = np.cumsum(of_report) - 1  # of a pair in `report`
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
-        if view is not self._view:
-            self._view, self._batch = view, _Batch(view, self.pairs)
-            self.counts = self.counts + self._batch.counts
-            self.near = self.near + self._batch.near
-            self.report.append(self._batch.report)
-        if layer == len(self.layers):
-            self.layers.append(
-                [HeadSums(RunningMean(self.resampling)) if one.maps.shape[1] else None for one in maps]
-            )
-        for one, sums in zip(maps, self.layers[layer], strict=True):
-            if sums is not None:
-                self._batch.measure(one, sums)
+        """Of each layer the pairs' attention is taken; then all heads are summed at once."""
+        if layer == 0:
+            self._batch = _Batch(view, self.pairs)
+        self._batch.layers.append([self._batch.take(one) for one in maps])
+        if layer + 1 == view.n_layers:
+            self._add(self._batch)
+            del self._batch
 
-    def of(self, which: int) -> dict[int, HeadSums]:
-        """One encoder's layers that have heads, by their public number."""
-        return {n: sums for n, layer in enumerate(self.layers, start=1) if (sums := layer[which]) is not None}
+    def _add(self, batch: _Batch) -> None:
+        of_encoders = list(zip(*batch.layers, strict=True))
+        if not self.sums:
+            counts = [[found.shape[-1] for found, *_ in layers] for layers in of_encoders]
+            self.sums = [HeadSums(self.resampling, of_layers, len(self.report)) for of_layers in counts]
+        self.counts += batch.counts
+        self.near += batch.near
+        places = self._place[batch.report]
+        self.seen[places] = True
+        for sums, layers in zip(self.sums, of_encoders, strict=True):
+            taken = (torch.cat(parts, -1) for parts in zip(*layers, strict=True))
+            sums.kept[places] = batch.add(sums, *taken)
 
 
 class _Batch:
@@ -88,9 +99,9 @@ class _Batch:
 
     def __init__(self, view: View, pairs: Pairs) -> None:
         self._view, self._device = view, view.real.device
+        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `take` gave, for each encoder
         width, n_names = view.word_count, len(pairs.names)
         self._member, sizes = self._units(pairs)
-        self._own = -2 * self._member[:, None]  # added to attention, it puts a unit's own words last
         self._spans = self._member.shape[1] > width
         whole = ((self._member @ (view.pieces > 0).float()[..., None])[..., 0] >= sizes).cpu().numpy()  # [row, unit]
         at, row = gathered(pairs.starts, view.rows)
@@ -103,8 +114,8 @@ class _Batch:
         at, row, ends, controls = at[shown], row[shown], ends[shown], controls[shown]
         matched = self._shown(whole, row, controls)
         self._matched = self._tensor(matched).float()[:, None, None]
-        self._row, self._ends = self._tensor(row), self._tensor(ends)
-        self._controls = self._tensor(np.where(matched[:, None], controls, ends))
+        controls = np.where(matched[:, None], controls, ends)
+        self._row, self._ends, self._controls = map(self._tensor, (row[:, None], ends, controls))
 
         relation, selects = pairs.relation[at], pairs.selects[view.rows][row]
         self._relation = self._one_hot(relation, n_names)  # [pair, R]
@@ -121,41 +132,50 @@ class _Batch:
         self._group_size = np.bincount(group, matched, len(groups))
         self._frames = self._masks(row, ends, controls, matched, pairs.linked[at]) if pairs.linked.any() else None
 
-    def measure(self, maps: LayerMaps, sums: HeadSums) -> None:
-        words = maps.between_words
-        between = words
+    def take(self, maps: LayerMaps) -> tuple[Tensor, ...]:
+        """[pair, direction, head] each: the most attended other word, attention in the pair, and in its control; where
+        links say who is paired, also [row, (true, control), head]: the frame scores."""
+        words = between = maps.between_words  # [row, to, from, head]
         if self._spans:  # from a span: the mean over its words; to it: their sum
             share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)
-            words = share[:, None] @ words  # [row, head, unit, word]
-            between = words @ self._member.transpose(1, 2)[:, None]
-        most, best = (words + self._own).max(-1)
-        best = torch.where(most > 0, best, NONE)  # attention to nothing at all finds nothing
+            words = share[:, None] @ words  # [row, word, unit, head]
+            between = (self._member @ words.flatten(2)).unflatten(2, words.shape[2:])
+            words = words * (1 - self._member.transpose(1, 2))[..., None]  # to other words only
+        units = between.shape[1]
+        true, control = (
+            between.flatten(0, 2)[(self._row * units + ends.flip(1)) * units + ends]
+            for ends in (self._ends, self._controls)
+        )
+        found = _most_attended(words).flatten(0, 1)[self._row * units + self._ends]
+        return found, true, control, *self._frame_scores(maps)
 
-        row = self._row[:, None]
-        ends, others = self._ends, self._ends.flip(1)
-        found = best[row, :, ends]  # [pair, direction, head]
-        hits = (self._member[row[..., None], others[..., None], found.clamp_min(0)] > 0) & (found != NONE)
-        attention = between[row, :, ends, others]
-        control = between[row, :, self._controls, self._controls.flip(1)] * self._matched
-
+    def add(
+        self, sums: HeadSums, found: Tensor, true: Tensor, control: Tensor, scores: Tensor | None = None
+    ) -> np.ndarray:
+        """Take in what all heads gave; the shapes are those of `take`. Returns the report half's hits, as bits."""
+        others = self._ends.flip(1)[..., None]
+        hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NONE)
+        control = control * self._matched
         shape = (2, self._relation.shape[1], *hits.shape[1:])
-        sums.hits = sums.hits + self._summed(self._half, hits.float()).reshape(shape)
-        sums.attention = sums.attention + self._summed(self._half, attention).reshape(shape)
-        sums.control = sums.control + self._summed(self._relation, control).reshape(shape[1:])
-        sums.kept.append(np.packbits(hits[self._kept].flatten(1).cpu().numpy(), axis=1))
-
-        apart = attention * self._matched - control
+        sums.hits += self._summed(self._half, hits).reshape(shape)
+        sums.control += self._summed(self._relation, control).reshape(shape[1:])
+        apart = true * self._matched - control
         by_group = apart.new_zeros(len(self._group_size), *apart.shape[1:]).index_add_(0, self._group, apart)
         sums.difference.add(by_group.double().cpu().numpy(), self._group_size, self._group_relation)
-        if self._frames is not None:
-            self._score_frames(maps, sums, *self._frames)
+        if scores is not None and self._frames is not None:
+            self._add_scores(sums, scores.double().cpu().numpy(), self._frames[1])
+        return np.packbits((hits > 0)[self._kept].flatten(1).cpu().numpy(), axis=1)
 
-    def _score_frames(self, maps: LayerMaps, sums: HeadSums, masks: Tensor, counts: np.ndarray) -> None:
+    def _frame_scores(self, maps: LayerMaps) -> tuple[Tensor, ...]:
         """The most attention from any piece of a source to any piece of its target: the score of Kovaleva et al."""
-        scores = [(maps.maps * mask[:, None]).flatten(2).amax(-1) for mask in masks]
-        both = torch.stack(scores, 1).double().cpu().numpy() * counts[..., None]  # [row, 2, head]
-        sums.scores.add(self._view.rows, both, counts)
-        apart = (both[:, 0] - both[:, 1]) * counts[:, 1:]
+        if self._frames is None:
+            return ()
+        return (torch.stack([(maps.maps * mask[:, None]).flatten(2).amax(-1) for mask in self._frames[0]], 1),)
+
+    def _add_scores(self, sums: HeadSums, scores: np.ndarray, counts: np.ndarray) -> None:
+        scores = scores * counts[..., None]
+        sums.scores.add(self._view.rows, scores, counts)
+        apart = (scores[:, 0] - scores[:, 1]) * counts[:, 1:]
         sums.score_difference.add(apart, counts[:, 1], np.ones((len(apart), 1)))
 
     def _masks(
@@ -209,3 +229,15 @@ class _Batch:
     def _summed(self, of: Tensor, values: Tensor) -> np.ndarray:
         """The sums over pairs for each column of a one-hot."""
         return (of.T @ values.flatten(1)).double().cpu().numpy()
+
+
+def _most_attended(words: Tensor) -> Tensor:
+    """[row, from, head]: the word that gets most of [row, to, from, head], the first of equals; NONE if all get 0.
+
+    torch looks for the place of a maximum cell by cell. Here all cells but the largest fall far below 0, and then
+    each by its place.
+    """
+    most = words.amax(1)
+    place = torch.arange(words.shape[1], device=words.device, dtype=words.dtype)[:, None, None]
+    first = -torch.add(-place, words - most[:, None], alpha=2.0**100).amax(1)
+    return torch.where(most > 0, first, NONE).long()

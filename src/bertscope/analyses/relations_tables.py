@@ -24,13 +24,13 @@ def heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.
     """Every head, relation and direction: accuracy on both halves, attention beside that in control pairs."""
     counts = np.asarray(reader.counts)[:, :, None, None]  # [half, R, 1, 1]
     parts = []
-    for which, name in enumerate(names):
-        for layer, sums in reader.of(which).items():
-            hits = np.asarray(sums.hits)
-            difference, p = sums.difference.test()
-            matched = np.asarray(sums.difference.size)[:, None, None]
+    for name, sums in zip(names, reader.sums, strict=True):
+        differences, all_p = sums.difference.test()
+        matched = np.asarray(sums.difference.size)[:, None, None]
+        for layer, at in sums.layers.items():
+            hits, difference, p = np.asarray(sums.hits)[..., at], differences[..., at], all_p[..., at]
             enough = np.broadcast_to(matched >= least, p.shape)
-            control = _divided(np.asarray(sums.control), matched)
+            control = _divided(np.asarray(sums.control)[..., at], matched)
             table = tidy(
                 {"relation": reader.pairs.names, "direction": DIRECTIONS, "head": range(1, hits.shape[-1] + 1)},
                 select_accuracy=_divided(hits[_SELECT], counts[_SELECT]),
@@ -67,11 +67,11 @@ def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best
     select_pairs, report_pairs = np.asarray(reader.counts)[[_SELECT, _REPORT]]
     known = select_pairs > 0
     offsets = np.asarray(reader.near).reshape(len(select_pairs), -1).argmax(1)  # direction x offset
-    at = np.concatenate(reader.report)
+    at = reader.report[reader.seen]
     relation = reader.pairs.relation[at]
-    chosen = [_choose(reader.of(which)) for which in range(len(names))]
+    chosen = [_choose(sums) for sums in reader.sums]
     direction, offset = np.divmod(offsets, len(OFFSETS))
-    hits = [_hits(reader, which, picked, relation) for which, picked in enumerate(chosen)]
+    hits = [_hits(sums, picked, relation, reader.seen) for sums, picked in zip(reader.sums, chosen, strict=True)]
     hits.append(reader.pairs.near[at, direction[relation]] >> offset[relation] & 1)
     sums, counts, rows = _by_sentence(reader, at, relation, np.stack(hits, 1))  # [sentence, R, ...]
     accuracy = _resampled(reader, rows, sums, counts)  # [1 + repeats, R, checkpoints + 1]
@@ -109,11 +109,12 @@ def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best
 def frames_table(reader: RelationReader, names: Sequence[str]) -> pd.DataFrame:
     """Each head's frame score, beside that of the control pairs, and a paired test corrected for all heads."""
     parts = []
-    for which, name in enumerate(names):
-        for layer, sums in reader.of(which).items():
-            draws = sums.scores.draws
+    for name, sums in zip(names, reader.sums, strict=True):
+        differences, all_p = sums.score_difference.test()
+        scores = sums.scores.draws
+        for layer, at in sums.layers.items():
+            draws, difference, p = scores[..., at], differences[..., at], all_p[..., at]
             low, high = interval(draws[:, 0])
-            difference, p = sums.score_difference.test()
             table = tidy(
                 {"head": range(1, draws.shape[-1] + 1)},
                 score=draws[0, 0], low=low, high=high, control=draws[0, 1], difference=difference[0], p=p[0],
@@ -127,25 +128,21 @@ def frames_table(reader: RelationReader, names: Sequence[str]) -> pd.DataFrame:
     return whole
 
 
-def _choose(layers: dict[int, HeadSums]) -> dict[str, np.ndarray]:
-    """The layer, head and direction with most hits in the select half, for each relation; the first of equals."""
-    hits = [np.asarray(sums.hits)[_SELECT] for sums in layers.values()]  # [R, direction, head]
-    flat = np.concatenate([one.transpose(0, 2, 1).reshape(len(one), -1) for one in hits], 1)
-    layer = np.repeat(list(layers), [one[0].size for one in hits])
-    within = np.concatenate([np.arange(one[0].size) for one in hits])
-    best = flat.argmax(1)
-    return {"layer": layer[best], "head": within[best] // 2 + 1, "direction": within[best] % 2}
+def _choose(sums: HeadSums) -> dict[str, np.ndarray]:
+    """The head (its place among all, its layer, its number) and direction with most hits in the select half, for each
+    relation; the first of equals."""
+    hits = np.asarray(sums.hits)[_SELECT].transpose(0, 2, 1)  # [R, head, direction]
+    place, direction = np.divmod(hits.reshape(len(hits), -1).argmax(1), 2)
+    layer, head = np.array([(unit.layer, unit.number) for unit in sums.heads])[place].T
+    return {"place": place, "layer": layer, "head": head, "direction": direction}
 
 
-def _hits(reader: RelationReader, which: int, picked: dict[str, np.ndarray], relation: np.ndarray) -> np.ndarray:
-    """Whether each pair of the report half is found by the head that was chosen for its relation."""
+def _hits(sums: HeadSums, picked: dict[str, np.ndarray], relation: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Whether each pair that was seen of the report half is found by the head that was chosen for its relation."""
     found = np.zeros(len(relation), dtype=np.int64)
-    layers = reader.of(which)
-    for r, (layer, head, direction) in enumerate(
-        zip(picked["layer"], picked["head"], picked["direction"], strict=True)
-    ):
+    for r, (place, direction) in enumerate(zip(picked["place"], picked["direction"], strict=True)):
         mine = relation == r
-        found[mine] = layers[layer].hit(direction, head - 1)[mine]
+        found[mine] = sums.hit(direction, place)[seen][mine]
     return found
 
 

@@ -11,13 +11,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import prod
 from zlib import crc32
 
 import numpy as np
 
+from bertscope.core.memory import lasting
+
 _COUNTS = 10  # more draws of one example than this happen once in a hundred million
-# Examples that are resampled at a time: the sums of all resamples are large, and visited once for them.
-_TOGETHER = 512
+# Examples that are resampled at a time: the totals of all resamples are large, and visited once for them. Columns of
+# the totals at a time: a product is small beside them.
+_TOGETHER, _COLUMNS = 512, 1024
 
 
 class Resampling:
@@ -37,24 +41,61 @@ class Resampling:
         self.keys = hashed(ids, seed)
         self.repeats = repeats
         self._product = product
-        self.waiting: set[RunningMean] = set()
-        """The means that have examples to resample."""
+        self._all: list[_Totals] = []
 
-    def weights(self, rows: np.ndarray, dtype: type = np.float64) -> np.ndarray:
+    def weights(self, rows: np.ndarray) -> np.ndarray:
         """How often each resample holds these examples, [1 + repeats, rows]; the first is the sample itself."""
-        return _weights(self.keys[rows].tobytes(), self.repeats, dtype)
+        return _weights(self.keys[rows].tobytes(), self.repeats)
 
-    def sums(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Each resample's sum of values [rows, ...]; of single-precision values a single-precision product."""
-        dtype = np.float32 if values.dtype == np.float32 else np.float64
-        weights = self.weights(rows, dtype)
-        product = self._product(weights, values.astype(dtype, copy=False).reshape(len(values), -1))
-        return product.reshape(len(weights), *values.shape[1:])
+    def add(self, totals: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+        """Add to each resample's totals [1 + repeats, column] the values [row, column] of these examples."""
+        weights = self.weights(rows).astype(values.dtype, copy=False)
+        for start in range(0, values.shape[1], _COLUMNS):
+            some = slice(start, start + _COLUMNS)
+            totals[:, some] += self._product(weights, values[:, some])
+
+    def totals(self, shape: Sequence[int], precision: type) -> _Totals:
+        self._all.append(_Totals(self, shape, precision))
+        return self._all[-1]
 
     def settle(self) -> None:
         """Resample what waits. Nobody has to ask for it: a mean does so itself when it is read."""
-        for mean in list(self.waiting):
-            mean.settle()
+        for totals in self._all:
+            totals.settle()
+
+
+class _Totals:
+    """Each resample's sums of some numbers. What waits to be resampled has its own place, used again and again: memory
+    stays as it is from the first examples to the last."""
+
+    def __init__(self, resampling: Resampling, shape: Sequence[int], precision: type) -> None:
+        self._resampling, self._shape, self._waiting = resampling, shape, 0
+        self._rows = lasting([_TOGETHER], np.int64)
+        self._values = lasting([_TOGETHER, prod(shape)], precision)
+        self._totals = lasting([1 + resampling.repeats, prod(shape)], np.float64)
+
+    def add(self, rows: np.ndarray, values: np.ndarray) -> None:
+        flat = values.reshape(len(values), -1)
+        while len(rows):
+            place = slice(self._waiting, self._waiting + len(rows))
+            taken = len(self._rows[place])  # fewer, where there is no room for all
+            self._rows[place], self._values[place] = rows[:taken], flat[:taken]
+            self._waiting += taken
+            rows, flat = rows[taken:], flat[taken:]
+            if self._waiting == _TOGETHER:
+                self.settle()
+
+    def settle(self) -> None:
+        """Resample what waits."""
+        if self._waiting:
+            self._resampling.add(self._totals, self._rows[: self._waiting], self._values[: self._waiting])
+            self._waiting = 0
+
+    @property
+    def draws(self) -> np.ndarray:
+        """[1 + repeats, ...]: the sums in the sample itself, then in each resample."""
+        self.settle()
+        return self._totals.reshape(-1, *self._shape)
 
 
 class RunningMean:
@@ -62,39 +103,26 @@ class RunningMean:
 
     def __init__(self, resampling: Resampling) -> None:
         self._resampling = resampling
-        self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self._sums: np.ndarray | float = 0.0
-        self._counts: np.ndarray | float = 0.0
+        self._parts: tuple[_Totals, _Totals] | None = None  # sums and counts
 
     def add(self, rows: np.ndarray, sums: np.ndarray, counts: np.ndarray | None = None) -> None:
         """Take in examples by their positions: `sums` [rows, ...] of `counts` [rows, ...] things each (1 if None).
 
-        What has a count of 0 must have a sum of 0.
+        What has a count of 0 must have a sum of 0. Single-precision sums are resampled in single precision.
         """
-        self._waiting.append((rows, sums, np.ones(len(rows)) if counts is None else counts))
-        self._resampling.waiting.add(self)
-        if sum(len(rows) for rows, *_ in self._waiting) >= _TOGETHER:
-            self.settle()
-
-    def settle(self) -> None:
-        """Resample what waits."""
-        if self._waiting:
-            rows, sums, counts = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
-            self._sums = _added(self._sums, self._resampling.sums(rows, sums))
-            self._counts = _added(self._counts, self._resampling.sums(rows, counts))
-            self._waiting = []
-            self._resampling.waiting.remove(self)
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was taken in."""
-        return isinstance(self._sums, float) and not self._waiting
+        counts = np.ones(len(rows)) if counts is None else counts
+        if self._parts is None:
+            precision = np.float32 if sums.dtype == np.float32 else np.float64
+            of_sums, of_counts = (self._resampling.totals(one.shape[1:], precision) for one in (sums, counts))
+            self._parts = of_sums, of_counts
+        for part, values in zip(self._parts, (sums, counts), strict=True):
+            part.add(rows, values)
 
     @property
     def draws(self) -> np.ndarray:
         """The mean in the sample itself, then in each resample, [1 + repeats, ...]; NaN where there is nothing."""
-        self.settle()
-        sums, counts = np.asarray(self._sums), np.asarray(self._counts)
+        assert self._parts is not None, "nothing was taken in"
+        sums, counts = (part.draws for part in self._parts)
         counts = counts.reshape(counts.shape + (1,) * (sums.ndim - counts.ndim))
         return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
@@ -105,8 +133,8 @@ class RunningMean:
     @property
     def count(self) -> np.ndarray:
         """How many things the mean is over."""
-        self.settle()
-        return np.asarray(self._counts)[0]
+        assert self._parts is not None, "nothing was taken in"
+        return self._parts[1].draws[0]
 
 
 def resampled_means(resampling: Resampling, values: np.ndarray) -> np.ndarray:
@@ -157,21 +185,13 @@ def to_unit(number: np.ndarray) -> np.ndarray:
     return (number >> np.uint64(11)) * 2.0**-53
 
 
-@lru_cache(maxsize=4)
-def _weights(keys: bytes, repeats: int, dtype: type) -> np.ndarray:
+@lru_cache(maxsize=1)
+def _weights(keys: bytes, repeats: int) -> np.ndarray:
     """Many quantities ask for the same examples' weights, one after the other."""
     numbers = np.frombuffer(keys, np.uint64)
     uniform = to_unit(mixed(numbers, np.arange(1, repeats + 1, dtype=np.uint64)[:, None]))
-    drawn = np.searchsorted(_POISSON, uniform, side="right")
-    return np.concatenate([np.ones((1, len(numbers))), drawn]).astype(dtype)
-
-
-def _added(total: np.ndarray | float, more: np.ndarray) -> np.ndarray:
-    """In double precision and in place: these arrays are large."""
-    if isinstance(total, float):
-        return more.astype(np.float64)
-    total += more
-    return total
+    drawn = sum((uniform >= least).view(np.int8) for least in _POISSON)
+    return np.concatenate([np.ones((1, len(numbers))), drawn]).astype(np.float32)
 
 
 def _poisson() -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal, get_args
 
 from bertscope.core.errors import UserError, did_you_mean
@@ -86,3 +87,9 @@ def every(kind: UnitKind, head_counts: Sequence[int]) -> list[Unit]:
     if kind == "heads":
         return [Unit(kind, layer) for layer, n in enumerate(head_counts, 1) if n]
     return [Unit(kind, layer) for layer in range(1, len(head_counts) + 1)]
+
+
+def heads_of_layers(head_counts: Sequence[int]) -> dict[int, slice]:
+    """Where a layer's heads stand when those of all layers are side by side; layers that have none are left out."""
+    ends = [0, *accumulate(head_counts)]
+    return {layer: slice(*ends[layer - 1 : layer + 1]) for layer, n in enumerate(head_counts, 1) if n}

@@ -6,6 +6,8 @@ stays under a budget of tokens: little padding, even batches, and nothing that g
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -132,12 +134,22 @@ def batches(
     What is longer than `max_length` is cut to it, or left out.
     """
     for first in range(0, len(examples), window):
+        _give_back_memory()
         texts = examples.take(range(first, min(first + window, len(examples))))
         coded = tokenise(tokenizer, texts, max_length)
         kept = np.flatnonzero(~coded.truncated) if long == "left out" else np.arange(len(coded))
         for group in group_by_budget(coded.lengths[kept], tokens):
             rows = kept[group]
             yield pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first, device=device)
+
+
+def _give_back_memory() -> None:
+    """Return freed memory to the system. Small things that stay (a kernel for each new shape of batch) lie between the
+    large ones of a batch, so that those of the next window don't fit where these were, and memory would grow."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
+        if trim is not None:
+            trim(0)
 
 
 def group_by_budget(lengths: np.ndarray, tokens: int) -> Iterator[np.ndarray]:

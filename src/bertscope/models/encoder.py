@@ -116,7 +116,7 @@ class Encoder:
 
     def means(self, examples: Examples) -> Means:
         """Every head's and MLP's average output over the real tokens of these examples, for `mode="mean"`."""
-        from bertscope.models.observe import means
+        from bertscope.models.means import means
 
         return means(self, examples)
 

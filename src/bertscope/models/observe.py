@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -16,11 +16,12 @@ from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
-from bertscope.models.gates import Means
 from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Tap, tapped
 
-NEEDS = frozenset({"maps", "norms", "contexts", "mlps", "hidden", "logits"})
+INSIDE = frozenset({"maps", "norms", "contexts", "mlps"})
+"""What layers show."""
+NEEDS = INSIDE | {"hidden", "logits"}
 
 
 @dataclass
@@ -40,6 +41,11 @@ class Seen:
     """transformers' tuple: embeddings, then each layer's output."""
     logits: Tensor | None = None
 
+    def lowest_layer(self) -> Seen:
+        """What the lowest layer showed, which is no longer here then."""
+        inside = (self.maps, self.norms, self.contexts, self.mlps)
+        return Seen(*([shown.pop(0)] if shown else [] for shown in inside))
+
 
 class Observer(Protocol):
     """Reduces what is seen of each batch at once; what it keeps must not grow with the length of the texts."""
@@ -48,6 +54,15 @@ class Observer(Protocol):
 
     def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
         """`seen` holds one entry per encoder."""
+
+
+class LayerObserver(Protocol):
+    """Reduces what is seen of each layer at once."""
+
+    needs: frozenset[str]
+
+    def update(self, batch: Batch, layer: int, seen: Sequence[Seen]) -> None:
+        """`seen` holds one entry per encoder, each with this layer (0-based) alone."""
 
 
 @dataclass(frozen=True)
@@ -86,19 +101,64 @@ def observe(
     window   how many texts are tokenised and sorted by length at a time: memory depends on it, results don't
     long     what becomes of texts longer than the model reads
     """
-    first = _check(encoders, examples, observers)
     needs = frozenset().union(*(observer.needs for observer in observers))
-    tokens = tokens or default_budget(first)
+    _check(encoders, examples, needs, NEEDS)
+
+    def read(batch: Batch) -> None:
+        seen = [_look(encoder, batch, needs) for encoder in encoders]
+        for observer in observers:
+            observer.update(batch, seen)
+
+    return _stream(encoders, examples, read, tokens, window, long, label)
+
+
+def observe_layers(
+    encoders: Sequence[Encoder],
+    examples: Examples,
+    observer: LayerObserver,
+    *,
+    tokens: int | None = None,
+    window: int = 2048,
+    long: Literal["cut", "left out"] = "cut",
+    label: str = "reading",
+) -> Passed:
+    """The same for what layers show, each shown as soon as the last encoder has passed it, and then let go.
+
+    Of one encoder no more than a layer's maps are there at a time, and they are read while they are in the cache.
+    """
+    _check(encoders, examples, observer.needs, INSIDE)
+    *others, last = encoders
+
+    def read(batch: Batch) -> None:
+        seen = [_look(encoder, batch, observer.needs) for encoder in others]
+
+        def show(layer: int, shown: Seen) -> None:
+            observer.update(batch, layer, [one.lowest_layer() for one in (*seen, shown)])
+
+        _look(last, batch, observer.needs, show)
+
+    return _stream(encoders, examples, read, tokens, window, long, label)
+
+
+def _stream(
+    encoders: Sequence[Encoder],
+    examples: Examples,
+    read: Callable[[Batch], None],
+    tokens: int | None,
+    window: int,
+    long: Literal["cut", "left out"],
+    label: str,
+) -> Passed:
+    """Hand every batch to `read`; nothing of a batch is left when the next one comes."""
+    first = encoders[0]
     max_length = min(encoder.max_length for encoder in encoders)
     seen_examples = truncated = 0
     with evaluating(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
         for batch in batches(
-            first.tokenizer, examples, max_length=max_length, tokens=tokens, window=window, device=first.device,
-            long=long,
+            first.tokenizer, examples, max_length=max_length, tokens=tokens or default_budget(first), window=window,
+            device=first.device, long=long,
         ):  # fmt: skip
-            seen = [_look(encoder, batch, needs) for encoder in encoders]
-            for observer in observers:
-                observer.update(batch, seen)
+            read(batch)
             truncated += batch.truncated
             seen_examples += len(batch)
             bar.advance(len(batch))
@@ -123,19 +183,6 @@ def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, 
     return Predictions(examples.ids, outputs.logits, examples.label, passed.truncated)
 
 
-def means(encoder: Encoder, examples: Examples) -> Means:
-    """See `Encoder.means`."""
-    sums = _Sums()
-    observe([encoder], examples, [sums], label="averaging")
-    # Layers of a cut model have different numbers of heads: the rows of those that aren't there stay 0.
-    heads = torch.zeros(
-        encoder.n_layers, encoder.n_heads, encoder.head_size, dtype=torch.double, device=encoder.device
-    )
-    for layer, total in enumerate(sums.heads):
-        heads[layer, : len(total)] = total / sums.tokens
-    return Means(heads, torch.stack(sums.mlps) / sums.tokens)
-
-
 class _Logits:
     needs = frozenset({"logits"})
 
@@ -147,30 +194,15 @@ class _Logits:
         self.logits[batch.rows] = seen[0].logits.float().cpu().numpy()
 
 
-class _Sums:
-    """Sums over real tokens, per layer. Double precision, so that the order of batches doesn't show."""
-
-    needs = frozenset({"contexts", "mlps"})
-
-    def __init__(self) -> None:
-        self.tokens = 0
-        self.heads: list[Tensor] = []
-        self.mlps: list[Tensor] = []
-
-    def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
-        real = batch.inputs["attention_mask"].double()
-        heads = [torch.einsum("bt,bthd->hd", real, context.double()) for context in seen[0].contexts]
-        mlps = [torch.einsum("bt,btd->d", real, output.double()) for output in seen[0].mlps]
-        self.heads = [old + new for old, new in zip(self.heads, heads, strict=True)] if self.heads else heads
-        self.mlps = [old + new for old, new in zip(self.mlps, mlps, strict=True)] if self.mlps else mlps
-        self.tokens += int(real.sum())
+Show = Callable[[int, Seen], None]
 
 
 class _Recorder(Tap):
     """Keeps what one forward pass shows of itself, if it is needed."""
 
-    def __init__(self, encoder: Encoder, needs: frozenset[str], seen: Seen) -> None:
+    def __init__(self, encoder: Encoder, needs: frozenset[str], seen: Seen, show: Show | None) -> None:
         self.wants_maps, self._encoder, self._needs, self._seen = "maps" in needs, encoder, needs, seen
+        self._show = show
 
     def on_maps(self, layer: int, maps: Tensor) -> None:
         self._seen.maps.append(maps)
@@ -187,6 +219,11 @@ class _Recorder(Tap):
             self._seen.mlps.append(output)
         return output
 
+    def on_layer(self, layer: int, before: Tensor, after: Tensor) -> Tensor:
+        if self._show is not None:
+            self._show(layer, self._seen)
+        return after
+
     def _norms(self, layer: int, value: Tensor) -> Tensor:
         """|W_o v| of each head and key, as the root of v'(W_o'W_o)v: the product with W_o itself is never needed."""
         projection = self._encoder.parts(self._encoder.layers[layer])[1].weight
@@ -195,10 +232,10 @@ class _Recorder(Tap):
         return torch.einsum("bhkd,hde,bhke->bhk", value, gram, value).clamp_min(0).sqrt()
 
 
-def _look(encoder: Encoder, batch: Batch, needs: frozenset[str]) -> Seen:
+def _look(encoder: Encoder, batch: Batch, needs: frozenset[str], show: Show | None = None) -> Seen:
+    """One forward pass; `show` is called after each of its layers."""
     seen = Seen()
-    inside = needs & {"maps", "norms", "contexts", "mlps"}
-    with tapped(encoder, _Recorder(encoder, needs, seen)) if inside else nullcontext():
+    with tapped(encoder, _Recorder(encoder, needs, seen, show)) if needs & INSIDE else nullcontext():
         # What sits on top is left alone unless somebody wants it: a language model's head is a quarter of a pass.
         model = encoder.model if "logits" in needs else encoder.model.base_model
         output = model(**batch.inputs, output_hidden_states="hidden" in needs)
@@ -236,12 +273,11 @@ def full_precision() -> Iterator[None]:
         torch.backends.cudnn.allow_tf32 = convolutions
 
 
-def _check(encoders: Sequence[Encoder], examples: Examples, observers: Sequence[Observer]) -> Encoder:
+def _check(encoders: Sequence[Encoder], examples: Examples, needs: frozenset[str], known: frozenset[str]) -> None:
     if not len(examples):
         raise UserError("there are no examples to read")
-    for observer in observers:
-        if unknown := observer.needs - NEEDS:
-            raise ValueError(f"{type(observer).__name__} needs {sorted(unknown)}; there is {sorted(NEEDS)}")
+    if unknown := needs - known:
+        raise ValueError(f"an observer needs {sorted(unknown)}; there is {sorted(known)}")
     first, *others = encoders
     for other in others:
         if other.tokenizer.get_vocab() != first.tokenizer.get_vocab():
@@ -249,4 +285,3 @@ def _check(encoders: Sequence[Encoder], examples: Examples, observers: Sequence[
                 f"{first.name} and {other.name} have different tokenizers: their tokens can't be compared; "
                 "choose two checkpoints of one model"
             )
-    return first

@@ -187,8 +187,12 @@ def _attention(
             _NO_MODULE, query, key, value, attention_mask, dropout=dropout, scaling=scaling, is_causal=False
         )
         return context, None
-    scores = query @ key.transpose(-1, -2) * (scaling or query.shape[-1] ** -0.5)
-    maps = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)
+    scores = query @ key.transpose(-1, -2)
+    scores *= scaling or query.shape[-1] ** -0.5
+    if attention_mask is not None:
+        scores += attention_mask
+    # In the place of the scores, unless a gradient needs them: one large tensor a layer instead of four.
+    maps = torch.softmax(scores, -1, out=None if scores.requires_grad else scores)
     run.show_maps(maps)
     context = nn.functional.dropout(maps, dropout, module.training) @ value
     return context.transpose(1, 2).contiguous(), maps
