@@ -42,6 +42,8 @@ _WHERE = {
     "relations": "bertscope.analyses.relations",
     "redundancy": "bertscope.analyses.redundancy",
     "scratch": "bertscope.experiments.scratch",
+    "shrink": "bertscope.experiments.shrink",
+    "ShrinkConfig": "bertscope.experiments.shrink",
     "states": "bertscope.analyses.states",
     "StatesConfig": "bertscope.analyses.states",
     "together": "bertscope.analyses.interactions",

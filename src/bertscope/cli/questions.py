@@ -119,7 +119,9 @@ def _answer(
 
 def _kind_of(spec: catalogue.Spec) -> FolderKind:
     """What the question writes to --out: what it keeps, or its result."""
-    return catalogue.resolve(catalogue.FOLDERS[spec.keeps]) if spec.keeps else FOLDER
+    if not spec.keeps:
+        return FOLDER
+    return catalogue.resolve(catalogue.FOLDERS[spec.name if spec.name in catalogue.FOLDERS else spec.keeps])
 
 
 def plan(spec: catalogue.Spec, models: list[str], on: str, config: Any, data: DataOptions) -> Step:

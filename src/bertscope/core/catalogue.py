@@ -40,6 +40,7 @@ CATALOGUE = {
     "relations": Entry("bertscope.analyses.relations:relations", "Which heads link words that stand in a relation?"),
     "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
+    "shrink": Entry("bertscope.experiments.shrink:shrink", "Cut a model down to what its task needs."),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
@@ -56,6 +57,7 @@ INPUT_KINDS = {
     "data": "data",
     "tuned": "result",
     "random": "result",
+    "pruned": "result",
     "states": "hidden",
 }
 ROOTS = {
@@ -63,6 +65,7 @@ ROOTS = {
     "task": "bertscope.data.read:task_root",
     "examples": "bertscope.data.corpus:examples_root",
     "data": "bertscope.data.corpus:data_root",
+    "result": "bertscope.core.result:result_root",
 }
 OPENERS = {
     "model": "bertscope.models.load:load",
@@ -70,10 +73,15 @@ OPENERS = {
     "examples": "bertscope.data.corpus:read_examples",
     "data": "bertscope.data.corpus:read_data",
     "hidden": "bertscope.models.hidden_store:open_store",
+    "result": "bertscope.core.result:open_result",
 }
 
-FOLDERS = {"model": "bertscope.models.source:FOLDER", "hidden": "bertscope.models.hidden_store:FOLDER"}
-"""What a folder of each kind that a question keeps looks like."""
+FOLDERS = {
+    "model": "bertscope.models.source:FOLDER",
+    "hidden": "bertscope.models.hidden_store:FOLDER",
+    "shrink": "bertscope.models.source:SHRUNK",
+}
+"""What a folder of each kind that a question keeps looks like; by the question's name where it is one of its own."""
 
 
 @dataclass(frozen=True)

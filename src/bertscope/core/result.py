@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
-from bertscope.core.files import FolderKind, whole_folder
+from bertscope.core.files import FolderKind, digest_files, whole_folder
+from bertscope.core.step import Root
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,6 +149,23 @@ class Result:
             "arrays": list(self.arrays),
             "figures": [asdict(figure) for figure in self.figures],
         }
+
+
+def open_result(source: str) -> Result:
+    """A stored result, by its folder or by that of the step it belongs to."""
+    return Result.load(_result_folder(source))
+
+
+def result_root(source: str) -> Root:
+    """A stored result as the root of a plan, identified by what it says."""
+    folder = _result_folder(source)
+    describe(folder)
+    return Root("result", str(Path(source).resolve()), digest_files(folder.iterdir()))
+
+
+def _result_folder(source: str) -> Path:
+    inside = Path(source) / "result"
+    return inside if inside.is_dir() else Path(source)
 
 
 def in_words(subject: Mapping[str, str]) -> str:
