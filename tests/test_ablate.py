@@ -11,6 +11,7 @@ import torch
 from bertscope.analyses.ablate import AblateConfig, ablate
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.statistics import holm
 from bertscope.core.units import Unit, every
 from bertscope.data.task import Task
 from bertscope.models.replay import predict_without
@@ -115,6 +116,68 @@ def test_effects_are_differences_of_plain_scores(tiny, examples):
     assert [figure.kind for figure in result.figures] == ["heatmap", "intervals", "intervals", "intervals"]
 
 
+def test_named_sets_are_switched_off_together(tiny, examples):
+    task = replace(task_of(examples, tiny), report=examples)
+    config = replace(FEW, units=("mlp",), sets=("top = head:3.1+head:3.2", "mixed=mlp:1+layer:3+neuron:2.7"))
+    result = ablate(tiny, task, config)
+    sets = result.table[result.table["kind"] == "set"].set_index("unit")
+    assert list(sets.index) == ["top", "mixed"] and sets["layer"].isna().all() and sets["head"].isna().all()
+    full = (tiny.predict(examples).logits.argmax(-1) == examples.label).mean()
+    for name, off in (("top", ["head:3.1", "head:3.2"]), ("mixed", ["mlp:1", "layer:3", "neuron:2.7"])):
+        with tiny.gates(off=off, mode="uniform"):
+            score = (tiny.predict(examples).logits.argmax(-1) == examples.label).mean()
+        assert sets.loc[name, "effect"] == pytest.approx(score - full)
+        number = result.number(f"change without {name}")
+        assert (number.value, number.low, number.high) == tuple(sets.loc[name, ["effect", "low", "high"]])
+    assert "top is head:3.1 + head:3.2" in result.notes
+    np.testing.assert_allclose(sets["p_holm"], holm(sets["p"].to_numpy()))  # a family of their own
+    assert result.figures[-1].where == {"kind": "set"} and result.number("parts it needs (p < .05, Holm)").n == 3
+    alone = ablate(tiny, task, replace(config, units=()))
+    assert alone.table.equals(result.table[result.table["kind"] == "set"].reset_index(drop=True))
+    assert [number.name for number in alone.headline][2:] == ["change without top", "change without mixed"]
+
+
+def test_what_improves_is_listed_best_first(tiny, examples):
+    result = ablate(tiny, replace(task_of(examples, tiny), report=examples), FEW)
+    effects, improves = result.tables["effects"], result.tables["improves"]
+    assert 0 < len(improves) < len(effects)
+    assert set(improves["unit"]) == set(effects[effects["effect"] > 0]["unit"])
+    assert improves["effect"].is_monotonic_decreasing and list(improves) == list(effects)
+    assert result.number("parts without which the score is higher").value == len(improves)
+    perfect = ablate(tiny, task_of(examples, tiny), FEW)  # nothing is better than all
+    assert (
+        not len(perfect.tables["improves"]) and perfect.number("parts without which the score is higher").value == 0
+    )
+
+
+def test_accuracy_is_tested_by_mcnemar_and_others_by_permutation(tiny, examples):
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    task = replace(task_of(examples, tiny), report=examples)
+    result = ablate(tiny, task, FEW)
+    whole = tiny.predict(examples).logits.argmax(-1) == examples.label
+    for unit, p in result.table.set_index("unit")["p"].items():
+        with tiny.gates(off=[unit], mode="uniform"):
+            less = tiny.predict(examples).logits.argmax(-1) == examples.label
+        table = [[(whole & less).sum(), (whole & ~less).sum()], [(~whole & less).sum(), (~whole & ~less).sum()]]
+        assert p == pytest.approx(mcnemar(table, exact=True).pvalue)
+    by_swaps = ablate(tiny, replace(task, metric="matthews"), FEW)
+    assert (by_swaps.table["p"] * 200 % 1).round(9).isin([0, 1]).all(), "199 swaps and the real one"
+    assert "199 permutations are too few for any of 12 head parts to be certain" in by_swaps.notes
+    assert not any("permutations" in note for note in result.notes)
+
+
+def test_the_range_is_that_of_single_heads_and_of_layers_heads(tiny, examples):
+    result = ablate(tiny, replace(task_of(examples, tiny), report=examples), FEW)
+    for kind, words in (("head", "one head"), ("heads", "all heads of a layer")):
+        scores = result.table[result.table["kind"] == kind].set_index("unit")["score"]
+        ends = [number for number in result.headline if f"without {words} " in number.name]
+        assert [number.value for number in ends] == [scores.min(), scores.max()]
+        assert [scores[number.name.split("(")[1][:-1]] for number in ends] == [scores.min(), scores.max()]
+    names = [number.name for number in ablate(tiny, task_of(examples, tiny), replace(FEW, units=("mlp",))).headline]
+    assert sum("without the MLP of a layer" in name for name in names) == 2
+
+
 def test_results_repeat_and_come_back(tiny, examples, tmp_path):
     task = task_of(examples, tiny)
     one, two = ablate(tiny, task, FEW), ablate(tiny, task, FEW)
@@ -133,6 +196,11 @@ def test_what_can_not_work_is_refused_before_computing(tiny, pocket, examples):
         ({"units": ()}, "no parts to switch off"),
         ({"mode": "off"}, "unknown mode 'off'"),
         ({"repeats": 3}, "at least 100 repeats"),
+        ({"sets": ("head:1.1",)}, "'head:1.1' names no set of parts; write it like top=head:12.1"),
+        ({"sets": ("a=head:1",)}, "'head:1': write it like head:3.7"),
+        ({"sets": ("a=mlp:1", "a=mlp:2")}, "two sets are called 'a'"),
     ):
         with pytest.raises(UserError, match=message):
             AblateConfig(**settings)
+    with pytest.raises(UserError, match=r"head:9\.1: the model has layers 1 to 3"):
+        ablate(tiny, task, AblateConfig(sets=("a=head:9.1",)))

@@ -237,6 +237,36 @@ def test_several_values_by_commas_or_spaces(run, csv, model):
     assert "stored" in run("ablate", "tuned", "--on", csv, "--permutations", "199", "--units", "heads,mlp")[2]
 
 
+def test_sets_of_parts_and_importance(run, csv, model):
+    run("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
+    for mode in ("uniform", "zero", "mean"):
+        code, out, err = run(
+            "ablate",
+            "tuned",
+            "--on",
+            csv,
+            "--units",
+            "mlp",
+            "--mode",
+            mode,
+            "--sets",
+            "top=head:3.1+head:3.2",
+            "b=mlp:1",
+        )
+        assert code == 0, err
+        assert "change without top" in out and "change without b" in out
+    code, _, err = run("ablate", "tuned", "--on", csv, "--sets", "top=head:9.1")
+    assert code == 2 and "head:9.1: the model has layers 1 to 3" in err
+    code, out, err = run(
+        "importance", "tuned", "--on", csv, "--repeats", "100", "--units", "head,mlp,neuron", "--json"
+    )
+    assert code == 0, err
+    names = [number["name"] for number in json.loads(out)["headline"]]
+    assert "Spearman with the loss's rise (heads)" in names and "area, MLPs in random order" in names
+    code, out, err = run("report", "build")
+    assert code == 0, err
+
+
 def test_seeds_below_zero_are_refused(run, csv, model):
     for words in (["finetune", model, "--on", csv, "--seed", "-1"], ["demo", "--seed", "-1"]):
         code, _, err = run(*words)

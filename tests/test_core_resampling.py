@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertscope.core.resampling import Resampling, RunningMean, hashed, interval, mixed, to_unit
+from bertscope.core.resampling import Resampling, RunningMean, hashed, interval, mixed, resampled_means, to_unit
 from bertscope.core.statistics import bootstrap_interval
 
 N = 400
@@ -33,6 +33,14 @@ def test_value_is_the_mean_and_the_interval_is_the_ordinary_bootstraps(values):
         one, other = bootstrap_interval(lambda means: means[..., 0], values[:, k : k + 1], repeats=4000)
         width = other - one
         assert abs(low[k] - one) < 0.06 * width and abs(high[k] - other) < 0.06 * width
+
+
+def test_values_that_are_all_at_hand_are_resampled_in_one_go():
+    values = np.random.default_rng(0).gamma(2.0, size=(1100, 3))  # more than are resampled at a time
+    resampling = Resampling([f"row:{i}" for i in range(1100)], repeats=100)
+    np.testing.assert_allclose(
+        resampled_means(resampling, values), run(values, np.arange(1100), 7, repeats=100).draws
+    )
 
 
 def test_neither_batches_nor_order_matter(values):

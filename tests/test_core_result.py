@@ -107,3 +107,11 @@ def test_a_figure_must_fit_its_table(result):
 def test_plot_gives_a_chart(result):
     pytest.importorskip("altair")  # not on the bare GPU machine
     assert json.loads(result.plot().to_json())["$schema"].startswith("https://vega.github.io")
+
+
+def test_arrays_in_any_memory_order_load_back_equal(tmp_path):
+    wide = np.arange(6.0).reshape(2, 3)
+    result = Result("ablate", 1, arrays={"columns first": np.asfortranarray(wide), "strided": wide[:, ::2]})
+    again = Result.load(result.save(tmp_path / "result"))
+    assert np.array_equal(again.arrays["columns first"], wide)
+    assert np.array_equal(again.arrays["strided"], wide[:, ::2])

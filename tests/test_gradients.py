@@ -215,6 +215,20 @@ def test_with_parts_off_the_others_are_measured_in_what_is_left(tiny, task):
     assert found.heads[0, 1] > 0, "the gradient at a gate that is 0, not 0"
 
 
+def test_normalising_by_hand():
+    """Layer 1 has length 5, layer 2 length 10, layer 3 lost two heads: the least is 0, the most 1."""
+    nan = np.nan
+    heads = np.array([[3.0, 4.0, 0.0], [6.0, 8.0, 0.0], [7.0, nan, nan]])
+    mlps, neurons = np.array([2.0, 4.0, 3.0]), [np.array([3.0, 4.0]), np.array([5.0])]
+    found = Gradients(heads, mlps, neurons).normalised()
+    np.testing.assert_allclose(found.heads, [[0.6, 0.8, 0], [0.6, 0.8, 0], [1, nan, nan]])
+    np.testing.assert_allclose(found.mlps, [0, 1, 0.5])
+    np.testing.assert_allclose(found.neurons[0], [0, 0.5])
+    np.testing.assert_allclose(found.neurons[1], [1])
+    silent = Gradients(np.zeros((2, 2)), np.ones(2), None).normalised()
+    assert not silent.heads.any() and not silent.mlps.any() and silent.neurons is None
+
+
 def test_labels_in_another_order_mean_the_same(tiny, task):
     tiny.model.config.id2label = {0: "a", 1: "b"}
     named = replace(task, labels=("a", "b"))

@@ -56,7 +56,8 @@ def test_what_weakens_a_result_is_said(tiny, task):
     tiny.model.config.bertscope = {"name": "tiny", "tuned_on": "another task"}
     tiny.model.config.id2label = {0: "negative", 1: "positive"}
     long = replace(task.report, text=("good " * 200, *task.report.text[1:]))
-    notes = " | ".join(ablate(tiny, replace(task, report=long), AblateConfig(repeats=100, permutations=99)).notes)
+    task = replace(task, report=long, metric="matthews")  # of accuracy the test is exact
+    notes = " | ".join(ablate(tiny, task, AblateConfig(repeats=100, permutations=99)).notes)
     for said in (
         "not clearly above chance",
         "fine-tuned on another split",

@@ -44,13 +44,24 @@ class Gradients:
     neurons: list[np.ndarray] | None
     """[neuron] of each layer, if they were asked for."""
 
+    def normalised(self) -> Gradients:
+        """As the papers rank parts: heads divided by the length of their layer's vector, then all set between 0 and
+        1; MLPs set between 0 and 1; neurons as heads. NaN stays NaN and counts for nothing."""
+        neurons = None
+        if self.neurons is not None:
+            together = _between(np.concatenate([unit_length(layer) for layer in self.neurons]))
+            neurons = np.split(together, np.cumsum([len(layer) for layer in self.neurons])[:-1])
+        return Gradients(_between(unit_length(self.heads)), _between(self.mlps), neurons)
+
 
 @dataclass(frozen=True)
 class ExampleGradients:
-    """The same of each example of one batch."""
+    """The same of each example of one batch, before any size is taken."""
 
     rows: np.ndarray
     """The examples' positions."""
+    outputs: np.ndarray
+    """[example, class], in the order of the task's labels."""
     heads: np.ndarray
     """[example, layer, head]"""
     mlps: np.ndarray
@@ -130,7 +141,8 @@ def example_gradients(
         raise UserError("there is no loss without labelled examples; give a labelled split of the task")
     order, _ = task.match_labels(encoder.labels)
     gold = torch.from_numpy(examples.label).to(encoder.device)
-    budget = tokens or default_budget(encoder)
+    # The way back needs what the way forth made: half of the usual budget spares a GPU's memory and a CPU's cache.
+    budget = tokens or default_budget(encoder) // 2
     with (
         evaluating([encoder]),
         _frozen(encoder),
@@ -150,7 +162,7 @@ def example_gradients(
                 found = torch.autograd.grad(loss, asked, materialize_grads=True)
             if per_token:  # padding has no part in the loss: its gradients are 0
                 found = tuple(gradient.abs().sum(1) for gradient in found)
-            yield rest.answer(batch, found)
+            yield rest.answer(batch, outputs, found)
             bar.advance(len(batch))
 
 
@@ -195,14 +207,27 @@ class _Rest:
         gates.neurons |= dict(enumerate(each))
         return [gates.heads, gates.mlps, *each]
 
-    def answer(self, batch: Batch, found: tuple[Tensor, ...]) -> ExampleGradients:
+    def answer(self, batch: Batch, outputs: Tensor, found: tuple[Tensor, ...]) -> ExampleGradients:
         heads, mlps, *neurons = (gradient.cpu().numpy() for gradient in found)
         for layer, (n_heads, n_neurons) in enumerate(zip(self.head_counts, self.neuron_counts, strict=True)):
             heads[:, layer, n_heads:] = np.nan
             if not n_neurons:
                 mlps[:, layer] = np.nan
         each = [gradient.reshape(len(batch), -1) for gradient in neurons]
-        return ExampleGradients(batch.rows, heads, mlps, each, batch.truncated)
+        return ExampleGradients(batch.rows, outputs.detach().cpu().numpy(), heads, mlps, each, batch.truncated)
+
+
+def unit_length(values: np.ndarray) -> np.ndarray:
+    """Each vector along the last axis divided by its length; NaN counts for nothing, and zeros stay zeros."""
+    length = np.sqrt(np.nansum(values**2, axis=-1, keepdims=True))
+    return values / np.where(length > 0, length, 1.0)
+
+
+def _between(values: np.ndarray) -> np.ndarray:
+    """The values between 0, for the smallest, and 1, for the largest."""
+    known = values[~np.isnan(values)]
+    low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
+    return (values - low) / ((high - low) or 1.0)
 
 
 @contextmanager

@@ -24,7 +24,8 @@ app = App(
 )
 app.command("bertscope.cli.demo:demo", name="demo", help="Try everything once on the built-in model and language.")
 for _name, _entry in CATALOGUE.items():
-    app.command(f"bertscope.cli.questions:{_name}", name=_name, help=_entry.line)
+    if _entry.command:
+        app.command(f"bertscope.cli.questions:{_name}", name=_name, help=_entry.line)
 app.command("bertscope.cli.data:data", name="data", help="What a data set holds: describe, show or write it.")
 app.command(
     "bertscope.cli.shapes:train_patterns", name="train-patterns", help="Train the classifiers of attention maps."

@@ -10,9 +10,10 @@ import inspect
 import json
 import shutil
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -29,6 +30,14 @@ _DATA_HELP = {
     "data": "A task, or what other questions about attention read; of a task, pairs of heads are switched off too.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }
+_MODEL = "'pocket', a folder, or a hub id."
+_SEVERAL = {
+    "models": ("model", _MODEL, "Further models, read side by side with the first on the same texts."),
+    "lotteries": ("lottery", "The folder of a lottery's result.", "Those it is compared with."),
+}
+"""Inputs of which there may be many: what the first is called, and what is said of it and of the others."""
+_BESIDE = {"pruned": "The folder of a stored prune, or lottery: what it pruned is cut before anything else."}
+"""Inputs that a question may do without, each a flag."""
 
 
 def __getattr__(name: str) -> Callable[..., None]:
@@ -38,26 +47,21 @@ def __getattr__(name: str) -> Callable[..., None]:
 
 
 def _command(spec: catalogue.Spec) -> Callable[..., None]:
-    def command(*models: str, on: str, config: Any = None, data: Any = None, run: Any = None) -> None:
+    def command(
+        *named: str, on: str = "", config: Any = None, data: Any = None, run: Any = None, **beside: str | None
+    ) -> None:
         data, run = data or DataOptions(), run or RunOptions()
-        _answer(spec, list(models), on, config or spec.config_class(), data, run)
+        given = {name: source for name, source in beside.items() if source is not None}
+        _answer(spec, list(named), on, config or spec.config_class(), data, run, given)
 
     flat = Parameter(name="*")
-    model = Annotated[str, Parameter(help="'pocket', a folder, or a hub id.")]
-    more = Annotated[str, Parameter(help="Further models, read side by side with the first on the same texts.")]
-    positional = (
-        [inspect.Parameter("model", inspect.Parameter.POSITIONAL_ONLY, annotation=model),
-         inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL, annotation=more)]
-        if model_inputs(spec) == ["models"]
-        else [
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=model)
-            for name in model_inputs(spec)
-        ]
-    )  # fmt: skip
+    positional = _positional(named_inputs(spec))
+    reads = data_input(spec)
     keywords = {
-        "on": Annotated[str, Parameter(help=_DATA_HELP[data_input(spec)])],
-        "config": Annotated[spec.config_class, flat],
-        "data": Annotated[DataOptions, flat],
+        **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads])]} if reads else {}),
+        **{name: Annotated[str | None, Parameter(help=_BESIDE[name])] for name in _beside(spec)},
+        **({"config": Annotated[spec.config_class, flat]} if fields(spec.config_class) else {}),
+        **({"data": Annotated[DataOptions, flat]} if reads else {}),
         "run": Annotated[RunOptions, flat],
     }
     listed = [
@@ -74,30 +78,58 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
     return command
 
 
-def model_inputs(spec: catalogue.Spec) -> list[str]:
-    """The question's models, in order. What reads hidden states reads any number's; an experiment has one base."""
+def _positional(names: list[str]) -> list[inspect.Parameter]:
+    """What is typed without a flag: an input each, or one and any number of others like it."""
+    if names[0] not in _SEVERAL:
+        hint = Annotated[str, Parameter(help=_MODEL)]
+        return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=hint) for name in names]
+    name, one, others = _SEVERAL[names[0]]
+    first, more = (Annotated[str, Parameter(help=words)] for words in (one, others))
+    return [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=first),
+        inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL, annotation=more),
+    ]
+
+
+def named_inputs(spec: catalogue.Spec) -> list[str]:
+    """What the user names one after the other: models, or results. What reads hidden states reads any number of
+    models'; an experiment has one base."""
     if "states" in spec.inputs:
         return ["models"]
-    return [name for name in spec.inputs if catalogue.INPUT_KINDS[name] == "model"] if spec.plan is None else ["base"]
+    if spec.plan is not None:
+        return ["base"]
+    return [name for name in spec.inputs if catalogue.INPUT_KINDS[name] in ("model", "result")]
 
 
-def data_input(spec: catalogue.Spec) -> str:
-    """What the question reads: a task, any texts, or either."""
-    return next((name for name in ("examples", "data") if name in spec.inputs), "task")
+def _beside(spec: catalogue.Spec) -> list[str]:
+    """What the user may name beside models and data; what a plan provides is none of theirs."""
+    return [name for name in spec.optional if name in _BESIDE and spec.plan is None]
+
+
+def data_input(spec: catalogue.Spec) -> str | None:
+    """What the question reads: a task, any texts, or either; None if it reads results alone."""
+    found = next((name for name in ("examples", "data", "task") if name in spec.inputs), None)
+    return found or ("task" if spec.plan else None)
 
 
 def _answer(
-    spec: catalogue.Spec, models: list[str], on: str, config: Any, data: DataOptions, run: RunOptions
+    spec: catalogue.Spec,
+    named: list[str],
+    on: str,
+    config: Any,
+    data: DataOptions,
+    run: RunOptions,
+    beside: Mapping[str, str],
 ) -> None:
     check_writable(run.store / "steps")
     if run.out is not None:
         refuse_foreign(run.out, _kind_of(spec))
         check_writable(run.out)
-    step = plan(spec, models, on, config, data)
+    step = plan(spec, named, on, config, data, beside)
     store = Store(run.store)
     folder = store.run(step, announce=announce(json_only=run.json), resume=run.resume)
     result = Result.load(folder / "result")
-    if run.out is not None and spec.keeps:
+    if run.out is not None and spec.keeps in catalogue.FOLDERS:
         with whole_folder(run.out, _kind_of(spec)) as scratch:
             shutil.copytree(folder / spec.keeps, scratch, dirs_exist_ok=True)
     elif run.out is not None:
@@ -118,25 +150,34 @@ def _answer(
 
 
 def _kind_of(spec: catalogue.Spec) -> FolderKind:
-    """What the question writes to --out: what it keeps, or its result."""
-    if not spec.keeps:
+    """What the question writes to --out: the model or the states that it keeps, or its result."""
+    if spec.keeps not in catalogue.FOLDERS:
         return FOLDER
     return catalogue.resolve(catalogue.FOLDERS[spec.name if spec.name in catalogue.FOLDERS else spec.keeps])
 
 
-def plan(spec: catalogue.Spec, models: list[str], on: str, config: Any, data: DataOptions) -> Step:
+def plan(
+    spec: catalogue.Spec,
+    named: list[str],
+    on: str,
+    config: Any,
+    data: DataOptions,
+    beside: Mapping[str, str] = MappingProxyType({}),
+) -> Step:
     """The step that answers the question for what the user typed. Loads no torch."""
-    from bertscope.models.source import model_root
-
-    reads = data_input(spec)
-    roots = [model_root(model) for model in models]
-    read = catalogue.resolve(catalogue.ROOTS[reads])(on, **data.given())
+    names, reads = named_inputs(spec), data_input(spec)
+    root = catalogue.resolve(catalogue.ROOTS[catalogue.INPUT_KINDS[names[0]]])
+    roots = [root(source) for source in named]
+    read = {reads: catalogue.resolve(catalogue.ROOTS[reads])(on, **data.given())} if reads else {}
     if spec.plan:
-        return spec.plan(*roots, read, config)
-    names = model_inputs(spec)
-    if names == ["models"]:
-        names = [f"models.{place}" for place in range(len(roots))]
-    return spec.step(dict(zip(names, roots, strict=True)) | {reads: read}, config)
+        return spec.plan(*roots, *read.values(), config)
+    if names[0] in _SEVERAL:
+        names = [f"{names[0]}.{place}" for place in range(len(roots))]
+    more = {
+        name: catalogue.resolve(catalogue.ROOTS[catalogue.INPUT_KINDS[name]])(source)
+        for name, source in beside.items()
+    }
+    return spec.step(dict(zip(names, roots, strict=True)) | read | more, config)
 
 
 def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:

@@ -27,6 +27,8 @@ class Entry:
     """`module:function`."""
     line: str
     """The question it answers, as help and the report's heading print it."""
+    command: bool = True
+    """Whether it is a command of its own; otherwise it is a step of some experiment."""
 
 
 # In the order in which the report tells them: findings first, the trainings they rest on last.
@@ -40,6 +42,20 @@ CATALOGUE = {
     "relations": Entry("bertscope.analyses.relations:relations", "Which heads link words that stand in a relation?"),
     "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
     "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
+    "importance": Entry(
+        "bertscope.analyses.importance:importance", "How important is each head and MLP, by gradient?"
+    ),
+    "lottery": Entry(
+        "bertscope.experiments.lottery:lottery",
+        "How small a subnetwork still does the task, and does it train again?",
+    ),
+    "overlap": Entry("bertscope.experiments.overlap:overlap", "Do lotteries find the same heads?"),
+    "prune": Entry(
+        "bertscope.experiments.prune:prune", "How small a part of a fine-tuned model still does its task?"
+    ),
+    "ticket": Entry(
+        "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
+    ),
     "shrink": Entry("bertscope.experiments.shrink:shrink", "Cut a model down to what its task needs."),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
@@ -58,6 +74,10 @@ INPUT_KINDS = {
     "tuned": "result",
     "random": "result",
     "pruned": "result",
+    "tickets": "result",
+    "shapes": "result",
+    "hans": "examples",
+    "lotteries": "result",
     "states": "hidden",
 }
 ROOTS = {
@@ -73,7 +93,7 @@ OPENERS = {
     "examples": "bertscope.data.corpus:read_examples",
     "data": "bertscope.data.corpus:read_data",
     "hidden": "bertscope.models.hidden_store:open_store",
-    "result": "bertscope.core.result:open_result",
+    "result": "bertscope.core.result:load_result",
 }
 
 FOLDERS = {

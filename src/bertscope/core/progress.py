@@ -32,8 +32,8 @@ class _Bar:
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Progress]:
-    """Show the progress of `total` pieces of work on standard error, if that is a terminal.
+def progress(label: str, total: int | None) -> Iterator[Progress]:
+    """Show the progress of `total` pieces of work (None: nobody knows) on standard error, if that is a terminal.
 
     Work inside work shows the outermost bar only: that is the one whose time left a person wants to know.
     """

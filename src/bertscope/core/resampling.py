@@ -109,6 +109,15 @@ class RunningMean:
         return np.asarray(self._counts)[0]
 
 
+def resampled_means(resampling: Resampling, values: np.ndarray) -> np.ndarray:
+    """The mean of examples' values [example, ...], in the sample itself and in each resample: [1 + repeats, ...]."""
+    mean = RunningMean(resampling)
+    for start in range(0, len(values), _TOGETHER):
+        some = values[start : start + _TOGETHER]
+        mean.add(np.arange(start, start + len(some)), some)
+    return mean.draws
+
+
 def interval(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """The percentile interval of draws [1 + repeats, ...], the first of which is the sample itself."""
     missing = np.isnan(draws[0])

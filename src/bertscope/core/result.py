@@ -102,6 +102,7 @@ class Result:
 
     def save(self, folder: str | Path) -> Path:
         """Write the whole result to `folder`, in one step; an older result there is replaced."""
+        import numpy as np
         from safetensors.numpy import save_file
 
         folder = Path(folder)
@@ -109,7 +110,9 @@ class Result:
             for name, frame in self.tables.items():
                 frame.to_parquet(scratch / f"{name}.parquet", index=False)
             if self.arrays:
-                save_file(self.arrays, scratch / "arrays.safetensors")
+                # safetensors writes the bytes as they lie in memory: only C order reads back as it was.
+                rows_first = {name: np.ascontiguousarray(array) for name, array in self.arrays.items()}
+                save_file(rows_first, scratch / "arrays.safetensors")
             description = self._description() | {"provenance": self.provenance}
             (scratch / MARKER).write_text(json.dumps(description, indent=1, ensure_ascii=False), encoding="utf-8")
         return folder
@@ -151,21 +154,21 @@ class Result:
         }
 
 
-def open_result(source: str) -> Result:
-    """A stored result, by its folder or by that of the step it belongs to."""
-    return Result.load(_result_folder(source))
+def load_result(folder: str | Path) -> Result:
+    """The result in a folder that `save` wrote, or in that of a stored step."""
+    return Result.load(_inside(folder))
 
 
-def result_root(source: str) -> Root:
-    """A stored result as the root of a plan, identified by what it says."""
-    folder = _result_folder(source)
-    describe(folder)
-    return Root("result", str(Path(source).resolve()), digest_files(folder.iterdir()))
+def result_root(folder: str | Path) -> Root:
+    """A stored result as the input of a question, by content."""
+    inside = _inside(folder)
+    describe(inside)  # refuses what is none
+    return Root("result", str(inside), digest_files(sorted(file for file in inside.iterdir() if file.is_file())))
 
 
-def _result_folder(source: str) -> Path:
-    inside = Path(source) / "result"
-    return inside if inside.is_dir() else Path(source)
+def _inside(folder: str | Path) -> Path:
+    folder = Path(folder).absolute()
+    return folder / "result" if (folder / "result" / MARKER).exists() else folder
 
 
 def in_words(subject: Mapping[str, str]) -> str:

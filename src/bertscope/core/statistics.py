@@ -52,6 +52,21 @@ def metric_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: i
     return np.concatenate([metrics(np.ones((1, n))), *map(metrics, _resamples(n, repeats, seed))])
 
 
+def seed_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
+    """Each arm's metric, averaged over its training runs, [1 + repeats, arms]; `arms` is [arms, run, n, k].
+
+    A two-level bootstrap: runs are drawn, then examples. Every run was scored on the same examples, so one draw of
+    examples serves all of a resample's runs, and all arms are resampled alike: run i of each has the same seed, and
+    any difference of columns is a paired one.
+    """
+    n_arms, runs, n, k = arms.shape
+    generator = np.random.default_rng([seed, 1])
+    each = metric_draws(value, arms.reshape(n_arms * runs, n, k), repeats=repeats, seed=seed)
+    drawn = generator.multinomial(runs, np.full(runs, 1 / runs), size=repeats)
+    counts = np.concatenate([np.ones((1, runs)), drawn])
+    return (each.reshape(-1, n_arms, runs) * counts[:, None]).sum(-1) / runs
+
+
 def paired_effects(
     value: Value,
     reference: np.ndarray,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CELL, ROW, BAR, WIDE, TALL = 34, 30, 22, 640, 280  # pixels
 SMALL_CELL, PANEL = 18, 216  # the same in panels
+_LETTERS = 5  # that fit under a cell of a heat map
 
 
 def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin:
@@ -69,7 +70,7 @@ def _heatmap(drawing: Drawing) -> Any:
     figure, fields = drawing.figure, drawing.fields
     if figure.value is None:
         raise UserError(f"figure {figure.title!r}: a heat map needs a value column for its colour")
-    x, y = alt.X(**drawing.axis(figure.x)), alt.Y(**drawing.axis(figure.y))
+    x, y = alt.X(**drawing.axis(figure.x, room=_LETTERS)), alt.Y(**drawing.axis(figure.y))
     color = alt.Color(
         field=fields[figure.value], type="quantitative", title=drawing.label(figure.value),
         **_colours(drawing.extent(figure.value), figure.middle),

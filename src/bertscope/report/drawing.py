@@ -59,11 +59,16 @@ class Drawing:
     def label(self, column: str) -> str:
         return self.figure.labels.get(column, column)
 
-    def axis(self, column: str, **more: Any) -> dict[str, Any]:
-        """The keywords of a position channel that puts the column's values side by side, in their order."""
+    def axis(self, column: str, *, room: int = 100, **more: Any) -> dict[str, Any]:
+        """The keywords of a position channel that puts the column's values side by side, in their order.
+
+        Words of more letters than there is `room` for are written aslant, every one of them.
+        """
         import altair as alt
 
         ticks: dict[str, Any] = {"labelAngle": 0, "labelOverlap": True, "labelLimit": 150}
+        if not self.numeric(column) and max((len(str(value)) for value in self.values(column)), default=0) > room:
+            ticks |= {"labelAngle": -40, "labelAlign": "right", "labelOverlap": False}
         if self.numeric(column) and not self.whole(column):
             ticks["labelExpr"] = f"format(datum.value, '{_DIGITS}')"
         title = more.pop("title", self.label(column))
@@ -120,7 +125,8 @@ class Drawing:
         return {
             "field": self.fields[column], "type": "nominal", "title": self.label(column),
             "legend": alt.Legend(
-                columns=max(1, min(len(names), _PHONE // (longest + 4))), symbolOpacity=1
+                columns=max(1, min(len(names), _PHONE // (longest + 4))), symbolOpacity=1,
+                offset=14 + (15 * len(self.figure.rules) if self.figure.kind == "intervals" else 0),
             ),
             "scale": alt.Scale(domain=names, **scale),
         }  # fmt: skip

@@ -88,7 +88,7 @@ class Trained:
 @question(
     "finetune",
     inputs=("base", "task"),
-    version=1,
+    version=2,
     main="after",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
@@ -107,6 +107,7 @@ def finetune(
     A classifier (or regressor) is put on a copy of `base` and the whole of it is trained on the task's fit split; the
     select split is scored after each epoch and the report split before and after. With `out`, a plain Hugging Face
     folder is written there, and a training that was killed goes on from its last epoch (`resume=False` starts over).
+    The result's array `outputs` has the tuned model's outputs for the report split.
     """
     from bertscope.data.read import read_task
     from bertscope.models.heads import with_classifier
@@ -128,6 +129,7 @@ def finetune(
     predictions = encoder.predict(task.report)
     after = task.score(predictions.logits)
     result = _result(origin, task, settings, before, after, history)
+    result.arrays["outputs"] = predictions.logits
     if predictions.truncated:
         result.notes.append(
             f"{predictions.truncated} report texts are longer than {encoder.max_length} tokens and were cut"
@@ -173,7 +175,7 @@ def _result(
     words = {"score": task.metric, "step": "step", "loss": "loss on the fit split", "epoch": "epoch"}
     return Result(
         "finetune",
-        1,
+        2,
         tables={
             "scores": pd.DataFrame(scores),
             "epochs": pd.DataFrame(history.epochs),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
 
 _POINTS_PER_EPOCH = 20  # of the loss curve
+_WIDE = 384  # hidden units from which training on a GPU is done in bfloat16
 
 
 @dataclass
@@ -106,6 +107,8 @@ class _Run:
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, task.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
+        # A small encoder waits for kernels to be launched, and half precision launches more of them.
+        self._halves = encoder.device.type == "cuda" and encoder.hidden_size >= _WIDE
 
     def to_the_end(self) -> None:
         if not self.history.epochs:
@@ -149,7 +152,7 @@ class _Run:
         batch = pad(self.tokens, rows, pad_id=self.encoder.tokenizer.pad_token_id or 0, device=device)
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate(step)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        with torch.autocast(device.type, torch.bfloat16, enabled=self._halves):
             logits = self.model(**batch.inputs).logits
         loss = self._loss(logits[:, self.order].float(), torch.from_numpy(rows).to(device))
         loss.backward()

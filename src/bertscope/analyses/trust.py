@@ -1,0 +1,25 @@
+"""What a reader should know before believing what a fine-tuned model's parts do for its score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Scores, Task
+    from bertscope.models.encoder import Encoder
+
+
+def cautions(model: Encoder, task: Task, score: Scores, truncated: int, split: str = "report") -> list[str]:
+    """`score` and `truncated` (texts longer than the model reads) are those of the whole model on that split."""
+    said = []
+    if score.low <= score.chance:
+        said.append(
+            f"the whole model is not clearly above chance ({score.chance:.3f}): what its parts do means little"
+        )
+    if model.tuned_on not in (None, task.fingerprint):
+        said.append(
+            f"the model was fine-tuned on another split or other data: some {split} rows may be ones it has seen"
+        )
+    if truncated:
+        said.append(f"{truncated} {split} texts are longer than {model.max_length} tokens and were cut")
+    return said
