@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 
+WHOLE, CUT, INT8 = "whole", "cut", "cut, int8"
+"""What the model is called as it was given, as it was cut, and in the int8 form of that."""
+
+
 @dataclass(frozen=True)
 class Contender:
     """A model as it would be deployed."""
@@ -88,14 +92,15 @@ def measured(
         for each in contenders:
             faster, low, high = times.faster(each.name, first.name)
             rows.append(
-                {"model": each.name, "texts": texts, "load": _load(texts),
+                {"model": each.name, "texts": texts, "load": texts_at_a_time(texts),
                  "milliseconds": times.milliseconds(each.name), "faster": faster, "low": low, "high": high,
                  "rounds": times.seconds.shape[1]}
             )  # fmt: skip
     return models, pd.DataFrame(rows)
 
 
-def _load(texts: int) -> str:
+def texts_at_a_time(texts: int) -> str:
+    """What tables and figures call a number of texts that go through a model together."""
     return f"{texts} text{'s' * (texts > 1)} at a time"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
@@ -21,11 +21,11 @@ _MORE = 1.02  # as fast as that times what was asked: no two measurements agree 
 
 @dataclass(frozen=True)
 class Found:
-    """What goes, in the whole model's numbers, and how it was found."""
+    """What goes, in the whole model's numbers; and the search that found it, some steps of which led there."""
 
     off: frozenset[Unit]
-    cost: Cost
-    steps: list[dict[str, Any]] = field(default_factory=list)
+    search: Search
+    steps: int
 
 
 def reach(work: Shrinking, target: Target | None) -> Found:
@@ -36,7 +36,7 @@ def reach(work: Shrinking, target: Target | None) -> Found:
         step=work.config.step, plain=work.config.shape == "plain", off=work.pruned,
     )  # fmt: skip
     if target is None:
-        return Found(frozenset(search.off), cost)
+        return Found(frozenset(search.off), search, 0)
     if target.kind == "points":
         return _good_enough(work, search, target)
     share = target.value if target.kind == "share" else 1 / (_MORE * target.value)
@@ -44,7 +44,7 @@ def reach(work: Shrinking, target: Target | None) -> Found:
     search.to(share * cost.of(work.encoder))
     if target.kind == "times":
         _until_fast_enough(work, search, target)
-    return Found(frozenset(search.off), cost, search.rows)
+    return Found(frozenset(search.off), search, len(search.rows))
 
 
 def cost_of(work: Shrinking, target: Target | None) -> Cost:
@@ -83,17 +83,16 @@ def _good_enough(work: Shrinking, search: Search, target: Target) -> Found:
 
     If what is left is trained again, so is each that is tried.
     """
-    ways = [frozenset(search.off)]
     while search.advance():
-        ways.append(frozenset(search.off))
-    passes, fails = 0, len(ways)
+        pass
+    passes, fails = 0, len(search.ways) + 1  # steps
     while fails - passes > 1:
-        middle = (passes + fails) // 2
-        enough = work.select_score(work.finished(ways[middle])).value >= work.score.value - target.value
-        passes, fails = (middle, fails) if enough else (passes, middle)
+        steps = (passes + fails) // 2
+        score = work.select_score(work.finished(search.ways[steps - 1]))
+        passes, fails = (steps, fails) if score.value >= work.score.value - target.value else (passes, steps)
     if not passes:
         raise UserError(
             f"{target} can't be reached: cutting {work.config.step:.0%} of {work.encoder.name}'s time costs more "
             "than that on the select split; allow more, or cut in smaller steps with --step"
         )
-    return Found(ways[passes], search.cost, search.rows[:passes])
+    return Found(search.ways[passes - 1], search, passes)

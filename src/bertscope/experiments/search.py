@@ -65,6 +65,8 @@ class Search:
         self.task, self.examples, self.cost, self.plain = task, examples, cost, plain
         self.rows: list[dict[str, Any]] = []
         """What happened, step by step."""
+        self.ways: list[frozenset[Unit]] = []
+        """What was off after each step."""
         self._order, _ = task.match_labels(encoder.labels)
         self._numbers = Numbers.of(encoder)
         self._step = step * cost.of(encoder)
@@ -109,6 +111,7 @@ class Search:
             | self._left()
             | {"cost": self.now, "loss": float(loss[1 + best]), "score": float(score)}
         )
+        self.ways.append(frozenset(self.off))
         return True
 
     def _steps_to(self, goal: float) -> int:

@@ -27,8 +27,8 @@ class ShrinkConfig:
     """2x: so many times as fast, measured on this machine; 50%: so much of the blocks' parameters is left; '1 point':
     at most 0.01 of the metric is lost on the select split. By default 2x, or what --pruned leaves."""
     batch: int = 32
-    """How many texts go through the model at a time where speed counts. A single text gains little by losing heads
-    and neurons: only whole layers speed it up."""
+    """How many texts go through the model at a time where speed counts: heads and neurons speed up many at once,
+    a single text gains most by losing whole layers."""
     shape: Literal["free", "plain"] = "free"
     """plain: only cuts that transformers can open without this package: whole layers, and as many neurons in each."""
     retrain: bool = True
@@ -48,8 +48,8 @@ class ShrinkConfig:
     rows: int = 512
     """How many rows of the select split the search looks at."""
     curve: bool = False
-    """Also cut to other sizes, and try what else one could do: top layers removed, weights pruned, onnxruntime and
-    int8 alone. Each is trained like the model itself, which takes its time."""
+    """Also cut to other sizes, and try what else one could do: remove the top layers, prune single weights, train the
+    whole model on. Each is trained like the cut model, which takes its time."""
     onnx: bool = True
     """Write ONNX files, in float32 and int8; --no-onnx leaves them out."""
     timed_on: Literal["same", "cpu"] = "same"

@@ -12,14 +12,13 @@ from bertscope.core.config import to_json
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit
+from bertscope.experiments.contenders import CUT, INT8, WHOLE, front, texts_at_a_time
 from bertscope.experiments.costs import block_parameters
 
 if TYPE_CHECKING:
     from bertscope.experiments.reaching import Found
     from bertscope.experiments.shrinking import Shrinking
     from bertscope.models.encoder import Encoder
-
-WHOLE, CUT, INT8 = "whole", "cut", "cut, int8"
 
 
 def result(work: Shrinking, found: Found, smaller: Encoder, models: pd.DataFrame, times: pd.DataFrame) -> Result:
@@ -29,10 +28,11 @@ def result(work: Shrinking, found: Found, smaller: Encoder, models: pd.DataFrame
         "models": models,
         "times": times,
         "layers": _layers(work.encoder, left),
-        "costs": pd.DataFrame([vars(found.cost)]),
+        "trade": _trade(models, times),
+        "costs": pd.DataFrame([vars(found.search.cost)]),
     }
     if found.steps:
-        tables["steps"] = pd.DataFrame(found.steps)
+        tables["steps"] = pd.DataFrame(found.search.rows[: found.steps])
     share = block_parameters(*smaller.layers) / block_parameters(*work.encoder.layers)
     return Result(
         "shrink",
@@ -77,6 +77,19 @@ def _layers(encoder: Encoder, left: dict[str, np.ndarray]) -> pd.DataFrame:
     return table.assign(share=table["left"] / table["whole"].clip(lower=1))
 
 
+def _trade(models: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+    """What each model costs, in time and in size, and what it scores; the fronts are those of the select split."""
+    costs = times.rename(columns={"load": "measure", "milliseconds": "cost"})[["model", "measure", "cost"]]
+    sizes = models.assign(measure="size", cost=models["megabytes"])[["model", "measure", "cost"]]
+    scores = models[["model", "way", "select", "score", "low", "high"]]
+    table = pd.concat([costs, sizes], ignore_index=True).merge(scores, on="model")
+    marks = [
+        pd.Series(front(part["cost"].to_numpy(), part["select"].to_numpy()), part.index)
+        for _, part in table.groupby("measure")
+    ]
+    return table.assign(front=pd.concat(marks))
+
+
 def _headline(work: Shrinking, share: float, models: pd.DataFrame, times: pd.DataFrame) -> list[Number]:
     n, metric = len(work.task.report), work.task.metric
     found = {row["model"]: row for row in models.to_dict("records")}
@@ -112,9 +125,29 @@ def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
     return said
 
 
+def _trade_offs(work: Shrinking) -> list[Figure]:
+    """The score against each thing that a model costs: time where the target counts it first, size last."""
+    metric = work.task.metric
+    loads = {
+        texts_at_a_time(texts): "ms a call" for texts in sorted(work.batches, key=lambda n: n != work.config.batch)
+    }
+    return [
+        Figure(
+            "points", "trade", x="cost", y="score", color="way", mark="front", where={"measure": measure},
+            title=f"Score against {'size' if unit == 'MB' else 'time, ' + measure}",
+            caption=f"The report split's {metric} and what each model costs; up and to the left is better. The line "
+            "joins those that no other one beats on the select split.",
+            labels={"cost": unit, "score": metric, "way": "", "front": "on the front", "low": "from", "high": "to"},
+            rules={"majority": work.task.chance()},
+        )
+        for measure, unit in (loads | {"size": "MB"}).items()
+    ]  # fmt: skip
+
+
 def _figures(work: Shrinking, found: Found) -> list[Figure]:
     metric, texts = work.task.metric, work.config.batch
     figures = [
+        *_trade_offs(work),
         Figure(
             "intervals", "models", x="score", y="model", low="low", high="high", title="How good the models are",
             caption=f"The report split's {metric}, with a 95% bootstrap interval over examples. The changes, which "
@@ -135,8 +168,8 @@ def _figures(work: Shrinking, found: Found) -> list[Figure]:
         ),
     ]  # fmt: skip
     if found.steps:
-        time = f"a call takes, in ms, {texts} text{'s' * (texts > 1)} at a time"
-        cost = "parameters of the blocks" if found.cost.unit == "parameters" else f"what {time} (estimated)"
+        time = f"ms a call, {texts_at_a_time(texts)} (estimated)"
+        cost = "parameters of the blocks" if found.search.cost.unit == "parameters" else time
         figures.append(
             Figure(
                 "points", "steps", x="cost", y="score", color="move", title="The search",

@@ -17,7 +17,8 @@ from bertscope.core.files import whole_folder
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Scores, Task
-from bertscope.experiments.contenders import Contender, measured
+from bertscope.experiments.alternatives import alternatives
+from bertscope.experiments.contenders import CUT, WHOLE, Contender, measured
 from bertscope.experiments.reaching import reach
 from bertscope.experiments.shrink import ShrinkConfig, Shrunk
 from bertscope.experiments.shrink_card import card
@@ -48,6 +49,8 @@ class Shrinking:
         self.encoder, self.task, self.config = encoder, task, config
         self.order, notes = task.match_labels(encoder.labels)
         self.notes = [*task.notes, *notes, *self._warnings()]
+        if pruned is not None and config.shape == "plain":
+            raise UserError("a plain shape and a mask of heads and MLPs don't go together; leave one of them out")
         self.pruned = [] if pruned is None else _pruned_parts(pruned, encoder)
         self.target = Target.parse(config.target or "2x") if config.target or pruned is None else None
         self.score = self.select_score(encoder)
@@ -64,11 +67,13 @@ class Shrinking:
         smaller.name = f"{self.encoder.name}, {self.target or 'pruned'}"
         with _folder(out) as folder:
             _save(smaller, folder)
-            contenders = [self.contender("whole", self.encoder), self.contender("cut", smaller)]
+            contenders = [self.contender(WHOLE, self.encoder), self.contender(CUT, smaller)]
             if self.config.onnx:
                 with tempfile.TemporaryDirectory() as elsewhere:
-                    contenders += self.in_onnx("whole", self.encoder, Path(elsewhere))
-                contenders += self.in_onnx("cut", smaller, folder)
+                    contenders += self.in_onnx(WHOLE, self.encoder, Path(elsewhere))
+                contenders += self.in_onnx(CUT, smaller, folder)
+            if self.config.curve:
+                contenders += alternatives(self, found)
             models, times = measured(contenders, self.task, self.batches, seed=self.config.seed)
             said = result(self, found, smaller, models, times)
             (folder / "README.md").write_text(card(said, smaller, onnx=self.config.onnx), encoding="utf-8")
@@ -133,8 +138,8 @@ class Shrinking:
         path = export_onnx(encoder, folder / "model.onnx")
         small = quantise(path, folder / "model-int8.onnx")
         full, tiny = (
-            Contender.of_onnx(f"{name}, {way}", f"{name}, {way}", file, encoder, self.task)
-            for way, file in (("onnxruntime", path), ("int8", small))
+            Contender.of_onnx(f"{name}, {form}", f"{name}, onnxruntime", file, encoder, self.task)
+            for form, file in (("onnxruntime", path), ("int8", small))
         )
         logits = encoder.predict(self.task.report).logits[:, self.order]
         _need_equal("onnxruntime", full.report, "torch", logits, ONNX)
@@ -147,14 +152,15 @@ class Shrinking:
 
 
 def _pruned_parts(pruned: Result, encoder: Encoder) -> list[Unit]:
-    """What a stored pruning took out."""
+    """What a stored `prune` took out; of a `lottery`, what survived with at most half of the seeds."""
     if "survivors" not in pruned.tables:
         raise UserError(
-            f"the stored {pruned.question} says of no head or MLP whether it survived; give an answer of "
-            "'bertscope prune' that pruned heads and MLPs (--method s)"
+            f"the stored {pruned.question} doesn't say which heads and MLPs survived; give a prune (--method s) or a "
+            "lottery (--methods s)"
         )
     table = pruned.tables["survivors"]
-    gone = [Unit.parse(unit) for unit in table.loc[~table["survives"].astype(bool), "unit"]]
+    votes = pruned.arrays["survivors"].mean(0) if "survivors" in pruned.arrays else table["survives"].to_numpy(float)
+    gone = [Unit.parse(unit) for unit, share in zip(table["unit"], votes, strict=True) if share <= 0.5]
     return [unit.check(encoder.head_counts, encoder.neuron_counts) for unit in gone]
 
 

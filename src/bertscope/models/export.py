@@ -60,10 +60,14 @@ def export_onnx(encoder: Encoder, path: Path) -> Path:
 def quantise(source: Path, target: Path) -> Path:
     """Write the int8 form of an ONNX file: weights in 8 bits, a scale for each column; activations as they come."""
     need_onnx()
+    import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
+    graph = onnx.load(source).graph
+    empty = {weight.name for weight in graph.initializer if 0 in weight.dims}  # of a layer that lost all of its heads
+    spared = [node.name for node in graph.node if empty.intersection(node.input)]
     with _hushed():
-        quantize_dynamic(source, target, weight_type=QuantType.QInt8, per_channel=True)
+        quantize_dynamic(source, target, weight_type=QuantType.QInt8, per_channel=True, nodes_to_exclude=spared)
     return target
 
 

@@ -182,6 +182,9 @@ def _points(drawing: Drawing) -> Any:
     x, y = (alt.X(**drawing.measure(figure.x, log=figure.log_x)), alt.Y(**drawing.measure(figure.y)))
     heights = [*drawing.extent(figure.y), *figure.rules.values()]
     layers = level_rules(figure, max(heights, default=0) - min(heights, default=0))
+    if figure.mark is not None:
+        joined = alt.Chart().mark_line(style="joined").encode(x=x, y=y)
+        layers.append(joined.transform_filter(f"datum.{drawing.fields[figure.mark]}"))
     dots = alt.Chart().mark_point(filled=True, size=60, opacity=0.85, style="series")
     dots = dots.encode(x=x, y=y, tooltip=drawing.tooltip(), **drawing.series())
     layers.append(dots.transform_filter(drawing.has(figure.x, figure.y)))
