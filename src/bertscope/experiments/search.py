@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 _BUNDLE = 16  # neurons that go together, at most: products of odd sizes are slower than their size says
+_CLOSEST = 3  # layers that are tried again before each move: those that were missed least when all were tried
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Search:
         """What happened, step by step."""
         self.ways: list[frozenset[Unit]] = []
         """What was off after each step."""
+        self._missed: dict[int, float] = {}
+        """How much the loss rose without each layer, by its number in the whole model, when it was tried last."""
         self._order, _ = task.match_labels(encoder.labels)
         self._numbers = Numbers.of(encoder)
         self._step = step * cost.of(encoder)
@@ -97,13 +100,11 @@ class Search:
         moves = [move for move in self._moves(wanted) if move.saved > 0]
         if not moves:
             return False
-        outputs = predict_without(self.encoder, self.examples, [(), *(move.units for move in moves)]).logits
-        outputs = outputs[..., self._order]
-        assert self.examples.label is not None
-        loss = losses(self.task, torch.from_numpy(outputs), torch.from_numpy(self.examples.label)).mean(-1).numpy()
+        outputs, loss = self._tried(moves)
+        rise = loss[1:] - loss[0]
         # What goes beyond the goal is worth nothing: towards the end small moves win.
-        price = (loss[1:] - loss[0]) / [min(move.saved, wanted) for move in moves]
-        best = int(price.argmin())
+        best = int(np.argmin(rise / [min(move.saved, wanted) for move in moves]))
+        self._remember(moves, rise, best)
         self._cut(moves[best].units)
         score = self.task.value(self.task.moments(outputs[1 + best], self.examples).mean(0))
         self.rows.append(
@@ -113,6 +114,20 @@ class Search:
         )
         self.ways.append(frozenset(self.off))
         return True
+
+    def _tried(self, moves: Sequence[Move]) -> tuple[np.ndarray, np.ndarray]:
+        """The outputs [1 + moves, example, class] without any move and with each, and their mean losses."""
+        switched = predict_without(self.encoder, self.examples, [(), *(move.units for move in moves)])
+        outputs = switched.logits[..., self._order]
+        assert self.examples.label is not None
+        gold = torch.from_numpy(self.examples.label)
+        return outputs, losses(self.task, torch.from_numpy(outputs), gold).mean(-1).numpy()
+
+    def _remember(self, moves: Sequence[Move], rise: np.ndarray, best: int) -> None:
+        """Keep what the layers were worth; once one is gone, all are to be tried again."""
+        tried = zip(moves, rise, strict=True)
+        found = {self._numbers.original(move.units[0]).layer: float(by) for move, by in tried if move.kind == "layer"}
+        self._missed = {} if moves[best].kind == "layer" else self._missed | found
 
     def _steps_to(self, goal: float) -> int:
         return max(1, math.ceil((self.now - goal) / self._step))
@@ -133,15 +148,19 @@ class Search:
             yield self._even(felt, wanted)
         else:
             heads, neurons = list(self._heads(felt)), list(self._bundles(felt))
-            yield _cheapest("heads", heads, wanted)
-            yield _cheapest("neurons", neurons, wanted)
-            yield _cheapest("heads and neurons", [*heads, *neurons], wanted)
+            alone = [_cheapest("heads", heads, wanted), _cheapest("neurons", neurons, wanted)]
+            both = _cheapest("heads and neurons", [*heads, *neurons], wanted)
+            yield from alone
+            if both.units not in [move.units for move in alone]:
+                yield both
             yield from self._least_mlp(felt)
         if self.encoder.n_layers > 1:
             yield from self._layers()
 
     def _heads(self, felt: Gradients) -> Iterator[Move]:
         """Every head but the one that is felt most: without any, no token would know of another."""
+        if not any(self.encoder.head_counts):
+            return
         last = np.unravel_index(np.nanargmax(felt.heads), felt.heads.shape)
         for layer, count in enumerate(self.encoder.head_counts):
             for head in range(count):
@@ -167,11 +186,13 @@ class Search:
             yield Move("MLP", (Unit.at("mlp", least),), float(felt.mlps[least]), saved)
 
     def _layers(self) -> Iterator[Move]:
-        """Any layer; how much it is needed is measured, not felt."""
-        counts = zip(self.encoder.head_counts, self.encoder.neuron_counts, strict=True)
-        for layer, (heads, neurons) in enumerate(counts):
-            saved = self.cost.layer + self.cost.head * heads + self.cost.neuron * neurons
-            yield Move("layer", (Unit.at("layer", layer),), float("nan"), saved)
+        """Each layer; after the first time, those that were missed least. How much they are needed is measured."""
+        counts = zip(self._numbers.layers, self.encoder.head_counts, self.encoder.neuron_counts, strict=True)
+        closest = sorted(self._missed, key=self._missed.__getitem__)[:_CLOSEST]
+        for at, (layer, heads, neurons) in enumerate(counts):
+            if not closest or layer in closest:
+                saved = self.cost.layer + self.cost.head * heads + self.cost.neuron * neurons
+                yield Move("layer", (Unit.at("layer", at),), float("nan"), saved)
 
     def _even(self, felt: Gradients, wanted: float) -> Move:
         """The least felt neurons, as many in each layer; some stay in each."""

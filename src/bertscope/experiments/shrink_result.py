@@ -155,11 +155,11 @@ def _figures(work: Shrinking, found: Found) -> list[Figure]:
             labels={"score": metric}, rules={"majority": work.task.chance()},
         ),
         Figure(
-            "intervals", "times", x="faster", y="model", low="low", high="high", facet="load",
+            "intervals", "times", x="faster", y="model", low="low", high="high", color="load",
             title="How fast the models are",
             caption="How many times as fast as the whole model in torch: the median of rounds in which the models "
             "take turns, with its 95% interval.",
-            labels={"faster": "times as fast"}, middle=1.0,
+            labels={"faster": "times as fast", "load": ""}, middle=1.0,
         ),
         Figure(
             "heatmap", "layers", x="part", y="layer", value="share", title="What is left",

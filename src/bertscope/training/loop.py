@@ -85,8 +85,8 @@ class _Run:
         task: Task,
         settings: FinetuneConfig,
         out: Path | None,
-        tuned: bool,
-        teacher: Teacher | None,
+        tuned: bool = False,
+        teacher: Teacher | None = None,
     ) -> None:
         assert settings.epochs and settings.learning_rate is not None and task.fit.label is not None
         self.encoder, self.task, self.settings, self.out = encoder, task, settings, out
