@@ -264,6 +264,18 @@ def test_scores_are_shrunk_too(_pocket):
     assert result.number("score, whole").unit == "pearson" and result.number("score, cut").value > 0.7
 
 
+def test_a_shrunk_model_can_be_shrunk_again(model, task, tmp_path):
+    once = shrink(model, task, replace(BARE, target="60%"), out=tmp_path / "once").encoder
+    again = load(tmp_path / "once")
+    result = shrink(again, task, replace(BARE, target="1.3x"), out=tmp_path / "twice").result
+    assert result.number("faster").value >= 1.3
+    twice = load(tmp_path / "twice")
+    assert sum(twice.neuron_counts) + sum(twice.head_counts) < sum(once.neuron_counts) + sum(once.head_counts)
+    said = twice.model.config.bertscope
+    assert len(said["cut"]) == len(model.model.config.bertscope["cut"]) + 2
+    assert said["name"] == "BertForSequenceClassification, 60%, 1.3x"
+
+
 def test_a_full_disk_is_one_line_and_leaves_nothing(model, task, tmp_path, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -13,11 +13,13 @@ import toy
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from bertscope.data.task import Task
+from bertscope.experiments import search as search_module
 from bertscope.experiments.costs import Cost, parameter_cost
 from bertscope.experiments.numbers import Numbers
 from bertscope.experiments.search import Search
 from bertscope.experiments.targets import Target
 from bertscope.models.load import load
+from bertscope.models.replay import predict_without
 from families import tiny_model
 
 TIME = Cost("ms", 1.0, 0.5, 1.0, 0.05)
@@ -134,6 +136,24 @@ def test_a_planted_idle_layer_goes_where_layers_make_time(sure):
     search = Search(encoder, own, own.select, Cost("ms", 1, 1, 0, 0), step=0.5)
     search.to(3.0)
     assert search.off == {Unit("layer", 2)} and search.rows[0]["move"] == "layer"
+
+
+def test_layers_are_all_tried_once_and_then_those_that_were_missed_least(task, _pocket, monkeypatch):
+    encoder = load(tiny_model("bert", num_labels=2, num_hidden_layers=6), tokenizer=_pocket.tokenizer)
+    tried = []
+
+    def watched(encoder, examples, sets):
+        tried.append([units[0].layer for units in sets if units and units[0].kind == "layer"])
+        return predict_without(encoder, examples, sets)
+
+    monkeypatch.setattr(search_module, "predict_without", watched)
+    own = toy.task(labels=("LABEL_0", "LABEL_1"))
+    search = Search(encoder, own, own.select, TIME, step=0.03)
+    while len(search.rows) < 10:
+        search.advance()
+    assert tried[0] == [1, 2, 3, 4, 5, 6] and {"layer", "neurons"} <= {row["move"] for row in search.rows}
+    for row, then in zip(search.rows, tried[1:], strict=False):
+        assert len(then) == (row["layers"] if row["move"] == "layer" else min(3, row["layers"]))
 
 
 def test_what_saves_nothing_stays(learned, task):

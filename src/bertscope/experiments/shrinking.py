@@ -13,7 +13,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import whole_folder
+from bertscope.core.files import check_writable, refuse_foreign, whole_folder
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Scores, Task
@@ -47,6 +47,7 @@ class Shrinking:
         if config.onnx:
             need_onnx()
         self.encoder, self.task, self.config = encoder, task, config
+        self._made: dict[frozenset[Unit], Encoder] = {}
         self.order, notes = task.match_labels(encoder.labels)
         self.notes = [*task.notes, *notes, *self._warnings()]
         if pruned is not None and config.shape == "plain":
@@ -62,16 +63,20 @@ class Shrinking:
             )
 
     def run(self, out: Path | None) -> Shrunk:
+        if out is not None:
+            refuse_foreign(out, SHRUNK)
+            check_writable(out)
         found = reach(self, self.target)
         smaller = self.finished(found.off)
         smaller.name = f"{self.encoder.name}, {self.target or 'pruned'}"
         with _folder(out) as folder:
             _save(smaller, folder)
-            contenders = [self.contender(WHOLE, self.encoder), self.contender(CUT, smaller)]
+            whole, cut = self.contender(WHOLE, self.encoder), self.contender(CUT, smaller)
+            contenders = [whole, cut]
             if self.config.onnx:
                 with tempfile.TemporaryDirectory() as elsewhere:
-                    contenders += self.in_onnx(WHOLE, self.encoder, Path(elsewhere))
-                contenders += self.in_onnx(CUT, smaller, folder)
+                    contenders += self.in_onnx(whole, self.encoder, Path(elsewhere))
+                contenders += self.in_onnx(cut, smaller, folder)
             if self.config.curve:
                 contenders += alternatives(self, found)
             models, times = measured(contenders, self.task, self.batches, seed=self.config.seed)
@@ -114,8 +119,13 @@ class Shrinking:
         return Encoder(moved, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
 
     def finished(self, off: Iterable[Unit]) -> Encoder:
-        """The model without these parts, trained again if it shall be."""
-        off = list(off)
+        """The model without these parts, trained again if it shall be; made once, however often it is asked for."""
+        off = frozenset(off)
+        if off not in self._made:
+            self._made[off] = self._finished(off)
+        return self._made[off]
+
+    def _finished(self, off: frozenset[Unit]) -> Encoder:
         smaller = self.encoder.cut(off)
         with self.encoder.gates(off):
             masked = self.encoder.predict(self.rows).logits
@@ -133,16 +143,15 @@ class Shrinking:
     def contender(self, name: str, encoder: Encoder, way: str | None = None) -> Contender:
         return Contender.of(name, way or name, encoder, self.task, timed=self.timed(encoder))
 
-    def in_onnx(self, name: str, encoder: Encoder, folder: Path) -> list[Contender]:
+    def in_onnx(self, model: Contender, encoder: Encoder, folder: Path) -> list[Contender]:
         """The model's ONNX files, written to the folder: as it is, and in int8."""
         path = export_onnx(encoder, folder / "model.onnx")
         small = quantise(path, folder / "model-int8.onnx")
         full, tiny = (
-            Contender.of_onnx(f"{name}, {form}", f"{name}, onnxruntime", file, encoder, self.task)
+            Contender.of_onnx(f"{model.name}, {form}", f"{model.name}, onnxruntime", file, encoder, self.task)
             for form, file in (("onnxruntime", path), ("int8", small))
         )
-        logits = encoder.predict(self.task.report).logits[:, self.order]
-        _need_equal("onnxruntime", full.report, "torch", logits, ONNX)
+        _need_equal("onnxruntime", full.report, "torch", model.report, ONNX)
         return [full, tiny]
 
     def _warnings(self) -> list[str]:
