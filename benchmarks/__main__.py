@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ NAMES = {
     "structure": "structural probes of all layers together",
     "representations": "RSA beside rsatoolbox, and the geometry of 100,000 words",
     "probe": "linear probes of all layers",
+    "shrink": "fine-tuned models cut to be twice as fast, beside plain alternatives (needs --tuned)",
     "scale": "absolute times at bert-base's size (needs a GPU)",
 }
 
@@ -34,7 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(NAMES)}")
     if asked.device == "cuda" and not _has_gpu():
         parser.error("there is no GPU here; leave --device out")
-    options = Options(asked.quick, asked.repeats, asked.device, asked.data, asked.rows, asked.heads)
+    given = {field.name: getattr(asked, field.name) for field in fields(Options)}
+    options = Options(**given | {"tuned": tuple(asked.tuned)})
     written = _run(asked.names or list(NAMES), options)
     if asked.json:
         asked.json.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
@@ -74,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=_positive, help="sentences; by default what each benchmark is about")
     heads = "heads of each layer that ablation's baselines run (default 1)"
     parser.add_argument("--heads", type=_positive, default=1, help=heads)
+    shrunk = parser.add_argument_group("shrink")
+    shrunk.add_argument("--tuned", nargs="+", default=[], metavar="FOLDER=TASK", help="models, and what they do")
+    shrunk.add_argument("--store", type=Path, default=Options.store, help="where the answers are kept")
+    shrunk.add_argument("--distill", action="store_true", help="train on what the whole model says, too")
+    shrunk.add_argument("--epochs", type=_positive, help="of training what is left; by default the recipe's")
     return parser
 
 

@@ -26,6 +26,14 @@ class Options:
     """How many sentences; None is what the benchmark is about."""
     heads: int = 1
     """How many heads of each layer the ablation's baselines run again."""
+    tuned: tuple[str, ...] = ()
+    """Fine-tuned models that are shrunk, each with its task: FOLDER=TASK."""
+    store: Path = Path("bertscope-store")
+    """Where the answers of shrink are kept."""
+    distill: bool = False
+    """Whether what shrink leaves is trained on what the whole model says, too."""
+    epochs: int | None = None
+    """How often it goes through the fit split; None is what the recipe says."""
 
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full

@@ -36,6 +36,9 @@ def test_benchmark_completes_and_its_variants_agree(written, name):
     if name == "training" and find_spec("accelerate") is None:
         assert "accelerate" in written["skipped"][name]
         return
+    if name == "shrink":
+        assert "--tuned FOLDER=TASK" in written["skipped"][name]
+        return
     for report in written["benchmarks"][name]:
         assert "sentences" in report["data"]
         for row in report["variants"]:
@@ -71,6 +74,22 @@ def test_scanned_heads_are_distinct_and_spread_evenly(per_layer):
     assert len(set(heads)) == 12 * per_layer
     assert all(sum(head.layer == layer for head in heads) == per_layer for layer in range(1, 13))
     assert all(head.check([12] * 12) for head in heads)
+
+
+def test_shrink_makes_a_table_of_what_it_is_given(tmp_path, capsys, tiny):
+    rows = [f"{'good' if row % 2 else 'bad'} food number {row},LABEL_{row % 2}" for row in range(60)]
+    (tmp_path / "food.csv").write_text("\n".join(["text,label", *rows]))
+    named = f"{tiny.save(tmp_path / 'tuned')}={tmp_path / 'food.csv'}"
+    file, store = tmp_path / "figures.json", tmp_path / "store"
+    main(["shrink", "--quick", "--tuned", named, "--store", str(store), "--json", str(file)])
+    many, one = json.loads(file.read_text())["benchmarks"]["shrink"]
+    assert (many["batch"], one["batch"]) == (32, 1)
+    for row in many["rows"]:
+        assert {"faster, 1", "faster, 32", "milliseconds, 1", "score", "kept"} <= set(row)
+    assert [row["model"] for row in many["rows"]] == ["whole", "cut"] and many["rows"][0]["kept"] == 1
+    assert "kept: of the whole model's score above chance" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="names no task; write FOLDER=TASK"):
+        main(["shrink", "--quick", "--tuned", "tuned"])
 
 
 def test_list_and_mistakes(capsys):

@@ -58,6 +58,8 @@ _WHERE = {
     "scratch": "bertscope.experiments.scratch",
     "similarity": "bertscope.analyses.similarity",
     "SimilarityConfig": "bertscope.analyses.similarity",
+    "shrink": "bertscope.experiments.shrink",
+    "ShrinkConfig": "bertscope.experiments.shrink",
     "states": "bertscope.analyses.states",
     "StatesConfig": "bertscope.analyses.states",
     "structure": "bertscope.analyses.structure",

@@ -31,7 +31,7 @@ class RunOptions:
     store: Path = STORE
     """The folder where results are kept and found again."""
     out: Path | None = None
-    """Also write the result here (finetune: the model, as a plain Hugging Face folder)."""
+    """Also write the result here (finetune, shrink: the model)."""
     resume: bool = True
     """Go on from the last epoch of a training that was killed; --no-resume starts it over."""
     json: bool = False

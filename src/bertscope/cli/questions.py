@@ -22,7 +22,7 @@ from bertscope.cli.options import STORE, DataOptions, RunOptions
 from bertscope.core import catalogue
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
 from bertscope.core.result import FOLDER, Result
-from bertscope.core.step import Step
+from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 
 _DATA_HELP = {
@@ -33,6 +33,7 @@ _DATA_HELP = {
 _FURTHER_HELP = {
     "fit": "Other data to train on; --on is then scored whole. By default --on is split.",
     "against": "Other data to ask the same of: is it the same out of the domain?",
+    "pruned": "The folder of a stored prune, or lottery: what it pruned is cut before anything else.",
 }
 """What a question can be given beside --on."""
 _MODEL = "'pocket', a folder, or a hub id."
@@ -62,7 +63,7 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
     reads = data_input(spec)
     keywords = {
         **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads])]} if reads else {}),
-        **{name: Annotated[str | None, Parameter(help=_FURTHER_HELP[name])] for name in further_data(spec)},
+        **{name: Annotated[str | None, Parameter(help=_FURTHER_HELP[name])] for name in further(spec)},
         **({"config": Annotated[spec.config_class, flat]} if fields(spec.config_class) else {}),
         **({"data": Annotated[DataOptions, flat]} if reads else {}),
         "run": Annotated[RunOptions, flat],
@@ -111,9 +112,9 @@ def data_input(spec: catalogue.Spec) -> str | None:
     return found or ("task" if spec.plan else None)
 
 
-def further_data(spec: catalogue.Spec) -> list[str]:
-    """The corpora that the question can be given beside the one it reads."""
-    return [name for name in spec.optional if catalogue.INPUT_KINDS[name] == "examples"]
+def further(spec: catalogue.Spec) -> list[str]:
+    """What the question can be given beside what it must have, by a flag: another corpus, a stored result."""
+    return [name for name in spec.optional if name in _FURTHER_HELP]
 
 
 def _answer(spec: catalogue.Spec, planned: Callable[[], Step], run: RunOptions) -> None:
@@ -146,7 +147,9 @@ def _answer(spec: catalogue.Spec, planned: Callable[[], Step], run: RunOptions) 
 
 def _kind_of(spec: catalogue.Spec) -> FolderKind:
     """What the question writes to --out: the model or the states that it keeps, or its result."""
-    return catalogue.resolve(catalogue.FOLDERS[spec.keeps]) if spec.keeps in catalogue.FOLDERS else FOLDER
+    if spec.keeps not in catalogue.FOLDERS:
+        return FOLDER
+    return catalogue.resolve(catalogue.FOLDERS[spec.name if spec.name in catalogue.FOLDERS else spec.keeps])
 
 
 def plan(
@@ -157,13 +160,19 @@ def plan(
     root = catalogue.resolve(catalogue.ROOTS[catalogue.INPUT_KINDS[names[0]]])
     roots = [root(source) for source in named]
     read = {reads: catalogue.resolve(catalogue.ROOTS[reads])(on, **data.given())} if reads else {}
-    second = catalogue.resolve("bertscope.data.corpus:second_root")
-    beside = {name: second(source, **data.given()) for name, source in further.items() if source}
+    beside = {name: _further_root(name, source, data) for name, source in further.items() if source}
     if spec.plan:
         return spec.plan(*roots, *read.values(), config, **beside)
     if names[0] in _SEVERAL:
         names = [f"{names[0]}.{place}" for place in range(len(roots))]
     return spec.step(dict(zip(names, roots, strict=True)) | read | beside, config)
+
+
+def _further_root(name: str, source: str, data: DataOptions) -> Root:
+    """A stored result, or a corpus, of which as much is said as of the first one."""
+    if catalogue.INPUT_KINDS[name] == "result":
+        return catalogue.resolve(catalogue.ROOTS["result"])(source)
+    return catalogue.resolve("bertscope.data.corpus:second_root")(source, **data.given())
 
 
 def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:

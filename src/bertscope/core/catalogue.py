@@ -64,6 +64,7 @@ CATALOGUE = {
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
+    "shrink": Entry("bertscope.experiments.shrink:shrink", "Cut a model down to what its task needs."),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }
@@ -107,8 +108,12 @@ OPENERS = {
     "result": "bertscope.core.result:load_result",
 }
 
-FOLDERS = {"model": "bertscope.models.source:FOLDER", "hidden": "bertscope.models.hidden_store:FOLDER"}
-"""What a folder of each kind that a question keeps looks like."""
+FOLDERS = {
+    "model": "bertscope.models.source:FOLDER",
+    "hidden": "bertscope.models.hidden_store:FOLDER",
+    "shrink": "bertscope.models.source:SHRUNK",
+}
+"""What a folder of each kind that a question keeps looks like; by the question's name where it is one of its own."""
 
 
 @dataclass(frozen=True)

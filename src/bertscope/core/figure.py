@@ -52,7 +52,8 @@ class Figure:
     high: str | None = None
     """The columns that hold the ends of each row's interval."""
     mark: str | None = None
-    """Heat maps: a column that is true where a cell gets a dot; what the dot means is the column's label."""
+    """Heat maps: a column that is true where a cell gets a dot; what the dot means is the column's label. Points:
+    true where a line joins them, from left to right, such as a front that nothing else reaches."""
     where: dict[str, Any] = field(default_factory=dict)
     """Draw only the rows with these values."""
     labels: dict[str, str] = field(default_factory=dict)

@@ -12,7 +12,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("bertscope", "torch", "transformers", "tokenizers", "numpy", "pandas", "scikit-learn", "scipy")
+_PACKAGES = (
+    "bertscope", "torch", "transformers", "tokenizers", "numpy", "pandas", "scikit-learn", "scipy", "onnxruntime",
+)  # fmt: skip
 
 
 def capture(seconds: float) -> dict[str, Any]:

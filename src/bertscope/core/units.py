@@ -41,6 +41,15 @@ class Unit:
         return self.number - 1
 
     @classmethod
+    def at(cls, kind: UnitKind, layer: int, index: int | None = None) -> Unit:
+        """The unit at these 0-based places.
+
+        >>> str(Unit.at("head", 2, 6)), str(Unit.at("layer", 11))
+        ('head:3.7', 'layer:12')
+        """
+        return cls(kind, layer + 1, None if index is None else index + 1)
+
+    @classmethod
     def parse(cls, text: str | Unit) -> Unit:
         if isinstance(text, Unit):
             return text

@@ -23,6 +23,8 @@ FOLDER = FolderKind(
     ("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "vocab*", "merges.txt",
      "special_tokens_map.json", "added_tokens.json", "spm.model", "sentencepiece*"),
 )  # fmt: skip
+# What `shrink` wrote has a card and ONNX files beside the model.
+SHRUNK = FolderKind("config.json", '"shrunk"', (*FOLDER.names, "model.onnx", "model-int8.onnx", "README.md"))
 
 
 def locate(name: str, *, allow_pickle: bool = False) -> Path:

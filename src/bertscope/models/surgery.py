@@ -29,10 +29,7 @@ def cut(encoder: Encoder, off: Iterable[str | Unit]) -> Encoder:
     """
     from bertscope.models.encoder import Encoder
 
-    if encoder.family.whole_because:
-        raise UserError(
-            f"{encoder.name} can't be cut: {encoder.family.whole_because}; switch parts off with gates instead"
-        )
+    refuse_whole(encoder)
     units = {Unit.parse(unit).check(encoder.head_counts, encoder.neuron_counts) for unit in off}
     layers_off = {unit.layer_index for unit in units if unit.kind == "layer"}
     if len(layers_off) == encoder.n_layers:
@@ -52,6 +49,14 @@ def cut(encoder: Encoder, off: Iterable[str | Unit]) -> Encoder:
     smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
     _write_down(smaller, encoder, units)
     return smaller
+
+
+def refuse_whole(encoder: Encoder) -> None:
+    """Refuse a family that can't be cut, with the reason."""
+    if encoder.family.whole_because:
+        raise UserError(
+            f"{encoder.name} can't be cut: {encoder.family.whole_because}; switch parts off with gates instead"
+        )
 
 
 def reshape(model: Any, family: Family, head_size: int, shape: dict[str, list[int]]) -> None:

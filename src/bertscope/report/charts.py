@@ -190,6 +190,9 @@ def _points(drawing: Drawing) -> Any:
     heights = [*drawing.extent(figure.y), *figure.rules.values()]
     layers = level_rules(figure, max(heights, default=0) - min(heights, default=0))
     layers += trail(drawing, x, y)
+    if figure.mark is not None:
+        joined = alt.Chart().mark_line(style="joined").encode(x=x, y=y)
+        layers.append(joined.transform_filter(f"datum.{drawing.fields[figure.mark]}"))
     dots = alt.Chart().mark_point(filled=True, size=60, opacity=0.85, style="series")
     marks = [dots.encode(x=x, y=y, tooltip=drawing.tooltip(), **drawing.series()), *words(drawing, x, y)]
     layers += [mark.transform_filter(f"{drawing.has(figure.x, figure.y)} && {shown(drawing)}") for mark in marks]

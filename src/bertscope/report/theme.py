@@ -71,6 +71,7 @@ def config(*, dark: bool = False) -> dict[str, Any]:
             "reference-label": {"color": c["muted"], "fontSize": 11.5},
             "reference-halo": {"color": c["surface"], "stroke": c["surface"], "strokeWidth": 5, "fontSize": 11.5},
             "middle": {"color": c["muted"], "strokeWidth": 1},
+            "joined": {"color": c["muted"], "strokeWidth": 1.2},
         },
     }
 

@@ -23,6 +23,7 @@ from bertscope.models.batches import pad, tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import FOLDER
 from bertscope.training.checkpoint import Checkpoint
+from bertscope.training.distill import Teacher, from_teacher
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -44,14 +45,26 @@ class History:
     """The epoch with the highest score on select."""
 
 
-def train(encoder: Encoder, task: Task, settings: FinetuneConfig, *, out: Path | None, resume: bool) -> History:
+def train(
+    encoder: Encoder,
+    task: Task,
+    settings: FinetuneConfig,
+    *,
+    out: Path | None,
+    resume: bool,
+    tuned: bool = False,
+    teacher: Teacher | None = None,
+) -> History:
     """Train `encoder` in place on the task's fit split; with `out`, save it there and survive being killed.
 
     The checkpoint is left for the caller to remove, once nothing can be lost any more.
+
+    tuned     whether it does the task already: a regressor's outputs are then in the task's own units
+    teacher   whom to learn from beside the labels
     """
     if out is not None:
         refuse_foreign(out, FOLDER)
-    run = _Run(encoder, task, settings, out)
+    run = _Run(encoder, task, settings, out, tuned, teacher)
     if run.checkpoint and run.checkpoint.exists():
         if resume:
             run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
@@ -66,14 +79,28 @@ def train(encoder: Encoder, task: Task, settings: FinetuneConfig, *, out: Path |
 class _Run:
     """One training, from the state it is in to its end."""
 
-    def __init__(self, encoder: Encoder, task: Task, settings: FinetuneConfig, out: Path | None) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        task: Task,
+        settings: FinetuneConfig,
+        out: Path | None,
+        tuned: bool = False,
+        teacher: Teacher | None = None,
+    ) -> None:
         assert settings.epochs and settings.learning_rate is not None and task.fit.label is not None
         self.encoder, self.task, self.settings, self.out = encoder, task, settings, out
         self.model, self.epochs = encoder.model, settings.epochs
         self.history = History(chance=task.chance(task.select))
         self.tokens = tokenise(encoder.tokenizer, task.fit, encoder.max_length)
+        self.order, _ = task.match_labels(encoder.labels)
         self.scale = _Scale.of(task)
+        if tuned:
+            self.scale.take_out_of(self.model)
         self.labels = torch.from_numpy(self.scale.shrink(task.fit.label)).to(encoder.device)
+        self.teacher = teacher
+        if teacher is not None:
+            self.taught = torch.from_numpy(self.scale.shrink(teacher.outputs)).to(encoder.device)
         self.steps_per_epoch = math.ceil(len(task.fit) / settings.batch_size)
         self.optimizer = _adamw(self.model, settings.learning_rate, settings.weight_decay)
         self.checkpoint = None if out is None else Checkpoint.of(out)
@@ -127,7 +154,7 @@ class _Run:
             group["lr"] = self._learning_rate(step)
         with torch.autocast(device.type, torch.bfloat16, enabled=self._halves):
             logits = self.model(**batch.inputs).logits
-        loss = self._loss(logits.float(), self.labels[torch.from_numpy(rows).to(device)])
+        loss = self._loss(logits[:, self.order].float(), torch.from_numpy(rows).to(device))
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         value = loss.item()
@@ -137,10 +164,16 @@ class _Run:
         self.optimizer.zero_grad()
         return value
 
-    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+    def _loss(self, logits: Tensor, rows: Tensor) -> Tensor:
+        labels = self.labels[rows]
         if self.task.kind == "regression":
-            return nn.functional.mse_loss(logits[:, 0], labels)
-        return nn.functional.cross_entropy(logits, labels)
+            loss = nn.functional.mse_loss(logits[:, 0], labels)
+        else:
+            loss = nn.functional.cross_entropy(logits, labels)
+        if self.teacher is None:
+            return loss
+        taught = from_teacher(logits, self.taught[rows], self.teacher.temperature)
+        return torch.lerp(loss, taught, self.teacher.weight)
 
     def _learning_rate(self, step: int) -> float:
         """Up linearly over the warm-up, then down linearly to 0 after the last step."""
@@ -153,7 +186,7 @@ class _Run:
     def _close_epoch(self, epoch: int, loss: float) -> dict[str, float]:
         """Score the select split, remember the epoch, and make it the one to come back to."""
         select = self.task.select
-        score = self.task.score(self.encoder.predict(select).logits, select)
+        score = self.task.score(self.encoder.predict(select).logits[:, self.order], select)
         row = {"epoch": epoch, "loss": loss, "score": score.value, "low": score.low, "high": score.high}
         self.history.epochs.append(row)
         if score.value > self.history.epochs[self.history.best]["score"]:
@@ -197,6 +230,10 @@ class _Scale:
         if labels.dtype.kind != "f":
             return labels
         return ((labels - self.mean) / self.deviation).astype(np.float32)
+
+    def take_out_of(self, model: Any) -> None:
+        """Make a model that speaks in the task's own units speak in standardised ones."""
+        _Scale(-self.mean / self.deviation, 1 / self.deviation).fold_into(model)
 
     def fold_into(self, model: Any) -> None:
         """Make the model speak in the task's own units: its last linear map takes up scale and mean."""

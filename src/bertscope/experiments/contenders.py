@@ -1,0 +1,112 @@
+"""Models side by side: what each weighs, how fast it is, how good it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bertscope.core.statistics import paired_effects
+from bertscope.models.export import OnnxClassifier
+from bertscope.models.latency import Inputs, Variant, in_torch, time_in_turn
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+    from bertscope.models.encoder import Encoder
+
+
+WHOLE, CUT, INT8 = "whole", "cut", "cut, int8"
+"""What the model is called as it was given, as it was cut, and in the int8 form of that."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model as it would be deployed."""
+
+    name: str
+    way: str
+    """How it came about, in a few words: the series it belongs to in figures."""
+    parameters: int
+    megabytes: float
+    """Of its weights, on disk."""
+    run: Variant
+    select: np.ndarray
+    report: np.ndarray
+    """Its outputs for the two splits, in the order of the task's labels."""
+
+    @classmethod
+    def of(cls, name: str, way: str, encoder: Encoder, task: Task, *, timed: Encoder | None = None) -> Contender:
+        """A model in torch; `timed` is the same one where its speed is measured."""
+        order, _ = task.match_labels(encoder.labels)
+        select, report = (encoder.predict(split).logits[:, order] for split in (task.select, task.report))
+        megabytes = sum(one.numel() * one.element_size() for one in encoder.model.parameters()) / 1e6
+        return cls(name, way, size(encoder), megabytes, in_torch(timed or encoder), select, report)
+
+    @classmethod
+    def of_onnx(cls, name: str, way: str, path: Path, encoder: Encoder, task: Task) -> Contender:
+        """The encoder's ONNX file, run by onnxruntime."""
+        order, _ = task.match_labels(encoder.labels)
+        run = OnnxClassifier(path, encoder)
+        select, report = (run.predict(split)[:, order] for split in (task.select, task.report))
+        return cls(name, way, size(encoder), path.stat().st_size / 1e6, run, select, report)
+
+
+def size(encoder: Encoder) -> int:
+    """How many parameters a model has, embeddings and classifier included."""
+    return sum(parameter.numel() for parameter in encoder.model.parameters())
+
+
+def measured(
+    contenders: Sequence[Contender], task: Task, batches: Mapping[int, Sequence[Inputs]], *, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What each model weighs and scores, a row each; and how fast each is, a row for each number of texts at a time.
+
+    Changes and ratios are against the first.
+    """
+    first = contenders[0]
+    moments = np.stack([task.moments(each.report) for each in contenders])
+    found = paired_effects(task.value, moments[0], moments, permutations=0, seed=seed)
+    scores = [task.score(each.report) for each in contenders]
+    models = pd.DataFrame(
+        {
+            "model": [each.name for each in contenders],
+            "way": [each.way for each in contenders],
+            "parameters": [each.parameters for each in contenders],
+            "megabytes": [each.megabytes for each in contenders],
+            "select": [float(task.value(task.moments(each.select, task.select).mean(0))) for each in contenders],
+            "score": [score.value for score in scores],
+            "low": [score.low for score in scores],
+            "high": [score.high for score in scores],
+            "change": found.effect,
+            "change_low": found.low,
+            "change_high": found.high,
+        }
+    )
+    rows = []
+    for texts, some in batches.items():
+        times = time_in_turn({each.name: each.run for each in contenders}, some)
+        for each in contenders:
+            faster, low, high = times.faster(each.name, first.name)
+            rows.append(
+                {"model": each.name, "texts": texts, "load": texts_at_a_time(texts),
+                 "milliseconds": times.milliseconds(each.name), "faster": faster, "low": low, "high": high,
+                 "rounds": times.seconds.shape[1]}
+            )  # fmt: skip
+    return models, pd.DataFrame(rows)
+
+
+def texts_at_a_time(texts: int) -> str:
+    """What tables and figures call a number of texts that go through a model together."""
+    return f"{texts} text{'s' * (texts > 1)} at a time"
+
+
+def front(cost: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """Which models no other one beats: none is as good for less, or better for as little."""
+    at_least = (score[None] >= score[:, None]) & (cost[None] <= cost[:, None])
+    strictly = (score[None] > score[:, None]) | (cost[None] < cost[:, None])
+    beaten = (at_least & strictly).any(axis=1)
+    return np.logical_not(beaten)

@@ -1,0 +1,102 @@
+"""What a model of a certain shape costs: in parameters, or in time on this machine.
+
+A cost is four numbers: what is outside the layers, and what a layer, a head and a neuron add. Parameters are counted.
+Time is fitted to a few measurements of cut models: the search asks for thousands of shapes, and timing each would
+take longer than all the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from torch import nn
+
+from bertscope.core.units import Unit
+from bertscope.models.families import descend
+from bertscope.models.latency import Inputs, in_torch, time_in_turn
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+@dataclass(frozen=True)
+class Cost:
+    unit: str
+    """`parameters` or `ms`."""
+    rest: float
+    """Embeddings and what sits on top: not cut."""
+    layer: float
+    """A layer without heads and neurons: its LayerNorms, and the time it takes to call anything at all."""
+    head: float
+    neuron: float
+    error: float = 0.0
+    """How far the fit is from what was measured, at most, as a share of it."""
+
+    def of(self, encoder: Encoder) -> float:
+        return self.total(encoder.n_layers, sum(encoder.head_counts), sum(encoder.neuron_counts))
+
+    def total(self, layers: int, heads: int, neurons: int) -> float:
+        return self.rest + self.layer * layers + self.head * heads + self.neuron * neurons
+
+
+def parameter_cost(encoder: Encoder) -> Cost:
+    """The parameters of the blocks; embeddings, pooler and classifier aren't cut and don't count."""
+    block, family, size = encoder.layers[0], encoder.family, encoder.head_size
+    _, projection, _, mlp_out = encoder.parts(block)
+    maps, inner = ([descend(block, path) for path in paths] for paths in (family.head_maps, family.mlp_maps))
+    head = size * (projection.out_features + sum(one.in_features + (one.bias is not None) for one in maps))
+    neuron = mlp_out.out_features + sum(one.in_features + (one.bias is not None) for one in inner)
+    inside = head * encoder.head_counts[0] + neuron * encoder.neuron_counts[0]
+    return Cost("parameters", 0.0, block_parameters(block) - inside, head, neuron)
+
+
+def block_parameters(*blocks: nn.Module) -> int:
+    """How many parameters there are in these modules."""
+    return sum(parameter.numel() for block in blocks for parameter in block.parameters())
+
+
+def latency_cost(encoder: Encoder, batches: Sequence[Inputs]) -> Cost:
+    """The time of a call, in milliseconds, as a linear function of layers, heads and neurons.
+
+    Eight models are timed in turn: the whole one, and with half or none of the layers (but one), heads and neurons.
+    """
+    models = {str(share): _shaped(encoder, *share) for share in _SHARES}
+    times = time_in_turn({name: in_torch(one) for name, one in models.items()}, batches)
+    whole = str(_SHARES[0])
+    taken = np.array([times.milliseconds(whole) / times.faster(name, whole)[0] for name in models])
+    counts = np.array([[1, one.n_layers, sum(one.head_counts), sum(one.neuron_counts)] for one in models.values()])
+    return fitted(counts, taken)
+
+
+# The shares of layers, heads and neurons that are left in each.
+_SHARES = (
+    (1.0, 1.0, 1.0), (0.5, 1.0, 1.0), (0.0, 1.0, 1.0), (1.0, 0.5, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 0.5),
+    (1.0, 1.0, 0.0), (1.0, 0.5, 0.5),
+)  # fmt: skip
+
+
+def fitted(counts: np.ndarray, taken: np.ndarray) -> Cost:
+    """The cost that fits times [n] of models with these counts [n, 4] (1, layers, heads, neurons) best.
+
+    No part takes less than no time, and each measurement counts by how far the fit is off as a share of it.
+    """
+    from scipy.optimize import nnls
+
+    found, _ = nnls(counts / taken[:, None], np.ones(len(taken)))
+    rest, layer, head, neuron = map(float, found)
+    return Cost("ms", rest, layer, head, neuron, float(np.abs(counts @ found / taken - 1).max()))
+
+
+def _shaped(encoder: Encoder, layers: float, heads: float, neurons: float) -> Encoder:
+    """A copy with these shares of its layers and of each layer's heads and neurons; word embeddings are shared."""
+    kept = max(1, round(layers * encoder.n_layers))
+    off = [Unit.at("layer", layer) for layer in range(kept, encoder.n_layers)]
+    for layer, (n_heads, n_neurons) in enumerate(zip(encoder.head_counts, encoder.neuron_counts, strict=True)):
+        off += [Unit.at("head", layer, head) for head in range(round(heads * n_heads), n_heads)]
+        off += [Unit.at("neuron", layer, neuron) for neuron in range(round(neurons * n_neurons), n_neurons)]
+    smaller = encoder.cut(off)
+    smaller.model.set_input_embeddings(encoder.model.get_input_embeddings())
+    return smaller

@@ -1,0 +1,113 @@
+"""The model card that `shrink` writes beside a model: what was cut, what it cost, how it was measured."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+import transformers
+
+import bertscope
+from bertscope.core.result import Result
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+_HEADER = """---
+library_name: transformers
+pipeline_tag: text-classification
+tags:
+- bertscope
+- pruned
+---"""
+_BERTSCOPE = """```python
+import bertscope
+
+encoder = bertscope.load(".")
+```"""
+_TRANSFORMERS = """It is a plain transformers model:
+
+```python
+from transformers import pipeline
+
+pipeline("text-classification", ".")
+```"""
+_UNEVEN = "Its layers have different numbers of heads or neurons, which transformers alone can't open."
+_ONNX = """onnxruntime runs `model.onnx` and `model-int8.onnx`, which take any number of texts of any length:
+
+```python
+import onnxruntime
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(".")
+session = onnxruntime.InferenceSession("model.onnx")
+inputs = tokenizer(["a text", "another"], padding=True, return_tensors="np")
+logits = session.run(["logits"], dict(inputs))[0]
+```"""
+
+
+def card(result: Result, encoder: Encoder, *, onnx: bool) -> str:
+    """A README.md in the hub's form."""
+    subject, plain = result.subject, "shape" not in encoder.model.config.bertscope
+    opening = [_BERTSCOPE, _TRANSFORMERS if plain else _UNEVEN, *([_ONNX] if onnx else [])]
+    parts = [
+        _HEADER,
+        f"# {encoder.name}",
+        f"{subject['model']}, cut for {subject['task']} by `bertscope shrink` (target: {subject['target']}).",
+        "## What it cost",
+        _models(result),
+        "## What was cut",
+        _layers(result),
+        "## How to use it",
+        *opening,
+        "## How this was measured",
+        "\n".join(f"- {note}" for note in [*result.notes, _versions()]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _models(result: Result) -> str:
+    """Every model with its size, speed and score; the score's change from the whole model's is paired."""
+    metric = result.number("change").unit
+    first = result.tables["models"]["model"].iloc[0]
+    loads = list(dict.fromkeys(result.tables["times"]["load"]))
+    speeds: dict[str, list[str]] = {}
+    for time in result.tables["times"].to_dict("records"):
+        faster = "" if time["model"] == first else f", {_between(time['faster'], time['low'], time['high'], 2)}x"
+        speeds.setdefault(time["model"], []).append(f"{time['milliseconds']:.2f} ms{faster}")
+    rows = [
+        [row["model"], f"{row['parameters']:,}", f"{row['megabytes']:.1f}", *speeds[row["model"]],
+         _between(row["score"], row["low"], row["high"], 3),
+         "" if row["model"] == first else _between(row["change"], row["change_low"], row["change_high"], 3)]
+        for row in result.tables["models"].to_dict("records")
+    ]  # fmt: skip
+    return _table(["model", "parameters", "MB", *loads, metric, "change"], rows)
+
+
+def _layers(result: Result) -> str:
+    table = result.tables["layers"].pivot(index="layer", columns="part", values=["left", "whole"])
+    rows = [
+        [layer, *(f"{row[('left', part)]} of {row[('whole', part)]}" for part in ("heads", "neurons"))]
+        if row[("left", "layer")]
+        else [layer, "gone", "gone"]
+        for layer, row in table.iterrows()
+    ]
+    return _table(["layer", "heads left", "neurons left"], rows)
+
+
+def _versions() -> str:
+    return (
+        f"bertscope {bertscope.__version__}, torch {torch.__version__}, transformers {transformers.__version__}, "
+        f"{platform.processor() or platform.machine()}, {platform.system()}"
+    )
+
+
+def _between(value: float, low: float, high: float, digits: int) -> str:
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(str(cell).replace('|', '/') for cell in line)} |" for line in lines)

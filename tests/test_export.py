@@ -1,0 +1,105 @@
+"""ONNX: the same logits for any number of texts of any length, from the whole models and from uneven ones."""
+
+from __future__ import annotations
+
+import errno
+
+import numpy as np
+import pytest
+import torch
+
+from bertscope.core.errors import UserError
+from bertscope.models import export
+from bertscope.models.export import OnnxClassifier, export_onnx, quantise
+from bertscope.models.load import load
+from families import tiny_model
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxscript")
+pytest.importorskip("onnxruntime")
+
+UNEVEN = ["heads:1", "head:2.2", "neuron:2.7", "mlp:3"]
+SHAPES = ((1, 1), (1, 9), (2, 8), (7, 60), (33, 3))  # (2, 8) is what it is traced with
+
+
+def inputs_for(encoder, rows: int, length: int) -> dict[str, torch.Tensor]:
+    """Random tokens, rows of different lengths."""
+    generator = torch.Generator().manual_seed(rows * length)
+    real = torch.arange(length) < length - torch.arange(rows)[:, None] % length
+    filled = {
+        "input_ids": torch.randint(5, 8000, (rows, length), generator=generator) * real,
+        "attention_mask": real.long(),
+        "token_type_ids": torch.zeros(rows, length, dtype=torch.long),
+    }
+    return {name: filled[name] for name in encoder.tokenizer.model_input_names}
+
+
+def exported(name, _pocket, folder, off=UNEVEN):
+    encoder = load(tiny_model(name), tokenizer=_pocket.tokenizer)
+    encoder = encoder.cut(off) if off else encoder
+    return encoder, export_onnx(encoder, folder / "model.onnx")
+
+
+def check(encoder, path) -> None:
+    model = OnnxClassifier(path, encoder)
+    for rows, length in SHAPES:
+        inputs = inputs_for(encoder, rows, length)
+        with torch.no_grad():
+            wanted = encoder.model(**inputs).logits.numpy()
+        assert np.allclose(model(inputs), wanted, atol=1e-4), (rows, length)
+
+
+def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
+    encoder, path = exported("bert", _pocket, tmp_path)
+    before = encoder.fingerprint
+    check(encoder, path)
+    assert encoder.fingerprint == before and encoder.model.config._attn_implementation == "sdpa"
+    graph = onnx.load(path).graph
+    axes = {one.name: [axis.dim_param or axis.dim_value for axis in one.type.tensor_type.shape.dim]
+            for one in (*graph.input, *graph.output)}  # fmt: skip
+    assert axes == {name: ["batch", "length"] for name in encoder.tokenizer.model_input_names} | {
+        "logits": ["batch", 3]
+    }
+    onnx.checker.check_model(path, full_check=True)
+    logits = encoder.predict(texts).logits
+    assert np.allclose(OnnxClassifier(path, encoder).predict(texts), logits, atol=1e-4)  # in the order of the texts
+
+    small = quantise(path, tmp_path / "model-int8.onnx")
+    assert small.stat().st_size < 0.5 * path.stat().st_size
+    kinds = {one.data_type for one in onnx.load(small).graph.initializer if len(one.dims) == 2}
+    assert onnx.TensorProto.INT8 in kinds
+    rounded = OnnxClassifier(small, encoder).predict(texts)
+    assert not np.array_equal(rounded, logits)
+    assert np.corrcoef(rounded.ravel(), logits.ravel())[0, 1] > 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("off", [[], UNEVEN, ["layer:2", "head:1.1"]], ids=["whole", "uneven", "layer"])
+@pytest.mark.parametrize("name", ["bert", "roberta", "distilbert", "electra"])
+def test_families(name, off, _pocket, tmp_path):
+    check(*exported(name, _pocket, tmp_path, off))
+
+
+def test_missing_packages_are_one_line(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(export, "find_spec", lambda name: None if name == "onnxruntime" else name)
+    with pytest.raises(UserError, match=r"onnxruntime must be installed .* pip install 'bertscope\[deploy\]'"):
+        export_onnx(tiny, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_has_no_classifier_is_refused(pocket, tmp_path):
+    with pytest.raises(UserError, match="no classifier on top"):
+        export_onnx(pocket, tmp_path / "model.onnx")
+
+
+def test_logging_and_warnings_are_as_they_were_after_an_error(monkeypatch, tiny, tmp_path):
+    import logging
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = logging.root.manager.disable
+    monkeypatch.setattr(torch.onnx, "export", full)
+    with pytest.raises(OSError, match="No space left"):
+        export_onnx(tiny, tmp_path / "model.onnx")
+    assert logging.root.manager.disable == before
