@@ -128,8 +128,8 @@ def plainly(encoders: Sequence[Encoder], examples: Examples) -> list[Found]:
 
 
 def _means_of_plain(found: list[Found]) -> np.ndarray:
-    """Entropy, distance and attention to special tokens; attention to features, between them and to each special token;
-    pairs against controls; heads apart; cosine and divergence: all end to end."""
+    """Entropy, distance and attention to special tokens; attention to features, between them and to each special
+    token; pairs against controls; heads apart; cosine and divergence: all end to end."""
     parts = []
     for one in found:
         control, apart = np.moveaxis(one["relations"].sum(0), -1, 0)[1:]

@@ -187,7 +187,7 @@ def heads_apart(rows: np.ndarray) -> np.ndarray:
 def _texts(
     encoders: Sequence[Encoder], examples: Examples, marked: Sequence[Sequence[np.ndarray]], pairs: Pairs
 ) -> Iterator[tuple[int, Text, list[tuple[list[np.ndarray], np.ndarray]]]]:
-    """Each text's place, and each encoder's maps [query, key] of all heads and their outputs [layer, token, head x d]."""
+    """Each text's place, and each encoder's maps [query, key] of all heads and outputs [layer, token, head x d]."""
     assert examples.words is not None
     for start in range(0, len(examples), BATCH):
         words = [list(row) for row in examples.words[start : start + BATCH]]

@@ -1,7 +1,7 @@
 """What the questions about attention share: one pass over the examples, and what several need of a map.
 
-A map lives until its layer has been read. A question brings a reader, which takes from each layer's maps what it needs;
-readers that are brought together share the pass, and what two of them need of a map is computed once.
+A map lives until its layer has been read. A question brings a reader, which takes from each layer's maps what it
+needs; readers that are brought together share the pass, and what two of them need of a map is computed once.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class LayerMaps:
 
     @cached_property
     def between_words(self) -> Tensor:
-        """[row, to, from, head]: attention from a word is the mean over its pieces, to another word the sum over them.
+        """[row, to, from, head]: attention from a word is the mean over its pieces, to another the sum over them.
 
         What a word gives itself is left out: 0. The largest over `to` is quick to find in this layout.
         """

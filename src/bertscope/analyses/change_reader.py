@@ -87,7 +87,8 @@ class ChangeReader:
         figures = _figures()
         if self._classify is not None:
             n = len(self._classes)
-            moves = dict(zip(layers, self._moves.draws[:, layers - 1].reshape(-1, len(layers), n, n).swapaxes(0, 1)))
+            draws = self._moves.draws[:, layers - 1].reshape(-1, len(layers), n, n).swapaxes(0, 1)
+            moves = dict(zip(layers, draws, strict=True))
             whole = np.average(list(moves.values()), axis=0, weights=[count for count in self._head_counts if count])
             tables["transitions"] = self._moves_table(whole)
             tables["transitions_by_layer"] = pd.concat(

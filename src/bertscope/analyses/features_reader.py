@@ -65,7 +65,7 @@ class FeatureReader:
         self._means: list[_Means] = []
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
-        """Each layer is reduced to what its heads give to tokens and features; then all heads are measured at once."""
+        """Each layer is reduced to what its heads give to tokens and features; then all heads are measured."""
         if layer == 0:
             self._batch = _Batch(view, self._features(view))
             self.special_share.add(view.rows, self._batch.special_share, self._batch.special_counts)

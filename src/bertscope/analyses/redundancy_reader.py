@@ -62,8 +62,8 @@ class MapsApart:
     """The Jensen-Shannon divergence between all heads of one encoder, on some queries of each example.
 
     A layer is compared with itself and those below it: of a batch, the chosen rows of its layers' maps are kept.
-    With S_ij the sum of s log2 s over the keys, s = p_i + p_j, the divergence is (S_ii + S_jj - 2 S_ij) / 4: exactly 0
-    for equal maps.
+    With S_ij the sum of s log2 s over the keys, s = p_i + p_j, the divergence is (S_ii + S_jj - 2 S_ij) / 4: exactly
+    0 for equal maps.
     """
 
     def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:

@@ -133,8 +133,8 @@ class _Batch:
         self._frames = self._masks(row, ends, controls, matched, pairs.linked[at]) if pairs.linked.any() else None
 
     def take(self, maps: LayerMaps) -> tuple[Tensor, ...]:
-        """[pair, direction, head] each: the most attended other word, attention in the pair, and in its control; where
-        links say who is paired, also [row, (true, control), head]: the frame scores."""
+        """[pair, direction, head] each: the most attended other word, attention in the pair, and in its control;
+        where links say who is paired, also [row, (true, control), head]: the frame scores."""
         words = between = maps.between_words  # [row, to, from, head]
         if self._spans:  # from a span: the mean over its words; to it: their sum
             share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)

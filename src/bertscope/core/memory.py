@@ -13,8 +13,8 @@ import numpy as np
 def lasting(shape: Sequence[int], dtype: Any) -> np.ndarray:
     """Zeros in pages of their own.
 
-    An allocator puts what stays wherever there is room at the time, which is between things that come and go: the gaps
-    that those leave get too small for the next ones, and memory grows with every batch.
+    An allocator puts what stays wherever there is room at the time, which is between things that come and go: the
+    gaps that those leave get too small for the next ones, and memory grows with every batch.
     """
     count = prod(shape)
     pages = mmap(-1, max(1, count * np.dtype(dtype).itemsize))

@@ -65,8 +65,8 @@ class Resampling:
 
 
 class _Totals:
-    """Each resample's sums of some numbers. What waits to be resampled has its own place, used again and again: memory
-    stays as it is from the first examples to the last."""
+    """Each resample's sums of some numbers. What waits to be resampled has its own place, used again and again:
+    memory stays as it is from the first examples to the last."""
 
     def __init__(self, resampling: Resampling, shape: Sequence[int], precision: type) -> None:
         self._resampling, self._shape, self._waiting = resampling, shape, 0

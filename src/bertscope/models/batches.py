@@ -144,8 +144,8 @@ def batches(
 
 
 def _give_back_memory() -> None:
-    """Return freed memory to the system. Small things that stay (a kernel for each new shape of batch) lie between the
-    large ones of a batch, so that those of the next window don't fit where these were, and memory would grow."""
+    """Return freed memory to the system. Small things that stay (a kernel for each new shape of batch) lie between
+    the large ones of a batch, so that those of the next window don't fit where these were, and memory would grow."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
         if trim is not None:

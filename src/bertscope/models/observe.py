@@ -44,7 +44,8 @@ class Seen:
     def lowest_layer(self) -> Seen:
         """What the lowest layer showed, which is no longer here then."""
         inside = (self.maps, self.norms, self.contexts, self.mlps)
-        return Seen(*([shown.pop(0)] if shown else [] for shown in inside))
+        maps, norms, contexts, mlps = ([shown.pop(0)] if shown else [] for shown in inside)
+        return Seen(maps, norms, contexts, mlps)
 
 
 class Observer(Protocol):

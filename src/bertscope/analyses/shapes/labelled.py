@@ -98,5 +98,7 @@ def as_layer(
         added[row, list(places)] = True
         if len(places) > 2:  # a pair: its second text begins after the separator that closes the first
             segments[row, places[-2] + 1 : places[-1]] = 1
-    known = (torch.from_numpy(array).to(device) for array in (real, added, np.full(real.shape, -1), segments))
-    return LayerMaps(torch.from_numpy(padded).to(device), View(np.arange(len(maps)), *known))
+    arrays = (real, added, np.full(real.shape, -1), segments)
+    valid, of_tokenizer, words, sides = (torch.from_numpy(array).to(device) for array in arrays)
+    view = View(np.arange(len(maps)), valid, of_tokenizer, words, sides)
+    return LayerMaps(torch.from_numpy(padded).to(device), view)
