@@ -309,7 +309,7 @@ def test_mistakes_are_one_line(tiny, guesser):
     with pytest.raises(UserError, match="has the layers 0 to 2, not 7"):
         bertscope.erase(guesser, examples, replace(QUICK, layers=(7,)))
     with pytest.raises(UserError, match="unknown target 'label'"):
-        bertscope.erase(guesser, examples, replace(QUICK, targets=("label",)))
+        replace(QUICK, targets=("label",))
     with pytest.raises(UserError, match="random is 0"):
         replace(QUICK, random=0)
     with pytest.raises(UserError, match="did you mean 'rank'"):

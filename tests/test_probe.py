@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import bertscope
+from bertscope.analyses.probe import TARGETS
 from bertscope.analyses.probe_measures import (
     accuracies,
     codelengths,
@@ -29,7 +30,7 @@ from bertscope.analyses.probe_sample import (
     text_parts,
     usual_label,
 )
-from bertscope.analyses.probe_targets import NAMES, Limits, choose_targets
+from bertscope.analyses.probe_targets import Limits, choose_targets
 from bertscope.analyses.probe_training import Training, train_probes
 from bertscope.analyses.probe_vectors import Rows, gather, have_vectors
 from bertscope.core.errors import UserError
@@ -71,7 +72,7 @@ def told(target) -> set[tuple]:
 def test_targets_are_what_the_corpus_says():
     found, notes = choose_targets(TWO, (), Limits(types=3, bins=2))
     by_name = {target.name: target for target in found}
-    assert set(by_name) == set(NAMES) - {"entity"} and "entity" in notes[0]  # one entity is no choice
+    assert set(by_name) == set(TARGETS) - {"entity"} and "entity" in notes[0]  # one entity is no choice
     assert told(by_name["pos"]) >= {(0, 0, "PRON"), (1, 1, "VERB")} and len(by_name["pos"]) == 6
     assert told(by_name["relation"]) == {(0, 0, 1, "nsubj"), (0, 2, 3, "det"), (0, 3, 1, "obj"), (1, 0, 1, "nsubj")}
     assert told(by_name["frame"]) == {(0, 1, "Perception"), (1, 1, "Motion")}
@@ -89,10 +90,8 @@ def test_the_most_frequent_words_are_told_apart_whatever_their_case():
 
 
 def test_a_target_that_is_not_there_is_refused_with_those_that_are():
-    with pytest.raises(UserError, match=r"don't tell entity .* they have: pos, relation, frame, gender, label"):
+    with pytest.raises(UserError, match=r"don't tell entity .* they have: pos, relation, frame, gender, word, label"):
         choose_targets(TWO, ["pos", "entity"], Limits())
-    with pytest.raises(UserError, match="did you mean 'pos'"):
-        choose_targets(TWO, ["poss"], Limits())
     scores = Examples(("a",), ("one text",), label=np.array([0.5]))
     with pytest.raises(UserError, match="nothing to probe for"):
         choose_targets(scores, (), Limits())
@@ -361,6 +360,18 @@ def test_nothing_is_claimed_of_a_gain_that_may_be_noise(texts):
     assert row["expected"] == pytest.approx(2, abs=0.4) and row["low"] <= row["expected"] <= row["high"]
 
 
+def test_a_target_of_too_few_texts_is_left_out_unless_it_was_asked_for(texts):
+    marked = tuple(tuple("xy"[at] if at < 2 and not row else "" for at in range(8)) for row in range(len(texts)))
+    few = replace(texts, marks={**texts.marks, "gender": marked}, label=None)  # one text has all there is
+    store = made_store(few, [np.random.default_rng(0).normal(size=(1200, 3))])
+    config = replace(QUICK, probes=("linear",), code=False, expected=False)
+    result = bertscope.probe(store, few, config)
+    assert set(result.tables["probes"]["target"]) == {"pos", "word"}
+    assert any("left out: too few texts to probe for gender" in note for note in result.notes)
+    with pytest.raises(UserError, match="too few texts to probe for gender"):
+        bertscope.probe(store, few, replace(config, targets=("gender",)))
+
+
 def test_it_is_a_step_that_shares_the_states(tmp_path, tiny):
     from bertscope.core.catalogue import spec
 
@@ -379,6 +390,7 @@ def test_it_is_a_step_that_shares_the_states(tmp_path, tiny):
     [
         ({"probes": ("linaer",)}, "did you mean 'linear'"),
         ({"probes": ()}, "no probes"),
+        ({"targets": ("pos", "poss")}, "unknown target 'poss'; did you mean 'pos'"),
         ({"words": 3}, "words is 3; it must be at least 10"),
         ({"repeats": 5}, "repeats is 5"),
     ],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.checkpoints import open_examples
+from bertscope.analyses.probe import OF_WORDS, refuse_unknown
 from bertscope.analyses.states import open_states, state_steps
 from bertscope.core.catalogue import question, spec
 from bertscope.core.errors import UserError, did_you_mean
@@ -53,6 +54,7 @@ class EraseConfig:
     def __post_init__(self) -> None:
         if not self.targets:
             raise UserError("nothing to erase; name a target such as pos")
+        refuse_unknown(self.targets, OF_WORDS)
         if not self.like:
             raise UserError(f"nothing to compare with; name some of {', '.join(LIKENESSES)}")
         for likeness in self.like:
@@ -102,7 +104,7 @@ def erase(
     """
     from bertscope.analyses.erase_measures import Erasing, ability_of
     from bertscope.analyses.erase_result import make_result
-    from bertscope.analyses.probe_targets import OF_WORDS, Limits, choose_targets
+    from bertscope.analyses.probe_targets import Limits, choose_targets
     from bertscope.data.read import read_task
     from bertscope.models.load import load
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
     from bertscope.models.hidden_store import HiddenStore
 
+OF_WORDS = ("pos", "relation", "frame", "entity", "gender", "word")
+TARGETS = (*OF_WORDS, "label", "length")
 ProbeKind = Literal["linear", "mlp"]
 KINDS: tuple[ProbeKind, ...] = ("linear", "mlp")
 
@@ -51,6 +53,7 @@ class ProbeConfig:
     """Of the split of the texts, the words that are drawn, the control task, the probes and the resampling."""
 
     def __post_init__(self) -> None:
+        refuse_unknown(self.targets, TARGETS)
         for kind in self.probes:
             if kind not in KINDS:
                 raise UserError(f"unknown probe {kind!r}; {did_you_mean(kind, KINDS)}")
@@ -59,6 +62,13 @@ class ProbeConfig:
         for name, least in (("hidden", 1), ("words", 10), ("types", 2), ("bins", 2), ("repeats", 100), ("seed", 0)):
             if getattr(self, name) < least:
                 raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+
+
+def refuse_unknown(asked: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a target that no corpus could have, before anything is computed."""
+    for name in asked:
+        if name not in known:
+            raise UserError(f"unknown target {name!r}; {did_you_mean(name, known)}")
 
 
 @question(
@@ -99,7 +109,12 @@ def probe(
     asked = []
     with progress("probing", len(targets)) as bar:
         for target in targets:
-            asked.append(Asked.of(target, examples, rows, limits, config, resampling))
+            try:
+                asked.append(Asked.of(target, examples, rows, limits, config, resampling))
+            except UserError as error:  # too few texts; what was asked for by name can't be left out
+                if config.targets or (target is targets[-1] and not asked):
+                    raise
+                notes.append(f"left out: {error}")
             bar.advance(target=target.name)
     result = make_result(asked, config)
     result.subject = {"model": " and ".join(stores)} | ({"task": examples.name} if examples.name else {})

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.analyses.probe import TARGETS
+from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
 
-NAMES = ("pos", "relation", "frame", "entity", "gender", "label", "length", "word")
-OF_WORDS = tuple(name for name in NAMES if name not in ("label", "length"))
 _SAME_BY_TYPE = ("word",)
 """The targets that a word's type decides by itself: a control task by type would be the target under other names."""
 
@@ -71,13 +70,10 @@ class Target:
 
 
 def choose_targets(
-    examples: Examples, asked: Sequence[str], limits: Limits, names: Sequence[str] = NAMES
+    examples: Examples, asked: Sequence[str], limits: Limits, known: Sequence[str] = TARGETS
 ) -> tuple[list[Target], list[str]]:
-    """The targets that were asked for, or all that the corpus has of `names`, and what to say of those it lacks."""
-    for name in asked:
-        if name not in names:
-            raise UserError(f"unknown target {name!r}; {did_you_mean(name, names)}")
-    found = {name: _COLLECTORS[name](examples, limits) for name in names}
+    """The targets that were asked for, or all that the corpus has of those known, and what to say of others."""
+    found = {name: _COLLECTORS[name](examples, limits) for name in known}
     usable = {name: target for name, target in found.items() if target is not None and len(target.classes) > 1}
     if missing := [name for name in asked if name not in usable]:
         raise UserError(
