@@ -28,7 +28,7 @@ def result(work: Shrinking, found: Found, smaller: Encoder, models: pd.DataFrame
         "models": models,
         "times": times,
         "layers": _layers(work.encoder, left),
-        "trade": _trade(models, times),
+        "trade": _trade(models, times, work.score.chance),
         "costs": pd.DataFrame([vars(found.search.cost)]),
     }
     if found.steps:
@@ -77,17 +77,17 @@ def _layers(encoder: Encoder, left: dict[str, np.ndarray]) -> pd.DataFrame:
     return table.assign(share=table["left"] / table["whole"].clip(lower=1))
 
 
-def _trade(models: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
-    """What each model costs, in time and in size, and what it scores; the fronts are those of the select split."""
+def _trade(models: pd.DataFrame, times: pd.DataFrame, chance: float) -> pd.DataFrame:
+    """What each model costs, in time and in size, and what it scores; the fronts are those of the select split, of
+    models that do better there than a constant answer."""
     costs = times.rename(columns={"load": "measure", "milliseconds": "cost"})[["model", "measure", "cost"]]
     sizes = models.assign(measure="size", cost=models["megabytes"])[["model", "measure", "cost"]]
     scores = models[["model", "way", "select", "score", "low", "high"]]
     table = pd.concat([costs, sizes], ignore_index=True).merge(scores, on="model")
-    marks = [
-        pd.Series(front(part["cost"].to_numpy(), part["select"].to_numpy()), part.index)
-        for _, part in table.groupby("measure")
-    ]
-    return table.assign(front=pd.concat(marks))
+    table["front"] = False
+    for _, part in table[table["select"] > chance].groupby("measure"):
+        table.loc[part.index, "front"] = front(part["cost"].to_numpy(), part["select"].to_numpy())
+    return table
 
 
 def _headline(work: Shrinking, share: float, models: pd.DataFrame, times: pd.DataFrame) -> list[Number]:
