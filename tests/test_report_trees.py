@@ -119,10 +119,10 @@ def test_words_of_a_long_sentence_stand_upright():
     frame = pd.DataFrame(rows, columns=["sentence", "tree", "position", "word", "head", "edge"])
     spec = draw(figure(), frame).to_dict()["spec"]
     assert spec["width"] == 40 * UPRIGHT <= WIDEST
-    (words,) = [layer["mark"] for layer in spec["layer"] if layer["mark"].get("style") == "word"]
+    (words,) = [layer["mark"] for layer in spec["layer"] if layer["mark"].get("style") == "tree-word"]
     assert words["angle"] == 270 and "child_width" in words["fontSize"]["expr"]
     (words,) = [
-        layer["mark"] for layer in layers(figure(facet=None), table()) if layer["mark"].get("style") == "word"
+        layer["mark"] for layer in layers(figure(facet=None), table()) if layer["mark"].get("style") == "tree-word"
     ]
     assert words["angle"] == 0 and "child_width" not in words["fontSize"]["expr"]
 

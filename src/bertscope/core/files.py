@@ -106,12 +106,13 @@ def whole_folder(target: Path, kind: FolderKind) -> Iterator[Path]:
 
 def refuse_foreign(target: Path, kind: FolderKind) -> None:
     """Refuse to write over a file, or over a folder that we didn't write."""
-    if target.is_file():
-        raise UserError(f"cannot write {target}: it is a file, not a folder; choose another place")
-    if target.is_dir() and any(target.iterdir()) and not kind.owns(target):
-        raise UserError(
-            f"cannot write {target}: it holds things that bertscope didn't write; choose an empty or new one"
-        )
+    with explained(target):
+        if target.is_file():
+            raise UserError(f"cannot write {target}: it is a file, not a folder; choose another place")
+        if target.is_dir() and any(target.iterdir()) and not kind.owns(target):
+            raise UserError(
+                f"cannot write {target}: it holds things that bertscope didn't write; choose an empty or new one"
+            )
 
 
 def check_file(target: Path, mark: str) -> None:
