@@ -79,10 +79,14 @@ def test_a_regressor_that_is_trained_on_keeps_its_units(_pocket):
     encoder = toy.learned(task, _pocket.tokenizer, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     before = encoder.predict(task.report).logits
     assert abs(before.mean() - task.report.label.mean()) < 0.3  # it speaks in the task's own units
-    said = encoder.predict(task.fit).logits
-    history = train(encoder, task, STILL, out=None, resume=False, tuned=True, teacher=Teacher(said, weight=1.0))
-    assert np.allclose(encoder.predict(task.report).logits, before, atol=1e-4)
-    assert history.epochs[-1]["loss"] == pytest.approx(0, abs=1e-8)  # it says what it says, in whatever units
+    said, gold = encoder.predict(task.fit).logits, task.fit.label
+    for teacher in (said, 7 - 3 * said):  # its mean and deviation are its own affair
+        history = train(
+            encoder, task, STILL, out=None, resume=False, tuned=True, teacher=Teacher(teacher, weight=1.0)
+        )
+        assert np.allclose(encoder.predict(task.report).logits, before, atol=1e-4)
+        apart = (said - gold.mean()) / gold.std() - (teacher - teacher.mean()) / teacher.std()
+        assert history.epochs[-1]["loss"] == pytest.approx((apart**2).mean(), rel=1e-3)
 
 
 def test_outputs_are_matched_with_labels_by_name(task, _pocket):

@@ -100,7 +100,9 @@ class _Run:
         self.labels = torch.from_numpy(self.scale.shrink(task.fit.label)).to(encoder.device)
         self.teacher = teacher
         if teacher is not None:
-            self.taught = torch.from_numpy(self.scale.shrink(teacher.outputs)).to(encoder.device)
+            # Without dropout a regressor's scores lie off those it was trained for: they have a scale of their own.
+            own = _Scale.of_scores(teacher.outputs) if task.kind == "regression" else self.scale
+            self.taught = torch.from_numpy(own.shrink(teacher.outputs)).to(encoder.device)
         self.steps_per_epoch = math.ceil(len(task.fit) / settings.batch_size)
         self.optimizer = _adamw(self.model, settings.learning_rate, settings.weight_decay)
         self.checkpoint = None if out is None else Checkpoint.of(out)
@@ -224,7 +226,11 @@ class _Scale:
         if task.kind == "classification":
             return cls(0.0, 1.0)
         assert task.fit.label is not None
-        return cls(float(task.fit.label.mean()), float(task.fit.label.std()) or 1.0)
+        return cls.of_scores(task.fit.label)
+
+    @classmethod
+    def of_scores(cls, scores: np.ndarray) -> _Scale:
+        return cls(float(scores.mean()), float(scores.std()) or 1.0)
 
     def shrink(self, labels: np.ndarray) -> np.ndarray:
         if labels.dtype.kind != "f":
