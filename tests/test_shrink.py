@@ -375,5 +375,5 @@ def test_onnx_files_and_the_code_on_the_card_work(name, task, _pocket, tmp_path,
         exec(code, session)
     texts = toy.split(2, 0)
     inputs = session["tokenizer"](list(texts.text), padding=True, return_tensors="np")
-    logits = session["session"].run(["logits"], dict(inputs))[0]
+    logits = session["session"].run(["logits"], {name: inputs[name] for name in model.tokenizer.model_input_names})[0]
     assert np.allclose(logits, shrunk.encoder.predict(texts).logits, atol=1e-4) and session["logits"].shape == (2, 2)

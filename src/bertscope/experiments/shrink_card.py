@@ -44,7 +44,7 @@ from transformers import AutoTokenizer
 tokenizer = AutoTokenizer.from_pretrained(".")
 session = onnxruntime.InferenceSession("model.onnx")
 inputs = tokenizer(["a text", "another"], padding=True, return_tensors="np")
-logits = session.run(["logits"], dict(inputs))[0]
+logits = session.run(["logits"], {one.name: inputs[one.name] for one in session.get_inputs()})[0]
 ```"""
 
 
