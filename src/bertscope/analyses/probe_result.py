@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,7 @@ def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
     checkpoints = list(dict.fromkeys(found.checkpoint for one in asked for found in one.found))
     tables = {
         "probes": _table(_probe_rows(one) for one in asked),
-        "targets": pd.DataFrame([_about(one) for one in asked]),
+        "targets": _table([_about(one)] for one in asked),
         "curves": _table(_curve_rows(one, config.probes[0], len(checkpoints)) for one in asked),
         "selectivity": _table(_selectivity_rows(one) for one in asked),
         "changes": _table(_change_rows(one, checkpoints) for one in asked),
@@ -41,8 +41,14 @@ def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
     )  # fmt: skip
 
 
-def _table(parts: Iterable[Any]) -> pd.DataFrame:
-    return pd.concat([pd.DataFrame(rows) for rows in parts], ignore_index=True)
+def _table(rows: Iterable[Iterable[dict[str, Any]]]) -> pd.DataFrame:
+    """Rows of all targets, each a column's value or one for every layer; empty where there are none."""
+    frames = [pd.DataFrame(row, index=None if _long(row) else [0]) for of_target in rows for row in of_target]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def _long(row: dict[str, Any]) -> bool:
+    return any(isinstance(value, (list, np.ndarray)) for value in row.values())
 
 
 def _about(one: Asked) -> dict[str, Any]:
@@ -66,82 +72,67 @@ def _with_interval(name: str, draws: np.ndarray) -> dict[str, np.ndarray]:
     return {name: draws[0], "low": low, "high": high}
 
 
-def _probe_rows(one: Asked) -> pd.DataFrame:
-    uniform = _about(one)["uniform_bits"]
-    parts = []
+def _probe_rows(one: Asked) -> Iterator[dict[str, Any]]:
     for found in one.found:
-        rows = pd.DataFrame(_where(one, found) | _with_interval("accuracy", found.accuracy) | {"n": one.n})
-        rows["select_loss"] = found.select_loss
+        row = _where(one, found) | _with_interval("accuracy", found.accuracy)
+        row |= {"n": one.n, "select_loss": found.select_loss}
         if found.bits is not None:
-            rows = rows.assign(codelength=found.bits, bits_per_label=found.bits / len(one.sample.items(FIT)),
-                               compression=uniform / found.bits)  # fmt: skip
-        parts.append(rows)
-    return pd.concat(parts, ignore_index=True)
+            uniform, fit = _about(one)["uniform_bits"], len(one.sample.items(FIT))
+            row |= {"codelength": found.bits, "bits_per_label": found.bits / fit, "compression": uniform / found.bits}
+        yield row
 
 
-def _curve_rows(one: Asked, kind: ProbeKind, checkpoints: int) -> pd.DataFrame:
+def _curve_rows(one: Asked, kind: ProbeKind, checkpoints: int) -> Iterator[dict[str, Any]]:
     """The accuracies that one figure shows together, a line each."""
-    parts = []
+    target = {"target": one.name}
     for found in (found for found in one.found if found.probe == kind):
         name = found.checkpoint if checkpoints > 1 else "probe"
-        parts.append({"series": name, "layer": found.layers} | _with_interval("accuracy", found.accuracy))
+        yield target | {"series": name, "layer": found.layers} | _with_interval("accuracy", found.accuracy)
         if found.control is not None:
             name = f"control: {name}" if checkpoints > 1 else "control task"
-            parts.append({"series": name, "layer": found.layers} | _with_interval("accuracy", found.control))
+            yield target | {"series": name, "layer": found.layers} | _with_interval("accuracy", found.control)
     about, layers = _about(one), max((found.layers for found in one.found), key=len)
-    parts.append({"series": MAJORITY, "layer": layers, "accuracy": about["majority"]})
+    yield target | {"series": MAJORITY, "layer": layers, "accuracy": about["majority"]}
     if one.sample.target.has_control:
-        parts.append({"series": USUAL, "layer": layers, "accuracy": about["usual_label"]})
-    rows = pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
-    rows.insert(0, "target", one.name)
-    return rows
+        yield target | {"series": USUAL, "layer": layers, "accuracy": about["usual_label"]}
 
 
-def _selectivity_rows(one: Asked) -> pd.DataFrame:
-    return pd.concat([pd.DataFrame()] + [
-        pd.DataFrame(
-            _where(one, found) | {"accuracy": found.accuracy[0], "control": found.control[0]}
-            | _with_interval("selectivity", found.accuracy - found.control)
-        )
-        for found in one.found if found.control is not None
-    ])  # fmt: skip
+def _selectivity_rows(one: Asked) -> Iterator[dict[str, Any]]:
+    for found in one.found:
+        if found.control is not None:
+            both = {"accuracy": found.accuracy[0], "control": found.control[0]}
+            yield _where(one, found) | both | _with_interval("selectivity", found.accuracy - found.control)
 
 
-def _change_rows(one: Asked, checkpoints: Sequence[str]) -> pd.DataFrame:
+def _change_rows(one: Asked, checkpoints: Sequence[str]) -> Iterator[dict[str, Any]]:
     """What each later checkpoint's layers have more than the first's."""
     first = {found.probe: found for found in one.found if found.checkpoint == checkpoints[0]}
-    return pd.concat([pd.DataFrame()] + [
-        pd.DataFrame(_where(one, found) | _with_interval("change", found.accuracy - first[found.probe].accuracy))
-        for found in one.found
-        if found.checkpoint != checkpoints[0] and found.layers == first[found.probe].layers
-    ])  # fmt: skip
+    for found in one.found:
+        before = first[found.probe]
+        if found is not before and found.layers == before.layers:
+            yield _where(one, found) | _with_interval("change", found.accuracy - before.accuracy)
 
 
-def _mix_rows(one: Asked) -> pd.DataFrame:
-    return pd.concat([pd.DataFrame()] + [
-        pd.DataFrame(
-            {"checkpoint": name, "target": one.name, "layer": layers} | _with_interval("accuracy", draws)
-            | {"gain": np.diff(draws[0], prepend=np.nan)}
-        )
-        for name, (layers, draws) in one.mixes.items()
-    ])  # fmt: skip
+def _mix_rows(one: Asked) -> Iterator[dict[str, Any]]:
+    for name, (layers, draws) in one.mixes.items():
+        gain = {"gain": np.diff(draws[0], prepend=np.nan)}
+        where = {"checkpoint": name, "target": one.name, "layer": layers}
+        yield where | _with_interval("accuracy", draws) | gain
 
 
-def _expected_rows(one: Asked) -> list[dict[str, Any]]:
+def _expected_rows(one: Asked) -> Iterator[dict[str, Any]]:
     """The expected layer, where the gain of the whole mix over its first layer is known to within half of itself: a
     mean over gains that may be noise could be anything."""
-    rows = []
     for name, (layers, draws) in one.mixes.items():
         gain, found = draws[:, -1] - draws[:, 0], expected_layer(draws, layers)
         gain_low, gain_high = interval(gain)
         known = gain_low > gain[0] / 2 > 0
         low, high = interval(found) if known else (np.nan, np.nan)
-        expected = found[0] if known else np.nan
-        rows.append(
-            {"checkpoint": name, "target": one.name, "expected": expected, "low": float(low), "high": float(high)}
-            | {"gain": gain[0], "gain_low": float(gain_low), "gain_high": float(gain_high)}
-        )
-    return rows
+        yield {
+            "checkpoint": name, "target": one.name,
+            "expected": found[0] if known else np.nan, "low": float(low), "high": float(high),
+            "gain": gain[0], "gain_low": float(gain_low), "gain_high": float(gain_high),
+        }  # fmt: skip
 
 
 def _headline(asked: Sequence[Asked], checkpoints: Sequence[str], kind: ProbeKind) -> list[Number]:
