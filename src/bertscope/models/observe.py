@@ -22,6 +22,7 @@ from bertscope.models.taps import Tap, tapped
 INSIDE = frozenset({"maps", "norms", "contexts", "mlps"})
 """What layers show."""
 NEEDS = INSIDE | {"hidden", "logits"}
+_CELLS = {True: 2**16, False: 2**21}  # of a head's maps of a batch, on a CPU and elsewhere: long texts have large ones
 
 
 @dataclass
@@ -110,7 +111,7 @@ def observe(
         for observer in observers:
             observer.update(batch, seen)
 
-    return _stream(encoders, examples, read, tokens, window, long, label)
+    return _stream(encoders, examples, read, needs, tokens, window, long, label)
 
 
 def observe_layers(
@@ -138,13 +139,14 @@ def observe_layers(
 
         _look(last, batch, observer.needs, show)
 
-    return _stream(encoders, examples, read, tokens, window, long, label)
+    return _stream(encoders, examples, read, observer.needs, tokens, window, long, label)
 
 
 def _stream(
     encoders: Sequence[Encoder],
     examples: Examples,
     read: Callable[[Batch], None],
+    needs: frozenset[str],
     tokens: int | None,
     window: int,
     long: Literal["cut", "left out"],
@@ -157,7 +159,7 @@ def _stream(
     with evaluating(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
         for batch in batches(
             first.tokenizer, examples, max_length=max_length, tokens=tokens or default_budget(first), window=window,
-            device=first.device, long=long,
+            cells=_CELLS[first.device.type == "cpu"] if "maps" in needs else None, device=first.device, long=long,
         ):  # fmt: skip
             read(batch)
             truncated += batch.truncated
