@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -138,7 +138,7 @@ def batches(
     for first in range(0, len(examples), window):
         _give_back_memory()
         texts = examples.take(range(first, min(first + window, len(examples))))
-        coded = tokenise(tokenizer, texts, max_length)
+        coded = replace(tokenise(tokenizer, texts, max_length), encodings=())  # thousands of small things
         kept = np.flatnonzero(~coded.truncated) if long == "left out" else np.arange(len(coded))
         for group in group_by_budget(coded.lengths[kept], tokens, cells):
             rows = kept[group]
