@@ -15,6 +15,7 @@ NAMES = {
     "inference": "one pass of predictions",
     "ablation": "the scan of heads",
     "attention": "five questions about attention in one pass",
+    "memory": "the peak memory of those questions as the corpus grows",
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
     "reading": "files of labelled texts",
     "trees": "reading a treebank, and its trees' distances",

@@ -40,7 +40,7 @@ _RELATIONS = ("nsubj", "obj", "amod", "case")
 def run(options: Options) -> Report:
     data = sentences(options, "dev.tsv", options.size(800, 12))
     before = load("pocket", device=options.device)
-    encoders = [before, _tuned(before)]
+    encoders = [before, tuned(before)]
     some = annotated(data.examples.take(range(min(BATCH, len(data)))))
     agreement = difference([_means_of_plain(plainly(encoders, some)), _means_of_readers(encoders, some)])
     works: dict[str, Callable[[Examples], object]] = {
@@ -167,7 +167,7 @@ def _pass(encoders: Sequence[Encoder], examples: Examples) -> None:
     observe_layers(encoders, examples, Nobody())
 
 
-def _tuned(encoder: Encoder) -> Encoder:
+def tuned(encoder: Encoder) -> Encoder:
     """A copy whose weights differ a little, as a fine-tuned model's do."""
     other = copy.deepcopy(encoder)
     torch.manual_seed(0)

@@ -31,7 +31,14 @@ def test_machine_is_written_down(written):
     assert written["quick"] is True
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_memory_is_told_for_every_size(written):
+    (report,) = written["benchmarks"]["memory"]
+    assert list(report["megabytes"]) == ["8", "16", "32"] and "sentences" in report["data"]
+    assert all(100 < peak < 10_000 for rounds in report["megabytes"].values() for peak in rounds)
+    assert report["claims"][0]["measured"] == pytest.approx(report["megabytes"]["32"][0] / report["megabytes"]["8"][0])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "memory"])
 def test_benchmark_completes_and_its_variants_agree(written, name):
     if name == "training" and find_spec("accelerate") is None:
         assert "accelerate" in written["skipped"][name]

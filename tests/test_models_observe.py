@@ -101,6 +101,10 @@ def test_budget_groups_cover_every_row_once_and_keep_within_it():
     assert all(len(rows) * lengths[rows].max() <= 200 or len(rows) == 1 for rows in groups)
     padding = sum(len(rows) * lengths[rows].max() for rows in groups) / lengths.sum()
     assert padding < 1.1
+    groups = list(group_by_budget(lengths, 200, 2000))
+    assert sorted(np.concatenate(groups)) == list(range(500))
+    assert all(len(rows) * lengths[rows].max() ** 2 <= 2000 or len(rows) == 1 for rows in groups)
+    assert all(len(rows) * lengths[rows].max() <= 200 or len(rows) == 1 for rows in groups)
 
 
 def test_long_texts_are_cut_and_counted(tiny):

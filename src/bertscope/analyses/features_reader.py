@@ -178,11 +178,12 @@ class _Batch:
         each = sep / self._view.sep.sum(1).clamp_min(1)[:, None, None]
         means.special.add(rows, torch.cat([cls, sep, each], 1).cpu().numpy(), self.special_counts)
 
-        of_any = between[:, -1:, -1:] * self._paired[..., None]
-        both = torch.stack([between, of_any], 3)  # [row, from W, to W, 2, head]
-        means.pairs_of_heads += both.sum(0).double().cpu().numpy()
-        by_layer = both @ torch.from_numpy(means.mean).to(both.device)
-        means.pairs.add(rows, by_layer.cpu().numpy(), self._pair_counts)
+        any_two = between[:, -1, -1]  # [row, head]
+        paired, mean = self._paired.flatten(1), torch.from_numpy(means.mean).to(between.device)
+        of_heads = between.sum(0), (paired.T @ any_two).unflatten(0, between.shape[1:3])  # [from W, to W, head] each
+        means.pairs_of_heads += torch.stack(of_heads, 2).double().cpu().numpy()
+        of_layers = between @ mean, self._paired[..., None] * (any_two @ mean)[:, None, None]
+        means.pairs.add(rows, torch.stack(of_layers, 3).cpu().numpy(), self._pair_counts)
 
     def _strongest(self, on_tokens: Tensor) -> tuple[Tensor, Tensor]:
         """[row, F, by, head] twice: attention to the feature's strongest word, and that expected of random words."""

@@ -7,7 +7,7 @@ Everything is in flat arrays, a pair an entry, in the examples' order.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,24 +81,19 @@ def collect_pairs(
     if not any(found):
         raise UserError("no word of these texts stands in a relation to another; check the annotation")
     names = {name: at for at, name in enumerate(sorted({pair[0] for pairs in found for pair in pairs}))}
-    luck = mixed(hashed(examples.ids, seed), _CONTROL)
-    columns: list[tuple] = []
+    starts = np.cumsum([0, *map(len, found)])
+    chance = _chances(examples.ids, starts, seed)
+    columns: list[tuple[int, ...]] = []
     spans: list[list[Span]] = []
-    for row, pairs in enumerate(found):
-        n_words = len(examples.words[row])
-        units = _Units(n_words)
-        chance = to_unit(mixed(luck[row], np.arange(len(pairs), dtype=np.uint64)))
-        moved = _controls(pairs, n_words, chance)
-        for (name, source, target, linked), control in zip(pairs, moved, strict=True):
-            columns.append((
-                names[name], units[source], units[target], *(map(units.__getitem__, control or ((), ()))),
-                _near(source, target), _near(target, source), linked,
-            ))  # fmt: skip
+    for words, pairs, start in zip(examples.words, found, starts.tolist(), strict=False):
+        units = _Units(len(words))
+        controls = _controls(pairs, len(words), chance[start : start + len(pairs)])
+        columns += [_numbers(pair, control, names, units) for pair, control in zip(pairs, controls, strict=True)]
         spans.append(list(units.spans))
     flat = np.array(columns, dtype=np.int32)
     return Pairs(
         names=tuple(names),
-        starts=np.cumsum([0, *map(len, found)]),
+        starts=starts,
         relation=flat[:, 0],
         ends=flat[:, 1:3],
         controls=flat[:, 3:5],
@@ -110,6 +105,25 @@ def collect_pairs(
         n_words=np.array([len(words) for words in examples.words]),
         selects=to_unit(mixed(hashed_texts(examples.text, seed), _HALF)) < select_share,
     )
+
+
+def _chances(ids: Sequence[str], starts: np.ndarray, seed: int) -> list[float]:
+    """For each pair the chance that chooses its control: by its example's id and its place among the example's."""
+    row = np.repeat(np.arange(len(ids)), np.diff(starts))
+    within = (np.arange(len(row)) - starts[row]).astype(np.uint64)
+    return to_unit(mixed(mixed(hashed(ids, seed), _CONTROL)[row], within)).tolist()
+
+
+def _numbers(
+    pair: _Pair, control: tuple[Span, Span] | None, names: Mapping[str, int], units: _Units
+) -> tuple[int, ...]:
+    """Relation, source and target, those of the control, the offsets both ways, and whether a link says it."""
+    name, source, target, linked = pair
+    one, other = control or ((), ())
+    return (
+        names[name], units[source], units[target], units[one], units[other],
+        _near(source, target), _near(target, source), linked,
+    )  # fmt: skip
 
 
 def _told(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[_Pair]:
@@ -140,7 +154,7 @@ class _Units:
         return self.spans.setdefault(words, self._n_words + len(self.spans))
 
 
-def _controls(pairs: Sequence[_Pair], n_words: int, chance: np.ndarray) -> list[tuple[Span, Span] | None]:
+def _controls(pairs: Sequence[_Pair], n_words: int, chance: Sequence[float]) -> list[tuple[Span, Span] | None]:
     """For each pair the same two spans, moved together along the sentence to where no pair of this relation is."""
     taken: defaultdict[tuple[str, Span, Span], set[int]] = defaultdict(set)
     shapes = []
@@ -150,7 +164,7 @@ def _controls(pairs: Sequence[_Pair], n_words: int, chance: np.ndarray) -> list[
         taken[shape].add(first)
         shapes.append(shape)
     controls: list[tuple[Span, Span] | None] = []
-    for shape, luck in zip(shapes, chance.tolist(), strict=True):
+    for shape, luck in zip(shapes, chance, strict=True):
         _, source, target = shape
         places = n_words - max(*source, *target)
         start = int(luck * (places - len(taken[shape])))

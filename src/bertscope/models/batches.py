@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -126,19 +126,21 @@ def batches(
     max_length: int,
     tokens: int,
     window: int,
+    cells: int | None = None,
     device: Any = "cpu",
     long: Literal["cut", "left out"] = "cut",
 ) -> Iterator[Batch]:
-    """All examples once, in batches of at most `tokens` tokens, padding included; windows are in file order.
+    """All examples once, in batches of at most `tokens` tokens, padding included, and of at most `cells` pairs of a
+    text's tokens: as many has a head's map. Windows are in file order.
 
     What is longer than `max_length` is cut to it, or left out.
     """
     for first in range(0, len(examples), window):
         _give_back_memory()
         texts = examples.take(range(first, min(first + window, len(examples))))
-        coded = tokenise(tokenizer, texts, max_length)
+        coded = replace(tokenise(tokenizer, texts, max_length), encodings=())  # thousands of small things
         kept = np.flatnonzero(~coded.truncated) if long == "left out" else np.arange(len(coded))
-        for group in group_by_budget(coded.lengths[kept], tokens):
+        for group in group_by_budget(coded.lengths[kept], tokens, cells):
             rows = kept[group]
             yield pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first, device=device)
 
@@ -152,11 +154,13 @@ def _give_back_memory() -> None:
             trim(0)
 
 
-def group_by_budget(lengths: np.ndarray, tokens: int) -> Iterator[np.ndarray]:
-    """Rows sorted by length, longest first, in groups whose size x longest row is within the budget."""
+def group_by_budget(lengths: np.ndarray, tokens: int, cells: int | None = None) -> Iterator[np.ndarray]:
+    """Rows sorted by length, longest first, in groups whose size x longest row is within the budget, and so is size x
+    longest row squared, if that has one."""
     order = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(order):
-        size = max(1, tokens // int(lengths[order[start]]))
+        longest = int(lengths[order[start]])
+        size = max(1, min(tokens, cells // longest if cells else tokens) // longest)
         yield order[start : start + size]
         start += size

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.memory import lasting
 from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
@@ -22,6 +23,7 @@ from bertscope.models.taps import Tap, tapped
 INSIDE = frozenset({"maps", "norms", "contexts", "mlps"})
 """What layers show."""
 NEEDS = INSIDE | {"hidden", "logits"}
+_CELLS = {True: 2**16, False: 2**21}  # of a head's maps of a batch, on a CPU and elsewhere: long texts have large ones
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Seen:
     logits: Tensor | None = None
 
     def lowest_layer(self) -> Seen:
-        """What the lowest layer showed, which is no longer here then."""
+        """What the lowest layer showed, which then isn't here any more."""
         inside = (self.maps, self.norms, self.contexts, self.mlps)
         maps, norms, contexts, mlps = ([shown.pop(0)] if shown else [] for shown in inside)
         return Seen(maps, norms, contexts, mlps)
@@ -110,7 +112,7 @@ def observe(
         for observer in observers:
             observer.update(batch, seen)
 
-    return _stream(encoders, examples, read, tokens, window, long, label)
+    return _stream(encoders, examples, read, needs, tokens, window, long, label)
 
 
 def observe_layers(
@@ -129,22 +131,49 @@ def observe_layers(
     """
     _check(encoders, examples, observer.needs, INSIDE)
     *others, last = encoders
+    rooms = [_Room() for _ in others]
 
     def read(batch: Batch) -> None:
-        seen = [_look(encoder, batch, observer.needs) for encoder in others]
+        seen = [
+            _look(encoder, batch, observer.needs, lambda _, shown, room=room: room.keep(shown))
+            for encoder, room in zip(others, rooms, strict=True)
+        ]
 
         def show(layer: int, shown: Seen) -> None:
             observer.update(batch, layer, [one.lowest_layer() for one in (*seen, shown)])
 
         _look(last, batch, observer.needs, show)
 
-    return _stream(encoders, examples, read, tokens, window, long, label)
+    return _stream(encoders, examples, read, observer.needs, tokens, window, long, label)
+
+
+class _Room:
+    """Where what an encoder shows waits for the last one: in the same place for every batch.
+
+    Left where it came to be, between all that a pass needs for a moment, it would break up that memory.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, int], Tensor] = {}
+
+    def keep(self, seen: Seen) -> None:
+        """Move what the latest layer showed here, where the CPU's memory is concerned."""
+        for name in INSIDE:
+            shown: list[Tensor] = getattr(seen, name)
+            if shown and shown[-1].device.type == "cpu":
+                shown[-1] = self._moved((name, len(shown)), shown[-1])
+
+    def _moved(self, what: tuple[str, int], shown: Tensor) -> Tensor:
+        if what not in self._places or self._places[what].numel() < shown.numel():
+            self._places[what] = torch.from_numpy(lasting([shown.numel()], np.float32))
+        return self._places[what][: shown.numel()].view(shown.shape).copy_(shown)
 
 
 def _stream(
     encoders: Sequence[Encoder],
     examples: Examples,
     read: Callable[[Batch], None],
+    needs: frozenset[str],
     tokens: int | None,
     window: int,
     long: Literal["cut", "left out"],
@@ -157,7 +186,7 @@ def _stream(
     with evaluating(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
         for batch in batches(
             first.tokenizer, examples, max_length=max_length, tokens=tokens or default_budget(first), window=window,
-            device=first.device, long=long,
+            cells=_CELLS[first.device.type == "cpu"] if "maps" in needs else None, device=first.device, long=long,
         ):  # fmt: skip
             read(batch)
             truncated += batch.truncated
