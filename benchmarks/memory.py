@@ -41,7 +41,8 @@ class Peaks:
         lines += [f"  {size:9,}  {min(rounds):7,.0f}" for size, rounds in self.megabytes.items()]
         lines += ["", "  of the whole process, Python, torch, both models and the corpus itself included"]
         outcome = "holds" if self.growth <= MOST else "MISSED"
-        return "\n".join([*lines, f"  claim: at most {MOST:g}x from the first to the last: {self.growth:.2f}x, {outcome}"])
+        claim = f"  claim: at most {MOST:g}x from the first to the last: {self.growth:.2f}x, {outcome}"
+        return "\n".join([*lines, claim])
 
 
 def run(options: Options) -> Peaks:

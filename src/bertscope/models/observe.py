@@ -23,7 +23,7 @@ from bertscope.models.taps import Tap, tapped
 INSIDE = frozenset({"maps", "norms", "contexts", "mlps"})
 """What layers show."""
 NEEDS = INSIDE | {"hidden", "logits"}
-_CELLS = {True: 2**16, False: 2**21}  # of a head's maps of a batch, on a CPU and elsewhere: long texts have large ones
+_CELLS = {True: 2**16, False: 2**21}  # of a head's maps of a batch, on a CPU and elsewhere: they grow with the square
 
 
 @dataclass
@@ -134,10 +134,8 @@ def observe_layers(
     rooms = [_Room() for _ in others]
 
     def read(batch: Batch) -> None:
-        seen = [
-            _look(encoder, batch, observer.needs, lambda _, shown, room=room: room.keep(shown))
-            for encoder, room in zip(others, rooms, strict=True)
-        ]
+        waiting = zip(others, rooms, strict=True)
+        seen = [_look(encoder, batch, observer.needs, room.keep) for encoder, room in waiting]
 
         def show(layer: int, shown: Seen) -> None:
             observer.update(batch, layer, [one.lowest_layer() for one in (*seen, shown)])
@@ -156,7 +154,7 @@ class _Room:
     def __init__(self) -> None:
         self._places: dict[tuple[str, int], Tensor] = {}
 
-    def keep(self, seen: Seen) -> None:
+    def keep(self, _: int, seen: Seen) -> None:
         """Move what the latest layer showed here, where the CPU's memory is concerned."""
         for name in INSIDE:
             shown: list[Tensor] = getattr(seen, name)
