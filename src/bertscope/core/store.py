@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bertscope.core import config as configs
-from bertscope.core.catalogue import INPUT_KINDS, OPENERS, ROOTS, entry, resolve
+from bertscope.core.catalogue import entry, resolve, spec
 from bertscope.core.errors import UserError
-from bertscope.core.files import explained, write_text
+from bertscope.core.files import explained, settle, sync, write_text
+from bertscope.core.inputs import Inputs
 from bertscope.core.result import Result, describe
-from bertscope.core.step import Root, Step
+from bertscope.core.step import Step
 
 MARKER = "step.json"
 
@@ -34,6 +36,10 @@ class Stored:
     folder: Path
     result: dict[str, Any]
     """The result's description: headline, notes, subject, provenance."""
+
+
+class Busy(Exception):
+    """Another process is making the step."""
 
 
 class Store:
@@ -63,8 +69,53 @@ class Store:
         if announce:
             announce(step, stored)
         if not stored:
-            self._make(step, resume)
+            with self.making(step, resume=resume) as work:
+                if work is not None:
+                    perform(step, Inputs(self.path).of(step), work)
         return self.path(step)
+
+    @contextmanager
+    def making(self, step: Step, *, resume: bool = True, wait: bool = True) -> Iterator[Path | None]:
+        """The folder to make the step in, which becomes the stored step if the block ends well; None if it is stored.
+
+        Nobody else makes the step meanwhile. While somebody else does, this waits, or raises `Busy`. A process that
+        was killed holds nothing: the system drops its locks.
+        """
+        work, target = self.folder / "work" / step.id, self.path(step)
+        with explained(self.folder):
+            for folder in (work.parent, target.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+        with self._locked(step, wait):
+            if self.has(step):  # somebody else made it meanwhile
+                yield None
+                return
+            # What fills a folder of its own (a training, hidden states) goes on from what it left.
+            if not (spec(step.name).keeps and resume):
+                shutil.rmtree(work, ignore_errors=True)
+            with explained(work):
+                work.mkdir(exist_ok=True)
+            yield work
+            with explained(target):
+                for half_written in work.glob(".*"):  # by a process that was killed
+                    half_written.unlink() if half_written.is_file() else shutil.rmtree(half_written)
+                settle(work)
+                write_text(work / MARKER, json.dumps(step.to_json(), indent=1, ensure_ascii=False))
+                shutil.rmtree(target, ignore_errors=True)  # what a deletion that was killed left
+                work.rename(target)
+                sync(target.parent)
+
+    def is_running(self, step: Step) -> bool:
+        """Whether some process is making the step now."""
+        from filelock import FileLock, Timeout
+
+        path = self._lock_of(step)
+        if not path.exists():
+            return False
+        try:
+            with FileLock(path, timeout=0):
+                return False
+        except Timeout:
+            return True
 
     def finished(self) -> Iterator[Stored]:
         """Every finished step, oldest first."""
@@ -76,47 +127,33 @@ class Store:
                 raise UserError(f"{marker} is damaged ({error}); delete {marker.parent} and run again") from error
             yield Stored(step, marker.parent, describe(marker.parent / "result"))
 
-    def _make(self, step: Step, resume: bool) -> None:
-        from filelock import FileLock
+    def _lock_of(self, step: Step) -> Path:
+        return self.folder / "locks" / f"{step.id}.lock"
 
-        work, target, locks = self.folder / "work" / step.id, self.path(step), self.folder / "locks"
-        with explained(self.folder):
-            for folder in (work.parent, target.parent, locks):
-                folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(locks / f"{step.id}.lock"):
-            if self.has(step):  # another process made it while this one waited
-                return
-            function = resolve(entry(step.name).target)
-            # What fills a folder of its own (a training, hidden states) goes on from what it left.
-            if not (function.spec.keeps and resume):
-                shutil.rmtree(work, ignore_errors=True)
-            work.mkdir(exist_ok=True)
-            self._perform(function, step, work)
-            write_text(work / MARKER, json.dumps(step.to_json(), indent=1, ensure_ascii=False))
-            with explained(target):
-                work.rename(target)
+    @contextmanager
+    def _locked(self, step: Step, wait: bool) -> Iterator[None]:
+        from filelock import FileLock, Timeout
 
-    def _perform(self, function: Callable[..., Any], step: Step, work: Path) -> None:
-        opened: dict[str, Any] = {}
-        for name, value in step.inputs.items():
-            name, dot, _ = name.partition(".")
-            if dot:
-                opened.setdefault(name, []).append(self._open(name, value))
-            else:
-                opened[name] = self._open(name, value)
-        config = configs.from_json(function.spec.config_class, step.config)  # type: ignore[attr-defined]
-        if keeps := function.spec.keeps:  # type: ignore[attr-defined]
-            result = function(**opened, config=config, out=work / keeps).result
-        else:
-            result = function(**opened, config=config)
-        result.save(work / "result")
+        path = self._lock_of(step)
+        with explained(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(path, timeout=-1 if wait else 0)
+            try:
+                lock.acquire()
+            except Timeout:
+                raise Busy(step.id) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
-    def _open(self, name: str, value: Step | Root) -> Any:
-        kind = INPUT_KINDS[name]
-        if isinstance(value, Root):
-            if kind in ROOTS and resolve(ROOTS[kind])(value.source, **value.options).digest != value.digest:
-                raise UserError(f"{value.source} has changed since this run was planned; run the command again")
-            return resolve(OPENERS[kind])(value.source, **value.options)
-        if kind == "result":
-            return self.result(value)
-        return resolve(OPENERS[kind])(str(self.path(value) / kind))
+
+def perform(step: Step, inputs: Mapping[str, Any], work: Path) -> None:
+    """Answer the step's question for its opened inputs, and write the answer to its work folder."""
+    function = resolve(entry(step.name).target)
+    config = configs.from_json(function.spec.config_class, step.config)
+    if keeps := function.spec.keeps:
+        result = function(**inputs, config=config, out=work / keeps).result
+    else:
+        result = function(**inputs, config=config)
+    result.save(work / "result")
