@@ -42,6 +42,40 @@ class Busy(Exception):
     """Another process is making the step."""
 
 
+@dataclass(frozen=True)
+class Claim:
+    """A step that this process alone is making."""
+
+    step: Step
+    work: Path
+    """Where it is made."""
+    target: Path
+    """Where it will be stored."""
+
+    def perform(self, inputs: Mapping[str, Any]) -> None:
+        """Answer the step's question for its opened inputs, and store the answer."""
+        function = resolve(entry(self.step.name).target)
+        config = configs.from_json(function.spec.config_class, self.step.config)
+        if keeps := function.spec.keeps:
+            result = function(**inputs, config=config, out=self.work / keeps).result
+        else:
+            result = function(**inputs, config=config)
+        self.keep(result)
+
+    def keep(self, result: Result) -> None:
+        """Store the finished step with this result: whole, or not at all."""
+        result.save(self.work / "result")
+        with explained(self.target):
+            for half in self.work.glob(".*"):  # written by a process that was killed
+                half.unlink() if half.is_file() else shutil.rmtree(half)
+            settle(self.work)
+            write_text(self.work / MARKER, json.dumps(self.step.to_json(), indent=1, ensure_ascii=False))
+            shutil.rmtree(self.target, ignore_errors=True)  # what a deletion that was killed left
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            self.work.rename(self.target)
+            sync(self.target.parent)
+
+
 class Store:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -69,40 +103,29 @@ class Store:
         if announce:
             announce(step, stored)
         if not stored:
-            with self.making(step, resume=resume) as work:
-                if work is not None:
-                    perform(step, Inputs(self.path).of(step), work)
+            with self.claim(step, resume=resume) as claim:
+                if claim is not None:
+                    claim.perform(Inputs(self.path).of(step))
         return self.path(step)
 
     @contextmanager
-    def making(self, step: Step, *, resume: bool = True, wait: bool = True) -> Iterator[Path | None]:
-        """The folder to make the step in, which becomes the stored step if the block ends well; None if it is stored.
+    def claim(self, step: Step, *, resume: bool = True, wait: bool = True) -> Iterator[Claim | None]:
+        """The step to make, while nobody else makes it; None if it is stored by now.
 
-        Nobody else makes the step meanwhile. While somebody else does, this waits, or raises `Busy`. A process that
-        was killed holds nothing: the system drops its locks.
+        While somebody else makes it, this waits, or raises `Busy`. A process that was killed claims nothing: the
+        system drops its locks.
         """
-        work, target = self.folder / "work" / step.id, self.path(step)
-        with explained(self.folder):
-            for folder in (work.parent, target.parent):
-                folder.mkdir(parents=True, exist_ok=True)
         with self._locked(step, wait):
             if self.has(step):  # somebody else made it meanwhile
                 yield None
                 return
+            work = self.folder / "work" / step.id
             # What fills a folder of its own (a training, hidden states) goes on from what it left.
             if not (spec(step.name).keeps and resume):
                 shutil.rmtree(work, ignore_errors=True)
             with explained(work):
-                work.mkdir(exist_ok=True)
-            yield work
-            with explained(target):
-                for half_written in work.glob(".*"):  # by a process that was killed
-                    half_written.unlink() if half_written.is_file() else shutil.rmtree(half_written)
-                settle(work)
-                write_text(work / MARKER, json.dumps(step.to_json(), indent=1, ensure_ascii=False))
-                shutil.rmtree(target, ignore_errors=True)  # what a deletion that was killed left
-                work.rename(target)
-                sync(target.parent)
+                work.mkdir(parents=True, exist_ok=True)
+            yield Claim(step, work, self.path(step))
 
     def is_running(self, step: Step) -> bool:
         """Whether some process is making the step now."""
@@ -146,14 +169,3 @@ class Store:
             yield
         finally:
             lock.release()
-
-
-def perform(step: Step, inputs: Mapping[str, Any], work: Path) -> None:
-    """Answer the step's question for its opened inputs, and write the answer to its work folder."""
-    function = resolve(entry(step.name).target)
-    config = configs.from_json(function.spec.config_class, step.config)
-    if keeps := function.spec.keeps:
-        result = function(**inputs, config=config, out=work / keeps).result
-    else:
-        result = function(**inputs, config=config)
-    result.save(work / "result")
