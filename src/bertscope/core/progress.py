@@ -44,7 +44,7 @@ class _Bar:
 class Bars:
     """rich's bars, as they look here. What shows them may show other things too."""
 
-    def __init__(self) -> None:
+    def __init__(self, console: Any = None) -> None:
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -58,7 +58,7 @@ class Bars:
         self.shown = RichProgress(
             TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
             TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("[dim]{task.fields[facts]}"),
-            console=Console(stderr=True), transient=True,
+            console=console or Console(stderr=True), transient=True,
         )  # fmt: skip
 
     @contextmanager

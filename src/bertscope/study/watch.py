@@ -47,13 +47,13 @@ class Lines:
 class Live:
     """How many steps are done, running and waiting, what is running with its own bar, and the time left."""
 
-    def __init__(self, board: Board, times: Times) -> None:
+    def __init__(self, board: Board, times: Times, console: Any = None) -> None:
         from rich.live import Live as RichLive
 
         self._board, self._times = board, times
         self._started = time.monotonic()
         self._since: dict[str, float] = {}
-        self._bars = Bars()
+        self._bars = Bars(console)
         self._live = RichLive(
             get_renderable=self._picture, console=self._bars.shown.console, transient=True, refresh_per_second=4
         )
