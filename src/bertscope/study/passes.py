@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bertscope.core.catalogue import INPUT_KINDS, spec
+from bertscope.core.catalogue import spec
 from bertscope.core.files import canonical_json
 from bertscope.core.step import Root, Step
 
@@ -25,6 +25,6 @@ def _texts(step: Step) -> str | None:
     """The texts that a question about attention reads, and how; None for any other step."""
     if spec(step.name).reads is None:
         return None
-    read = [value for name, value in step.inputs.items() if INPUT_KINDS[name] in ("examples", "data")]
+    read = [value for name, value in step.inputs.items() if name in ("examples", "data")]
     told = [[root.digest, dict(root.options)] for root in read if isinstance(root, Root)]
-    return canonical_json([told, step.config.get("weighted")])
+    return canonical_json([told, step.config["weighted"]])
