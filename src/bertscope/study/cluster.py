@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _CONNECT = 30
 """Seconds to wait for a scheduler to answer."""
+_DASHBOARD = "127.0.0.1:0"
+"""Dask's own page: for this machine alone, wherever a port is free."""
 
 
 @contextmanager
@@ -37,7 +39,7 @@ def hands(store: Store, workers: int, address: str | None, resume: bool) -> Iter
         raise UserError("workers need Dask, which isn't installed; pip install 'bertscope[cluster]'") from error
     if address is None:
         # Dask's own limit of memory would kill a worker for the size of its model.
-        here = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=None)
+        here = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=_DASHBOARD)
         with here, Client(here) as client:
             yield Workers(client, store, resume)
         return
