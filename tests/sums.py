@@ -1,5 +1,7 @@
-"""A question that costs nothing: the sum of a number, of earlier sums and of a setting. It fails or takes its time when
-it is told to, and says when it was asked."""
+"""A question that costs nothing: the sum of a number, of earlier sums and of a setting.
+
+It fails or takes its time when it is told to, and says that it was asked.
+"""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_trainings_ask_for_a_gpu_where_there_are_some(tmp_path, threads):
 
 def test_an_address_where_nobody_is(tmp_path, sums, monkeypatch):
     monkeypatch.setattr(cluster, "_CONNECT", 0.5)
-    with pytest.raises(UserError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
+    with pytest.raises(UserError, match="no Dask scheduler answers at tcp"):
         run_steps([step()], Store(tmp_path), cluster="tcp://127.0.0.1:9")
 
 

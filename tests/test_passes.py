@@ -185,7 +185,9 @@ def test_a_model_is_loaded_once_for_many_steps(models, tmp_path, monkeypatch):
 def test_what_is_open_is_bounded(models):
     before, after = models
     opened = Inputs(lambda step: None)
-    steps = [ask("patterns", {"models.0": before, "examples": examples_root("demo/corpus", limit=n)}) for n in (9, 10)]
+    steps = [
+        ask("patterns", {"models.0": before, "examples": examples_root("demo/corpus", limit=n)}) for n in (9, 10)
+    ]
     steps.append(ask("patterns", {"models.0": after, "examples": examples_root("demo/corpus", limit=9)}))
     first, second, third = (opened.of(step) for step in steps)
     assert first["models"][0] is second["models"][0] and first["examples"] is third["examples"]

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of a study, again and again, and a disk that is full: run again, it ends with the same tables."""
+"""kill -9 in the middle of a study, again and again, and a full disk: run again, it ends with the same tables."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_twenty_kills_leave_the_same_tables(steps, tmp_path):
     started = time.perf_counter()
     assert run_steps(steps, whole).exit_code == 0
     seconds = time.perf_counter() - started
-    moments, kills, studies = random.Random(0), 0, 0
-    while kills < 20 or studies == 0:
+    moments, kills, studies, finished = random.Random(0), 0, 0, False
+    while kills < 20 or not finished:
         store = Store(tmp_path / f"killed{studies}")
         process = FORK.Process(target=run_steps, args=(steps, store))
         process.start()
@@ -65,11 +65,11 @@ def test_twenty_kills_leave_the_same_tables(steps, tmp_path):
             process.kill()
             kills += 1
         process.join()
-        if process.exitcode != -9:  # it got to its end before the moment came: begin another one
+        finished = process.exitcode != -9
+        if finished:  # it got to its end before the moment came: begin another one
             assert process.exitcode == 0 and equal(steps, whole, store)
             assert not any((store.folder / "work").iterdir()), "nothing half-made is left"
             studies += 1
-    assert kills == 20
 
 
 def mount(folder: Path, size: str) -> None:

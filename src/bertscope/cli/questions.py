@@ -24,6 +24,7 @@ from bertscope.core.files import FolderKind, check_writable, refuse_foreign, who
 from bertscope.core.result import FOLDER, Result
 from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
+from bertscope.study.watch import line
 
 _DATA_HELP = {
     "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
@@ -182,21 +183,9 @@ def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:
     def say(step: Step, stored: bool) -> None:
         if not json_only and step.id not in said:
             said.add(step.id)
-            print(f"{'stored ' if stored else 'running'}  {step.name:10} {describe(step)}", file=sys.stderr)
+            print(line("stored" if stored else "running", step), file=sys.stderr)
 
     return say
-
-
-def describe(step: Step) -> str:
-    """What tells a step from others of its name, in a few words."""
-    settings = catalogue.spec(step.name).config_class()
-    changed = {k: v for k, v in step.config.items() if _plain(getattr(settings, k)) != v}
-    told = [f"{name}={value}" for name, value in changed.items()]
-    return " ".join([step.id.rpartition("-")[2][:8], *told])
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _print(result: Result, folder: Path, run: RunOptions) -> None:
