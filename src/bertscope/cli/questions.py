@@ -164,14 +164,9 @@ def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:
 
 def describe(step: Step) -> str:
     """What tells a step from others of its name, in a few words."""
-    settings = catalogue.spec(step.name).config_class()
-    changed = {k: v for k, v in step.config.items() if _plain(getattr(settings, k)) != v}
-    told = [f"{name}={value}" for name, value in changed.items()]
-    return " ".join([step.id.rpartition("-")[2][:8], *told])
+    from bertscope.study.words import settings
 
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    return f"{step.id.rpartition('-')[2][:8]} {settings(step)}".rstrip()
 
 
 def _print(result: Result, folder: Path, run: RunOptions) -> None:

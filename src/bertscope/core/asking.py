@@ -46,4 +46,4 @@ def ask(
         return spec.plan(*named, *data.values(), config, **beside)
     if names[0] in SEVERAL:
         names = [f"{names[0]}.{place}" for place in range(len(named))]
-    return spec.step(dict(zip(names, named, strict=True)) | data | beside, config)
+    return spec.step(dict(zip(names, named, strict=True)) | data | dict(beside), config)

@@ -96,7 +96,9 @@ def _read(source: str | Path) -> tuple[str, Said]:
         ready = _ready() / f"{source}.yaml"
         if path.suffix or len(path.parts) > 1 or not ready.is_file():
             known = [file.name.removesuffix(".yaml") for file in _ready().iterdir()]
-            raise UserError(f"no study {str(source)!r}: no file of that name, and none ready; {did_you_mean(path.stem, known)}")
+            raise UserError(
+                f"no study {str(source)!r}: no file of that name, and none ready; {did_you_mean(path.stem, known)}"
+            )
         return str(source), parse(ready.read_text(encoding="utf-8"), ready.name)
     try:
         return path.stem, parse(path.read_text(encoding="utf-8"), str(source))

@@ -1,7 +1,7 @@
 """What a study is about: models and data, by the names that its questions use.
 
-A name that stands for several things is an axis: whatever uses the name is asked once for each of them. `tuned` rests on
-`model` and on `tasks`, so a question about it is asked for each pair of them, and its task is the one it was tuned on.
+A name that stands for several things is an axis: whatever uses the name is asked once for each of them. `tuned` rests
+on `model` and on `tasks`, so a question about it is asked for each pair of them, on the task that it was tuned on.
 """
 
 from __future__ import annotations

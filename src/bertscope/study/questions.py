@@ -113,8 +113,8 @@ def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -
     of = keys.get("of") or _usual_models(asked, said, names)
     on = keys.get("on") or Said("tasks" if "tasks" in names.data else "corpus", said.where)
     for models in _side_by_side(asked, of, names.models if _kind(asked) == "model" else answers):
-        for data in on.several() if reads else [None]:
-            yield Question(said, asked, models, data and find(data, names.data, "data"), beside, configs)
+        for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
+            yield Question(said, asked, models, data, beside, configs)
 
 
 _WORDS = {"model": "model", "result": "question asked above", "examples": "data"}
@@ -125,8 +125,8 @@ def _kind(asked: Spec) -> str:
 
 
 def _usual_models(asked: Spec, said: Said, names: Names) -> Said:
-    """What a question is asked of if nothing is said: an experiment of the base, a question about a task's parts of the
-    tuned model, one that compares of both."""
+    """What a question is asked of if nothing is said: one that compares models of both, one that needs a classifier
+    of the tuned one, an experiment of the base."""
     inputs = named_inputs(asked)
     if _kind(asked) == "result":
         raise said.wrong(f"say of which question's answers: {asked.name}: {{of: lottery}}")

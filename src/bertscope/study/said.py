@@ -1,7 +1,7 @@
 """YAML that knows where it says what: every value keeps its place, so that a mistake is reported with its line.
 
-Numbers, `true` and `false` are read as YAML 1.2 has them (`2e-5` is a number; `on`, `yes` and dates are words). Keys are
-always words.
+Numbers, `true` and `false` are read as YAML 1.2 has them (`2e-5` is a number; `on`, `yes` and dates are words). Keys
+are always words.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(problem="an alias: write the value out", problem_mark=self.peek_event().start_mark)
+            raise yaml.MarkedYAMLError(
+                problem="an alias: write the value out", problem_mark=self.peek_event().start_mark
+            )
         return super().compose_node(parent, index)
 
 
@@ -131,16 +133,29 @@ for _tag, _pattern, _first in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
 
 
+class _Dumper(yaml.SafeDumper):
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
+def dump(value: Any) -> str:
+    """A plain value as YAML that `parse` reads."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+
+
 def _parse(text: str, place: Callable[[int], str]) -> Said:
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
         return Said(None, place(0)) if node is None else _read(loader, node, place, place(node.start_mark.line))
     except yaml.reader.ReaderError as error:
-        raise Misplaced(f"{place(text.count(chr(10), 0, error.position))}: a character that YAML can't have") from error
+        raise Misplaced(
+            f"{place(text.count(chr(10), 0, error.position))}: a character that YAML can't have"
+        ) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Misplaced(f"{place(mark.line if mark else 0)}: {', '.join(filter(None, (error.context, error.problem)))}") from error
+        raise Misplaced(
+            f"{place(mark.line if mark else 0)}: {', '.join(filter(None, (error.context, error.problem)))}"
+        ) from error
     except RecursionError:
         raise Misplaced(f"{place(0)}: too deep lists in lists") from None
 
@@ -150,7 +165,7 @@ def _read(loader: _Loader, node: Any, place: Callable[[int], str], where: str) -
         return Misplaced(f"{place(one.start_mark.line)}: {what}")
 
     if isinstance(node, yaml.ScalarNode):
-        return Said(loader.construct_object(node), where)  # type: ignore[no-untyped-call]
+        return Said(loader.construct_object(node), where)
     if node.tag not in ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
         raise wrong(node, f"the tag {node.tag} isn't read here")
     if isinstance(node, yaml.SequenceNode):
