@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +18,6 @@ from bertscope.core.store import Store
 if TYPE_CHECKING:
     from bertscope.core.step import Step
     from bertscope.study.file import Study
-    from bertscope.study.state import Estimate
 
 study = App(name="study", help="One file, many questions: run it, see where it stands, clean up after it.")
 Sets = Annotated[tuple[str, ...], Parameter(name="--set", consume_multiple=False)]
@@ -76,6 +76,7 @@ def perform(
     """Run a study, write its page, and leave with exit code 3 if some steps failed."""
     from bertscope.core.files import check_file
     from bertscope.report.build import MARK, build_report
+    from bertscope.study.graph import graph
     from bertscope.study.run import run_study
 
     check_file(out, MARK)
@@ -83,14 +84,14 @@ def perform(
         print(f"note: {note}", file=sys.stderr)
     started, shelf = time.perf_counter(), Store(store)
 
-    def page() -> None:
-        build_report(shelf, out, title=read.title)
+    steps = graph(read.steps)
 
-    finished = all(shelf.has(step) for step in read.steps)
-    outcome = run_study(
-        read, store=shelf, workers=workers, cluster=cluster, resume=resume,
-        page=None if finished and out.exists() else page,
-    )  # fmt: skip
+    def page() -> None:
+        build_report(shelf, out, title=read.title, only=steps)
+
+    outcome = run_study(read, store=shelf, workers=workers, cluster=cluster, resume=resume, page=page)
+    if not out.exists() and any(shelf.has(step) for step in steps.values()):
+        page()
     counts = f"{len(outcome.done)} steps made, {len(outcome.stored)} were stored"
     if outcome.failed:
         counts += f", {len(outcome.failed)} failed, {len(outcome.skipped)} need what failed"
@@ -144,8 +145,6 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     store
         The folder where results are kept.
     """
-    from collections import Counter
-
     from bertscope.study.file import read_study
     from bertscope.study.graph import graph
     from bertscope.study.state import failures, states
@@ -214,15 +213,9 @@ def _foretell(read: Study, store: Store) -> None:
         unknown = len(left) - len(guesses)
         more = f", and {unknown} steps of which nothing is known" if unknown else ""
         print(f"{said}; about {duration(sum(guess.seconds for guess in guesses.values()))} one after the other{more}")
-        print("a step's time is the median of stored steps of its question: "
-              + ", ".join(f"{count} {like}" for like, count in _kinds(guesses.values())))  # fmt: skip
-
-
-def _kinds(guesses: Iterable[Estimate]) -> list[tuple[str, int]]:
-    """How many estimates rest on steps that are how much alike."""
-    from collections import Counter
-
-    return Counter(guess.like for guess in guesses).most_common()
+        alike = Counter(guess.like for guess in guesses.values()).most_common()
+        how = ", ".join(f"{count} {like}" for like, count in alike)
+        print(f"a step's time is the median of stored steps of its question: {how}")
 
 
 def _branch(step: Step, seen: set[str], depth: int = 0) -> None:

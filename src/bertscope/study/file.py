@@ -70,7 +70,7 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
             notes.append(f"{question.spec.name} compares several answers, and there is only one: left out")
         answers.setdefault(question.spec.name, Answers()).steps.extend(found)
         steps |= {step.id: step for _, step in found}
-        used |= {axis for chosen, _ in found for axis in chosen}
+        used |= {axis.partition(".")[0] for chosen, _ in found for axis in chosen}
     for unused in sorted({*names.models, *names.data} - used - {"tuned"}):
         notes.append(f"{unused} is named, but no question is about it")
     return Study(name, title or name, about, tuple(steps.values()), tuple(notes), whole.plain())

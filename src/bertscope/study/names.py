@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Protocol, get_type_hints
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar, get_type_hints
 
 from bertscope.core.catalogue import ROOTS, Spec, resolve, spec
 from bertscope.core.config import fitted
@@ -39,13 +40,16 @@ class Named(Protocol):
         ...
 
 
+Thing = TypeVar("Thing", bound=Named)
+
+
 @dataclass(frozen=True)
 class Sources:
     """Models or data that exist: a source each, for data with how it is read."""
 
     name: str
     listed: Sequence[Said]
-    root: Callable[[str, Said], Root]
+    root: Callable[..., Root]
     """From a kind and a source to the root of that kind."""
 
     @property
@@ -54,6 +58,10 @@ class Sources:
 
     def pick(self, chosen: Chosen, kind: str) -> Sequence[Root]:
         return [self.root(kind, self.listed[chosen[self.name]])]
+
+    def limited(self, limit: Said) -> Sources:
+        """Data of which at most so many rows are read."""
+        return replace(self, root=partial(self.root, limit=limit))
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ class Names:
         self.seeds = settings_of(spec("scratch"), {"seeds": keys["seeds"]}).seeds if "seeds" in keys else (0,)
         self.training = keys["training"].mapping("training", TRAINING) if "training" in keys else {}
         settings_of(spec("finetune"), self.training)  # refuses what can't work
-        self.data: dict[str, Named] = {
+        self.data = {
             name: Sources(name, said.several(), self._data_root)
             for name, said in _declared(keys, ("tasks", "corpus"), "data").items()
         }
@@ -113,7 +121,7 @@ class Names:
     def _model_root(self, kind: str, said: Said) -> Root:
         return self._once("model", said.word("a model"), {}, said)
 
-    def _data_root(self, kind: str, said: Said) -> Root:
+    def _data_root(self, kind: str, said: Said, limit: Said | None = None) -> Root:
         keys = said.value if isinstance(said.value, dict) else {"source": said}
         known = [field.name for field in fields(TaskOptions)]
         Said(keys, said.where).mapping("a data set", ["source", *known])
@@ -121,7 +129,7 @@ class Names:
             raise said.wrong("a data set needs its source: source: reviews.csv")
         source = keys["source"].word("a data set's source")
         given = {key: one for key, one in self.reading.items() if key != "root" or declared(source.partition("@")[0])}
-        given |= {key: one for key, one in keys.items() if key != "source"}
+        given |= {key: one for key, one in keys.items() if key != "source"} | ({"limit": limit} if limit else {})
         hints = get_type_hints(TaskOptions)
         return self._once(kind, source, {key: _fitted(key, one, hints[key]) for key, one in given.items()}, said)
 
@@ -133,7 +141,7 @@ class Names:
         return self._roots[key]
 
 
-def find(said: Said, names: Mapping[str, Named], what: str) -> Named:
+def find(said: Said, names: Mapping[str, Thing], what: str) -> Thing:
     """The model, the data or the answers of that name."""
     name = said.word(f"the name of {what}")
     if name not in names:
@@ -160,11 +168,15 @@ def settings_of(spec: Spec, said: Mapping[str, Said]) -> Any:
 def _declared(keys: Mapping[str, Said], own: Sequence[str], others: str) -> dict[str, Said]:
     """What the file says under its own keys and under the names that it makes up; what is empty is left out."""
     made_up = keys[others].mapping(others) if others in keys else {}
-    for name in own:
-        if name in made_up:
-            raise made_up[name].wrong(f"{name} is a key of its own; give this one another name")
-    said = {name: keys[name] for name in own if name in keys} | made_up
-    return {name: one for name, one in said.items() if one.value not in (None, [])}
+    for name, said in made_up.items():
+        if name in own or not re.fullmatch(r"[\w-]+", name):
+            raise said.wrong(f"{name!r} can't be a name of your own: {_why_not(name, own)}")
+    every = {name: keys[name] for name in own if name in keys} | made_up
+    return {name: one for name, one in every.items() if one.value not in (None, [])}
+
+
+def _why_not(name: str, own: Sequence[str]) -> str:
+    return "it is a key of the file" if name in own else "use letters, digits, _ and -"
 
 
 def _fitted(key: str, said: Said, hint: Any) -> Any:

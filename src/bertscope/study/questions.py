@@ -100,7 +100,8 @@ def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -
     asked = spec(name)
     further, reads = beside_inputs(asked), data_input(asked)
     own = [one.name for one in fields(asked.config_class)]
-    keys = said.mapping(f"the question {name}", ["of", *(["on"] if reads else []), "sweep", *further, *own])
+    read_keys = ["on"] * (reads is not None) + ["limit"] * (reads == "examples")
+    keys = said.mapping(f"the question {name}", ["of", *read_keys, "sweep", *further, *own])
     defaults = {key: one for key, one in names.training.items() if {*TRAINING} <= {*own}}
     if "seeds" in own:
         defaults["seeds"] = Said([Said(seed, said.where) for seed in names.seeds], said.where)
@@ -112,9 +113,12 @@ def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -
     }  # fmt: skip
     of = keys.get("of") or _usual_models(asked, said, names)
     on = keys.get("on") or Said("tasks" if "tasks" in names.data else "corpus", said.where)
+    if not on.several():
+        raise on.wrong(f"{name} is asked on nothing; name some data")
     for models in _side_by_side(asked, of, names.models if _kind(asked) == "model" else answers):
         for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
-            yield Question(said, asked, models, data, beside, configs)
+            few = data.limited(keys["limit"]) if data and "limit" in keys else data
+            yield Question(said, asked, models, few, beside, configs)
 
 
 _WORDS = {"model": "model", "result": "question asked above", "examples": "data"}
@@ -140,6 +144,8 @@ def _side_by_side(asked: Spec, of: Said, names: Mapping[str, Named]) -> Iterator
     """The models that are read together: all of the list where the question takes several, else each in turn."""
     inputs = named_inputs(asked)
     found = [find(one, names, _WORDS[_kind(asked)]) for one in of.several()]
+    if not found:
+        raise of.wrong(f"{asked.name} is asked of nothing; name a model")
     if inputs[0] in SEVERAL:
         yield found
     elif len(inputs) > 1:

@@ -53,6 +53,6 @@ def run_steps(
             except Exception as error:
                 outcome.failed[name] = " ".join(str(error).split()) or type(error).__name__
                 print(f"failed   {name}: {outcome.failed[name]}", file=sys.stderr)
-    if page:
+    if page and outcome.done:
         page()
     return outcome
