@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from cyclopts import App, Parameter
 
@@ -147,7 +147,7 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     """
     from bertscope.study.file import read_study
     from bertscope.study.graph import graph
-    from bertscope.study.state import failures, states
+    from bertscope.study.state import State, failures, states
     from bertscope.study.words import short
 
     steps, shelf = graph(read_study(file, sets).steps), Store(store)
@@ -157,7 +157,7 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
         (found[name], short(step), _about(step) + (f": {why[name]}" if found[name] == "failed" else ""))
         for name, step in steps.items()
     )
-    print(f"{len(steps)} steps: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
+    print(f"{len(steps)} steps: " + ", ".join(f"{counts[one]} {one}" for one in get_args(State) if counts[one]))
 
 
 @study.command

@@ -145,7 +145,9 @@ def find(said: Said, names: Mapping[str, Thing], what: str) -> Thing:
     """The model, the data or the answers of that name."""
     name = said.word(f"the name of {what}")
     if name not in names:
-        raise said.wrong(f"no {what} {name!r} in this study; {did_you_mean(name, names) if names else 'it has none'}")
+        raise said.wrong(
+            f"no {what} {name!r} in this study; {did_you_mean(name, names) if names else 'it names none'}"
+        )
     return names[name]
 
 
@@ -162,7 +164,7 @@ def settings_of(spec: Spec, said: Mapping[str, Said]) -> Any:
     except UserError as error:
         named = re.findall(r"\w+", str(error).replace("-", "_"))
         blamed = [one for key, one in said.items() if key in named] or list(said.values())
-        raise blamed[0].wrong(f"{spec.name}: {error}") from error
+        raise blamed[0].wrong(str(error)) from error
 
 
 def _declared(keys: Mapping[str, Said], own: Sequence[str], others: str) -> dict[str, Said]:

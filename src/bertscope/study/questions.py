@@ -101,7 +101,7 @@ def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -
     further, reads = beside_inputs(asked), data_input(asked)
     own = [one.name for one in fields(asked.config_class)]
     read_keys = ["on"] * (reads is not None) + ["limit"] * (reads == "examples")
-    keys = said.mapping(f"the question {name}", ["of", *read_keys, "sweep", *further, *own])
+    keys = said.mapping(name, ["of", *read_keys, "sweep", *further, *own])
     defaults = {key: one for key, one in names.training.items() if {*TRAINING} <= {*own}}
     if "seeds" in own:
         defaults["seeds"] = Said([Said(seed, said.where) for seed in names.seeds], said.where)
