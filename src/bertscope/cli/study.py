@@ -161,7 +161,7 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
 
 
 @study.command
-def gc(*files: str, store: Path = STORE, yes: bool = False) -> None:
+def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> None:
     """Delete from the store what the named studies don't need.
 
     Only says what it would delete, unless you add --yes. Refused while a step that they don't need is running.
@@ -170,6 +170,8 @@ def gc(*files: str, store: Path = STORE, yes: bool = False) -> None:
     ----------
     files
         The studies whose steps are kept: YAML files, or names of ready ones.
+    sets
+        What their runs were given with --set.
     store
         The folder where results are kept.
     yes
@@ -180,7 +182,7 @@ def gc(*files: str, store: Path = STORE, yes: bool = False) -> None:
 
     if not files:
         raise UserError("name the studies whose steps are to be kept; to delete all, delete the folder itself")
-    kept, shelf = [read_study(file) for file in files], Store(store)
+    kept, shelf = [read_study(file, sets) for file in files], Store(store)
     waste = delete_unneeded(shelf, kept) if yes else unneeded(shelf, kept)
     for one in waste:
         print(f"{one.size / 1e6:8.1f} MB  {one.folder.relative_to(shelf.folder)}")
