@@ -162,9 +162,9 @@ def test_a_finished_study_loads_no_torch_and_takes_no_time(tmp_path):
     make = """
 import json, sys
 from bertscope.core.store import Store
-from bertscope.study.demo import plan
+from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
-steps, store = plan(), Store(sys.argv[1])
+steps, store = read_study('demo').steps, Store(sys.argv[1])
 for step in steps:
     folder = store.path(step)
     folder.mkdir(parents=True, exist_ok=True)
@@ -247,7 +247,7 @@ def test_the_live_view_says_what_is_done_running_waiting_and_left():
             live._live.refresh()
     said = screen.file.getvalue()
     assert "1 stored   0 done   1 running   1 waiting   1 failed   1 skipped" in said
-    assert "about 2 min 0 s left" in said and "add=2" in said
+    assert "about 2.0 min left" in said and "add=2" in said
     assert "predicting" in said and "4/10" in said and "loss 0.31" in said
     assert "it [b]broke[/b]" in said
 

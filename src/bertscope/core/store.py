@@ -129,16 +129,12 @@ class Store:
 
     def is_running(self, step: Step) -> bool:
         """Whether some process is making the step now."""
-        from filelock import FileLock, Timeout
-
         path = self._lock_of(step)
-        if not path.exists():
-            return False
-        try:
-            with FileLock(path, timeout=0):
-                return False
-        except Timeout:
-            return True
+        return path.exists() and _is_held(path)
+
+    def running(self) -> set[str]:
+        """The ids of the steps that some process is making now."""
+        return {path.stem for path in (self.folder / "locks").glob("*.lock") if _is_held(path)}
 
     def finished(self) -> Iterator[Stored]:
         """Every finished step, oldest first."""
@@ -169,3 +165,13 @@ class Store:
             yield
         finally:
             lock.release()
+
+
+def _is_held(lock: Path) -> bool:
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(lock, timeout=0):
+            return False
+    except Timeout:
+        return True

@@ -8,28 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bertscope.core import catalogue
 from bertscope.core.progress import Bars, bars_on
 from bertscope.core.step import Step
 from bertscope.study.board import Board
 from bertscope.study.times import Times
-
-
-def describe(step: Step) -> str:
-    """What tells a step from others of its name, in a few words."""
-    settings = catalogue.spec(step.name).config_class()
-    changed = {name: value for name, value in step.config.items() if _plain(getattr(settings, name)) != value}
-    told = [f"{name}={value}" for name, value in changed.items()]
-    return " ".join([step.id.rpartition("-")[2][:8], *told])
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+from bertscope.study.words import about, duration, settings
 
 
 def line(what: str, step: Step, reason: str = "") -> str:
-    """A step's line: `running  patterns   ab12cd34 weighted=True`."""
-    return f"{what:8} {step.name:10} {describe(step)}" + (f": {reason}" if reason else "")
+    """A step's line: `running  patterns   ab12cd34 pocket on demo/corpus; weighted=True`."""
+    number = step.id.rpartition("-")[2][:8]
+    told = "; ".join(filter(None, (about(step), settings(step))))
+    return f"{what:8} {step.name:10} {number} {told}".rstrip() + (f": {reason}" if reason else "")
 
 
 class Lines:
@@ -91,19 +81,6 @@ class Live:
         left = self._times.left((step.name for step in waiting), running, slots=self._board.slots)
         told.append(f"{duration(now - self._started)} so far")
         return "   ".join([*told, *([f"about {duration(left)} left"] if left is not None else [])])
-
-
-def duration(seconds: float) -> str:
-    """
-    >>> duration(7.2), duration(312), duration(7800)
-    ('7 s', '5 min 12 s', '2 h 10 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def watch(board: Board, times: Times) -> Lines | Live:
