@@ -108,7 +108,7 @@ def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
         code, _, err = run("study", "run", "mine.yaml")
     assert code == 3 and "2 steps made, 0 were stored, 1 failed, 1 need what failed" in err
     code, out, _ = run("study", "status", "mine.yaml")
-    assert code == 0 and "init=random: no dice" in out and "4 steps: 2 done, 1 failed, 1 waiting" in out
+    assert code == 0 and "init=random: ValueError: no dice" in out and "4 steps: 2 done, 1 failed, 1 waiting" in out
     code, _, err = run("study", "run", "mine.yaml")
     assert code == 0 and "2 steps made, 2 were stored" in err
     assert "4 steps: 4 done" in run("study", "status", "mine.yaml")[1]
