@@ -21,7 +21,7 @@ from bertscope.models.source import model_root
 from bertscope.study.file import KEYS, read_study, ready_studies
 from bertscope.study.graph import graph
 from bertscope.training.finetune import FinetuneConfig
-from tests.shared_data import DATA, needs_data
+from shared_data import DATA, needs_data
 
 READY = ("course-project", "dark-secrets", "demo", "embeddings", "everything", "lottery")
 BASE = "model: pocket\ntasks: demo/sentiment\n"
