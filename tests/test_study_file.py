@@ -21,6 +21,7 @@ from bertscope.models.source import model_root
 from bertscope.study.file import KEYS, read_study, ready_studies
 from bertscope.study.graph import graph
 from bertscope.training.finetune import FinetuneConfig
+from shared_data import DATA, needs_data
 
 READY = ("course-project", "dark-secrets", "demo", "embeddings", "everything", "lottery")
 BASE = "model: pocket\ntasks: demo/sentiment\n"
@@ -107,11 +108,13 @@ def test_seeds_and_training_are_for_every_training(study):
     found = study(
         BASE + "seeds: [4, 5]\ntraining: {epochs: 1, learning_rate: 2e-5}\ncorpus: demo/corpus\n"
         "questions:\n  - scratch\n  - ablate\n  - structure: {on: corpus}\n  - lottery: {seeds: 7, epochs: 2}\n"
+        "  - finetune\n  - finetune: {seed: 8}\n"
     )
-    compared, ablation, probed, pruned = found.steps
+    compared, ablation, probed, pruned, *trainings = found.steps
     first = tuned(seed=4, epochs=1, learning_rate=2e-5)
     assert compared.config["seeds"] == [4, 5] and compared.inputs["tuned.4"] == first
-    assert ablation.inputs["model"] == first
+    assert ablation.inputs["model"] == first and ablation.config["seed"] == 0, "a bootstrap's seed is no training's"
+    assert trainings == [first, tuned(seed=8, epochs=1, learning_rate=2e-5)]
     assert probed.config["epochs"] == 40, "a probe's epochs are none of a training's"
     assert pruned.config["seeds"] == [7] and pruned.config["epochs"] == 2 and pruned.config["learning_rate"] == 2e-5
 
@@ -214,6 +217,22 @@ def test_ready_studies_have_no_loose_ends(name):
     if name == "everything":
         asked = {question for question, entry in CATALOGUE.items() if entry.command}
         assert {step.name for step in graph(found.steps).values()} >= asked
+
+
+@needs_data
+def test_ready_studies_run_on_real_data_by_set():
+    """A local GLUE folder, a treebank and FrameNet: everything is found, under its own name."""
+    tasks = ["glue/rte", "glue/mrpc", "glue/stsb"]
+    sets = [f"root={DATA / 'glue'}", f"tasks=[{', '.join(tasks)}]"]
+    for name, corpus in (
+        ("dark-secrets", "framenet-1.5-part.zip"),
+        ("embeddings", "UD_English-EWT/en_ewt-ud-dev.conllu"),
+        ("lottery", None),
+        ("everything", "UD_English-EWT/en_ewt-ud-dev.conllu"),
+    ):
+        found = read_study(name, [*sets, *([f"corpus={DATA / corpus}"] if corpus else [])])
+        models = [step for step in graph(found.steps).values() if step.name == "finetune"]
+        assert list(dict.fromkeys(step.inputs["task"].source.partition("@")[0] for step in models)) == tasks
 
 
 def test_planning_loads_neither_torch_nor_what_the_bare_machine_lacks():

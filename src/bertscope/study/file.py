@@ -20,7 +20,7 @@ KEYS = {
     "model": "The encoder that is studied, before any training: `pocket`, a folder or a hub id.",
     "tasks": "What it is fine-tuned on and asked about.",
     "corpus": "Texts for questions that need no labels: a treebank, FrameNet, plain text.",
-    "seeds": "Of the trainings. Experiments use all of them, `tuned` the first.",
+    "seeds": "Of the trainings: experiments use all of them, `tuned` and other single trainings the first.",
     "training": "How every training is done: `recipe`, `epochs`, `learning_rate`.",
     "root": "The folder in which tasks known by name lie; from the hub otherwise.",
     "limit": "Use at most this many rows of each split of each data set.",

@@ -102,10 +102,7 @@ def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -
     own = [one.name for one in fields(asked.config_class)]
     read_keys = ["on"] * (reads is not None) + ["limit"] * (reads == "examples")
     keys = said.mapping(name, ["of", *read_keys, "sweep", *further, *own])
-    defaults = {key: one for key, one in names.training.items() if {*TRAINING} <= {*own}}
-    if "seeds" in own:
-        defaults["seeds"] = Said([Said(seed, said.where) for seed in names.seeds], said.where)
-    given = defaults | {key: one for key, one in keys.items() if key in own}
+    given = _of_all_trainings(own, said, names) | {key: one for key, one in keys.items() if key in own}
     configs = [settings_of(asked, given | swept) for swept in _sweep(keys.get("sweep"))]
     beside = {
         key: find(keys[key], answers if INPUT_KINDS[key] == "result" else names.data, _WORDS[INPUT_KINDS[key]])
@@ -119,6 +116,18 @@ def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -
         for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
             few = data.limited(keys["limit"]) if data and "limit" in keys else data
             yield Question(said, asked, models, few, beside, configs)
+
+
+def _of_all_trainings(own: Sequence[str], said: Said, names: Names) -> dict[str, Said]:
+    """What the study says of its trainings, for a question that trains encoders, which is known by its settings. One
+    that compares trainings has all seeds, any other the first."""
+    trains = {*TRAINING} <= {*own}
+    given = {**names.training} if trains else {}
+    if "seeds" in own:
+        given["seeds"] = Said([Said(seed, said.where) for seed in names.seeds], said.where)
+    elif trains and "seed" in own:
+        given["seed"] = Said(names.seeds[0], said.where)
+    return given
 
 
 _WORDS = {"model": "model", "result": "question asked above", "examples": "data"}
