@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,7 @@ def hands(store: Store, workers: int, address: str | None, resume: bool) -> Iter
         # Dask's own limit of memory would kill a worker for the size of its model.
         here = LocalCluster(
             n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=_DASHBOARD,
-            silence_logs=logging.ERROR,
+            silence_logs=logging.CRITICAL,
         )  # fmt: skip
         with here, Client(here) as client:
             yield Workers(client, store, resume)
@@ -83,13 +84,20 @@ class Workers:
             finished = wait(list(self._futures), timeout=seconds, return_when="FIRST_COMPLETED").done
         except TimeoutError:
             return []
+        except CancelledError as error:
+            raise UserError("the Dask scheduler went away; start it and run again: it goes on") from error
         return [made for future in finished for made in self._outcome(future, self._futures.pop(future))]
 
     def _outcome(self, future: Future, job: Job) -> list[Made]:
+        from distributed import KilledWorker
+
         if future.status == "finished":
             return [Made(**said) for said in future.result()]
-        reason = f"the cluster gave it up ({future.exception()!r})" if future.status == "error" else future.status
-        return [Made(step.id, "failed", reason=" ".join(str(reason).split())) for step in job]
+        error = future.exception()
+        reason = f"the cluster gave it up ({error!r})"
+        if isinstance(error, KilledWorker):
+            reason = "its worker died, and so did those that took it up; perhaps there is too little memory"
+        return [Made(step.id, "failed", reason=" ".join(reason.split())) for step in job]
 
     def _resources(self, job: Job) -> dict[str, float] | None:
         """A GPU for what fills a folder of its own (a training, a pruning, hidden states), where there are any."""
