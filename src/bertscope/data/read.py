@@ -23,6 +23,7 @@ from bertscope.data import demo
 from bertscope.data.assemble import Material, few, make_task, noting_repeats, with_metric
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import find_columns
+from bertscope.data.cuts import cut
 from bertscope.data.hub import on_hub
 from bertscope.data.known import Known
 from bertscope.data.locate import find_in, plain_files, recognise
@@ -41,7 +42,8 @@ def read_task(source: str | Path, **options: Any) -> Task:
     Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
     unless it is given. `limit` keeps that many rows of each split; `seed` decides the splits, or the demo's
     sentences. `root` is the folder in which a task known by name lies. `skip_bad` leaves out rows that can't be
-    used, and the notes say how many. An example's id is its file's name and the line it begins on.
+    used, and the notes say how many. `without` leaves rows that mention certain words out of fit and select, or with
+    `at_random` as many others. An example's id is its file's name and the line it begins on.
     """
     asked = TaskOptions.of(options)
     if _is_demo(source):
@@ -51,7 +53,8 @@ def read_task(source: str | Path, **options: Any) -> Task:
         task = _read(source, asked)
     task = with_metric(task, asked)
     fit, select, report = (few(part, task.kind, asked) for part in (task.fit, task.select, task.report))
-    return noting_repeats(replace(task, fit=fit, select=select, report=report))
+    task = replace(task, fit=fit, select=select, report=report)
+    return noting_repeats(cut(task, asked.without, asked.at_random) if asked.without else task)
 
 
 @with_options
