@@ -48,7 +48,7 @@ class Encoder:
     @property
     def n_heads(self) -> int:
         """Heads per layer; in a model that was cut, of the layer that has most."""
-        return max(self.head_counts)
+        return max(self.head_counts, default=0)
 
     @cached_property
     def head_counts(self) -> list[int]:
