@@ -34,6 +34,8 @@ class Entry:
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
+    "truncate": Entry("bertscope.experiments.truncate:truncate", "Are the top layers needed?"),
+    "freeze": Entry("bertscope.experiments.freeze:freeze", "Which layers need training?"),
     "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "change": Entry("bertscope.analyses.change:change", "What did fine-tuning change in the attention?"),
     "features": Entry(
