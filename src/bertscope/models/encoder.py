@@ -159,6 +159,7 @@ class Encoder:
         with whole_folder(folder, FOLDER) as scratch, quiet_library():
             config = self.model.config
             config.bertscope = {"name": self.name} | (getattr(config, "bertscope", None) or {})
-            self.model.save_pretrained(scratch)
+            # Where only we can open it, weights have the names that the library's modules have, not an older file's.
+            self.model.save_pretrained(scratch, save_original_format="top" not in config.bertscope)
             self.tokenizer.save_pretrained(scratch)
         return folder
