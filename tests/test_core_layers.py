@@ -50,7 +50,7 @@ def test_a_training_says_its_sets_in_one_way():
     )
     with pytest.raises(UserError, match="only layers can be left out"):
         FinetuneConfig(without="embeddings")
-    with pytest.raises(UserError, match="dropout is 1.5; it must be between 0 and 1"):
+    with pytest.raises(UserError, match=r"dropout is 1\.5; it must be between 0 and 1"):
         FinetuneConfig(dropout=1.5)
     with pytest.raises(UserError, match="unknown classifier 'relo'; did you mean 'relu'"):
         FinetuneConfig(classifier="relo")

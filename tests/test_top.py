@@ -90,7 +90,9 @@ def test_a_pooler_that_is_code_stays(base):
 
 @pytest.mark.parametrize("name", ["mpnet", "roformer", "eurobert"])
 def test_families_without_a_dropout_of_the_classifier_say_so(base):
-    with pytest.raises(UserError, match=f"a {base.model.config.model_type} has no setting of its own for the dropout"):
+    with pytest.raises(
+        UserError, match=f"a {base.model.config.model_type} has no setting of its own for the dropout"
+    ):
         with_classifier(base, LABELS, dropout=0.5)
 
 

@@ -79,7 +79,9 @@ def test_no_layer_at_all(encoder, texts, tmp_path, name):
 
 @pytest.mark.parametrize("name", STAYS)
 def test_a_first_layer_that_must_stay(encoder, name):
-    with pytest.raises(UserError, match="layer 1 of .* can't be left out: (it is built unlike|a convolution follows)"):
+    with pytest.raises(
+        UserError, match=r"layer 1 of .* can't be left out: (it is built unlike|a convolution follows)"
+    ):
         without_layers(encoder, (1,))
 
 
@@ -140,7 +142,9 @@ def test_steps_are_shared_and_few(tmp_path, tiny, rows):
 
 
 def test_scores_effects_and_costs(tmp_path, tiny, rows):
-    step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK, remove=("2", "2-2"), seeds=(3,)))
+    step = plan(
+        model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK, remove=("2", "2-2"), seeds=(3,))
+    )
     store = Store(tmp_path / "store")
     store.run(step)
     result, task = store.result(step), read_task(rows)
@@ -157,7 +161,9 @@ def test_scores_effects_and_costs(tmp_path, tiny, rows):
     assert arms["training_time"].iloc[0] == 1 and result.number("majority").value == task.chance()
     latency = result.tables["latency"]
     assert latency["texts"].tolist() == [1, 1, 1, 32, 32, 32] and (latency["milliseconds"] > 0).all()
-    assert any("the slides: -0.12 points" in note for note in result.notes) is False, "nothing lost its top layer alone"
+    assert any("the slides: -0.12 points" in note for note in result.notes) is False, (
+        "nothing lost its top layer alone"
+    )
     assert result.tables["published"]["accuracy"].tolist() == [0.9045, 0.9033, 0.5891, 0.5867]
 
 

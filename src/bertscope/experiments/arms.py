@@ -54,7 +54,14 @@ class Arms:
         draws = self._draws @ np.stack(list(weights.values()), axis=1)
         low, high = over_runs(draws, self.runs)
         return pd.DataFrame(
-            {"effect": list(weights), "difference": draws[0], "low": low, "high": high, "runs": self.runs, "n": self.n}
+            {
+                "effect": list(weights),
+                "difference": draws[0],
+                "low": low,
+                "high": high,
+                "runs": self.runs,
+                "n": self.n,
+            }
         )
 
     def trainings(self, seeds: Sequence[int]) -> pd.DataFrame:
@@ -78,7 +85,9 @@ def how_sure(runs: int) -> str:
     """What the intervals are over, for a caption."""
     if runs == 1:
         return "One seed: intervals are over examples."
-    return "Too few seeds for intervals." if runs < ENOUGH else "Intervals: two-level bootstrap over seeds and examples."
+    return (
+        "Too few seeds for intervals." if runs < ENOUGH else "Intervals: two-level bootstrap over seeds and examples."
+    )
 
 
 def few_seeds(runs: int) -> list[str]:

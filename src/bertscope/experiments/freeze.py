@@ -27,17 +27,17 @@ class FreezeConfig:
     """What keeps its weights, and how the rest is trained."""
 
     sets: tuple[str, ...] = ()
-    """What isn't trained, each in trainings of its own: a number is the embeddings and so many layers above them, or
-    nothing if it is 0; `embeddings`; layers alone, such as `5-8`; `embeddings+5-8`; `encoder` for all under the pooler
-    and the classifier. By default nothing, the embeddings, and with them a third, two thirds and all of the layers: 5
-    trainings for each seed. Nothing is always among them."""
+    """What isn't trained, each in trainings of its own. A number is the embeddings and so many layers above them, 0
+    nothing; there is also `embeddings`, layers alone such as `5-8`, `embeddings+5-8`, and `encoder` for all under the
+    pooler and the classifier. By default nothing, the embeddings, and with them a third, two thirds and all of the
+    layers: 5 trainings for each seed. Nothing is always among them."""
     frozen_dropout: bool = False
     """Whether frozen layers have dropout in training. Without it, those with nothing trained under them are run
     once."""
     movement: bool = True
     """Also say how far each layer moved from the base, by RSA; --no-movement spares the hidden states."""
     texts: int = 200
-    """How many texts of the report split RSA reads. Their states are kept for every training: 60 MB each for pocket."""
+    """How many texts of the report split RSA reads. Their hidden states are kept for every training."""
     words: int = 5000
     """How many of their words RSA compares; all, if there are fewer."""
     seeds: tuple[int, ...] = (0,)

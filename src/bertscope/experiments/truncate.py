@@ -40,9 +40,9 @@ class TruncateConfig:
     """Which layers go, what is put on the rest, and how that is trained."""
 
     remove: tuple[str, ...] = ()
-    """How many layers go from the top, such as `0,1,2,6`, or which ones, such as `4-6` or `2+9`; `all` is every number
-    of them. By default none, 1, 2 and half of them: 4 trainings for each seed. The whole model is always among
-    them."""
+    """How many layers go from the top, such as `0,1,2,6`, or which ones, such as `4-6` or `2+9`; `all` is every
+    number of them. By default none, 1, 2 and half of them: 4 trainings for each seed. The whole model is always
+    among them."""
     retrain: bool = True
     """Fine-tune what is left, from the base; --no-retrain takes the layers off the fine-tuned whole model instead: 1
     training for each seed."""
@@ -96,8 +96,8 @@ class TruncateConfig:
 
     def training(self, seed: int, left_out: Layers, top: Top) -> FinetuneConfig:
         return FinetuneConfig(
-            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=seed, without=str(left_out),
-            classifier=top.classifier, dropout=top.dropout, pooler=top.pooler,
+            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=seed,
+            without=str(left_out), classifier=top.classifier, dropout=top.dropout, pooler=top.pooler,
         )  # fmt: skip
 
 
@@ -126,7 +126,8 @@ def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig(
     version=1,
     main="nothing removed",
     better="higher",
-    cite="the CS4650 slides on layer removal; Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?",
+    cite="the CS4650 slides on removing layers; Merchant et al. 2020, What Happens To BERT Embeddings During "
+    "Fine-tuning?",
     plan=plan,
 )
 def truncate(

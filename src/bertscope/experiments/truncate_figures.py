@@ -40,8 +40,8 @@ def _scores(task: Task, several: str | None, config: TruncateConfig) -> Figure:
     return Figure(
         "lines", "arms", x="removed", y="score", low="low", high="high", color=several, where=_TOP,
         title="The score as layers go from the top",
-        caption=f"The report split's {task.metric} {_how(config)}, mean over seeds. {how_sure(len(config.seeds))} The "
-        "dashed rule is a constant answer.",
+        caption=f"The report split's {task.metric} {_how(config)}, mean over seeds. {how_sure(len(config.seeds))} "
+        "The dashed rule is a constant answer.",
         labels={"removed": "layers removed from the top", "score": task.metric, "top": "classifier"},
         rules={"majority": task.chance()},
     )  # fmt: skip
@@ -71,9 +71,11 @@ def _training(several: str | None) -> Figure:
     return Figure(
         "lines", "arms", x="removed", y="training_time", color=several, where=_TOP,
         title="The time of the training",
-        caption="The seconds of the training's steps as a share of the whole model's, mean over seeds. Trainings that "
-        "ran on machines that were busy otherwise can't be compared.",
-        labels={"removed": "layers removed from the top", "training_time": "of the whole's time", "top": "classifier"},
+        caption="The seconds of the training's steps as a share of the whole model's, mean over seeds. On a "
+        "machine that does other things at the same time it says little.",
+        labels={
+            "removed": "layers removed from the top", "training_time": "of the whole's time", "top": "classifier",
+        },
         middle=1.0,
     )  # fmt: skip
 
@@ -82,7 +84,7 @@ def _latency() -> Figure:
     return Figure(
         "lines", "latency", x="removed", y="faster", low="low", high="high", color="load", where=_TOP,
         title="The speed of a prediction",
-        caption="How many times as fast as the whole model: the median of rounds in which the models take turns, with "
-        "its 95% interval.",
+        caption="How many times as fast as the whole model: the median of rounds in which the models take turns, "
+        "with its 95% interval.",
         labels={"removed": "layers removed from the top", "faster": "times as fast", "load": ""}, middle=1.0,
     )  # fmt: skip

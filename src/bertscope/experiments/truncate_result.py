@@ -56,7 +56,8 @@ def collect(
         tables=tables,
         headline=_headline(tables, task),
         figures=figures(tables, task, config),
-        subject={"model": base.name, "task": task.name} | ({} if config.retrain else {"layers": "off, not retrained"}),
+        subject={"model": base.name, "task": task.name}
+        | ({} if config.retrain else {"layers": "off, not retrained"}),
         notes=[*task.notes, *few_seeds(len(config.seeds)), *_notes(tables, task, base, config)],
     )
 
@@ -71,7 +72,9 @@ def _arms(arms: Arms, names: Named, latency: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
     whole = {top: name for (top, shape), name in names.items() if not shape.removed}
     effects = arms.effects({name: (name, whole[top]) for (top, _), name in names.items()})
-    apart = effects[["arm", "difference", "low", "high"]].set_axis(["arm", "effect", "effect_low", "effect_high"], axis=1)
+    apart = effects[["arm", "difference", "low", "high"]].set_axis(
+        ["arm", "effect", "effect_low", "effect_high"], axis=1
+    )
     table = said.merge(arms.table(), on="arm").merge(apart, on="arm")
     return table.assign(parameters=table["model"].map(latency.groupby("model")["parameters"].first()))
 
@@ -82,7 +85,9 @@ def _training_costs(table: pd.DataFrame, tuned: Sequence[Result]) -> dict[str, n
         np.array([float(result.provenance[key]) for result in tuned]).reshape(len(table), -1).mean(1)
         for key in ("training_seconds", "parameters")
     )
-    whole = table["top"].map(dict(zip(table["top"][table["removed"] == 0], seconds[table["removed"] == 0], strict=True)))
+    whole = table["top"].map(
+        dict(zip(table["top"][table["removed"] == 0], seconds[table["removed"] == 0], strict=True))
+    )
     return {
         "training_seconds": seconds,
         "training_time": seconds / whole.to_numpy(float),
@@ -135,8 +140,8 @@ def _headline(tables: Mapping[str, pd.DataFrame], task: Task) -> list[Number]:
 def _notes(tables: Mapping[str, pd.DataFrame], task: Task, base: Encoder, config: TruncateConfig) -> list[str]:
     table, rounds = tables["arms"], tables["latency"]["rounds"].min()
     said = [
-        f"latency: on this machine ({base.device.type}), texts of the select split, tokenised before; the models take "
-        f"turns for {rounds} rounds or more, and the median of the rounds' ratios counts",
+        f"latency: on this machine ({base.device.type}), texts of the select split, tokenised before; the models "
+        f"take turns for {rounds} rounds or more, and the median of the rounds' ratios counts",
         "the slides changed the layer, the classifier and the dropout at once; here each row says what was changed",
     ]
     if (table["removed"] == base.n_layers).any() and base.family.reads_first_token(base.model.config):

@@ -12,7 +12,6 @@ from torch import nn
 
 from bertscope.core.errors import UserError, did_you_mean
 
-
 PoolerKind = Literal["first token", "nothing", "head"]
 """A pooler takes all states and gives the first token's; takes and gives that; or is a whole classifier."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import torch
 from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
@@ -76,12 +75,11 @@ def set_dropout(config: Any, family: Family, dropout: float) -> None:
 
 def _two_maps(last: nn.Linear, config: Any) -> nn.Sequential:
     spread = getattr(config, "initializer_range", 0.02)
-    made = nn.Sequential(nn.Linear(last.in_features, BETWEEN), nn.ReLU(), nn.Linear(BETWEEN, last.out_features))
-    with torch.no_grad():
-        for linear in (made[0], made[2]):
-            linear.weight.normal_(0.0, spread)
-            linear.bias.zero_()
-    return made
+    first, second = nn.Linear(last.in_features, BETWEEN), nn.Linear(BETWEEN, last.out_features)
+    for linear in (first, second):
+        nn.init.normal_(linear.weight, std=spread)
+        nn.init.zeros_(linear.bias)
+    return nn.Sequential(first, nn.ReLU(), second)
 
 
 def _take_pooler_off(model: Any, family: Family) -> None:

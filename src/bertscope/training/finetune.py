@@ -138,7 +138,8 @@ def finetune(
     A classifier (or regressor) is put on a copy of `base` and the whole of it is trained on the task's fit split; the
     select split is scored after each epoch and the report split before and after. Layers can be left out before, or
     frozen. With `out`, a plain Hugging Face folder is written there, and a training that was killed goes on from its
-    last epoch (`resume=False` starts over). The result's array `outputs` has the tuned model's outputs for the report split.
+    last epoch (`resume=False` starts over). The result's array `outputs` has the tuned model's outputs for the report
+    split.
     """
     from bertscope.data.read import read_task
     from bertscope.models.heads import with_classifier

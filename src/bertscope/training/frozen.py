@@ -51,7 +51,9 @@ def _settled(encoder: Encoder, which: Layers) -> int:
 def _parameters(encoder: Encoder, which: Layers) -> list[nn.Parameter]:
     which.within(encoder.n_layers)
     if which.numbers and len(which.numbers) < encoder.n_layers and len(set(encoder.layers)) < encoder.n_layers:
-        raise UserError(f"{encoder.name} has one block for many layers: freeze all {encoder.n_layers} of them, or none")
+        raise UserError(
+            f"{encoder.name} has one block for many layers: freeze all {encoder.n_layers} of them, or none"
+        )
     base, family = encoder.model.base_model, encoder.family
     blocks = dict.fromkeys(encoder.layers)  # a shared one once
     chosen = [block for number, block in enumerate(encoder.layers, 1) if number in which.numbers]

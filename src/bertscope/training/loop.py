@@ -60,8 +60,8 @@ def train(
 ) -> History:
     """Train `encoder` in place on the objective's fit split; with `out`, save it there and survive being killed.
 
-    The checkpoint is left for the caller to remove, once nothing can be lost any more. `keep_prefix=False` runs frozen
-    layers in every step, though they always say the same: the plain way, to compare with.
+    The checkpoint is left for the caller to remove, once nothing can be lost any more. `keep_prefix=False` runs
+    frozen layers in every step, though they always say the same: the plain way, to compare with.
     """
     if out is not None:
         refuse_foreign(out, FOLDER)

@@ -1,8 +1,8 @@
 """Frozen layers, run once: what they put out for every token of the fit split is kept, and every epoch reads it.
 
-A frozen layer without dropout over frozen layers without dropout gives the same for the same text, whatever is trained
-above. So one pass over the fit split, in an order that depends on its lengths alone, serves the whole training; a
-training that was killed makes the same pass again.
+A frozen layer without dropout over frozen layers without dropout gives the same for the same text, whatever is
+trained above. So one pass over the fit split, in an order that depends on its lengths alone, serves the whole
+training; a training that was killed makes the same pass again.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Prefix:
 
     @contextmanager
     def instead(self, batch: Batch) -> Iterator[None]:
-        """In a pass over this very batch, let the layers return what is kept. Any other pass computes them: a loss may
-        have texts of its own."""
+        """In a pass over this very batch, let the layers return what is kept. Any other pass computes them: a loss
+        may have texts of its own."""
         kept, ids, base = self._gather(batch), batch.inputs["input_ids"], self._encoder.model.base_model
         known = False
 
