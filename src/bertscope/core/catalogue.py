@@ -61,6 +61,8 @@ CATALOGUE = {
     "geometry": Entry(
         "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
     ),
+    "bias": Entry("bertscope.experiments.bias:bias", "What does a gap in the training data do?"),
+    "swap": Entry("bertscope.experiments.swap:swap", "Answer the report texts with words exchanged.", command=False),
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
@@ -83,6 +85,9 @@ INPUT_KINDS = {
     "random": "result",
     "pruned": "result",
     "tickets": "result",
+    "biased": "result",
+    "controls": "result",
+    "swapped": "result",
     "shapes": "result",
     "hans": "examples",
     "lotteries": "result",

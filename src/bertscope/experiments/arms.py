@@ -70,7 +70,9 @@ def how_sure(runs: int) -> str:
     """What the intervals are over, for a caption."""
     if runs == 1:
         return "One seed: intervals are over examples."
-    return "Too few seeds for intervals." if runs < ENOUGH else "Intervals: two-level bootstrap over seeds and examples."
+    return (
+        "Too few seeds for intervals." if runs < ENOUGH else "Intervals: two-level bootstrap over seeds and examples."
+    )
 
 
 def few_seeds(runs: int) -> list[str]:
@@ -82,7 +84,7 @@ def few_seeds(runs: int) -> list[str]:
     return []
 
 
-def number(name: str, row: Mapping[str, float], value: str, unit: str) -> Number:
+def number(name: str, row: pd.Series, value: str, unit: str) -> Number:
     """A row of these tables as a headline number."""
     low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
     return Number(name, float(row[value]), low, high, int(row["n"]), unit)
