@@ -82,15 +82,16 @@ def _refuse_what_cannot_be_measured(task: Root, config: BiasConfig) -> bool:
     from bertscope.data.slices import mentions
     from bertscope.data.swaps import swapped
 
-    whole = read_task(task.source, **task.options)
-    cut(whole, config.words)
-    found = mentions(whole.report, config.words)
-    if found.all() or not found.any():
-        how_many = "every" if found.all() else "no"
-        raise UserError(
-            f"{how_many} report row of {whole.name} mentions {in_brief(config.words)}: there is nothing to compare; "
-            "name other words with --words"
-        )
+    whole, named = read_task(task.source, **task.options), in_brief(config.words)
+    for split in ("fit", "report"):
+        if not mentions(getattr(whole, split), config.words).any():
+            default = " (the default, for English)" if config.words == WORDS else ""
+            raise UserError(
+                f"no {split} row of {whole.name} mentions {named}{default}; name words that occur in it with --words"
+            )
+    cut(whole, config.words)  # refuses what would leave too little
+    if mentions(whole.report, config.words).all():
+        raise UserError(f"every report row of {whole.name} mentions {named}: there is no rest to compare it with")
     return len(swapped(whole.report, config.swap)[0]) > 0
 
 
