@@ -19,6 +19,7 @@ from bertscope.models.batches import tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.training.finetune import FinetuneConfig
 from bertscope.training.loop import _own_randomness, _Run
+from bertscope.training.objective import Labelled
 
 TRAINER, OURS = "Trainer, group_by_length", "bertscope"
 RATE = 1e-4
@@ -48,7 +49,7 @@ def with_bertscope(encoder: Encoder, examples: Examples, epochs: int = 1) -> Wor
     few = examples.take(range(min(8, len(examples))))
     task = Task("benchmark", "classification", ("negative", "positive"), examples, few, few, "accuracy")
     settings = FinetuneConfig(epochs=epochs, learning_rate=RATE, warmup=0.0, batch_size=BATCH)
-    training = _Run(encoder, task, settings.settled(encoder.hidden_size), None)
+    training = _Run(encoder, Labelled(encoder, task), settings.settled(encoder.hidden_size), None)
 
     def work() -> None:
         with _own_randomness(encoder.device):

@@ -13,6 +13,7 @@ import toy
 from bertscope.training.distill import Teacher, from_teacher
 from bertscope.training.finetune import FinetuneConfig
 from bertscope.training.loop import train
+from bertscope.training.objective import Labelled
 
 STILL = FinetuneConfig(learning_rate=0.0, epochs=1, warmup=0.0)
 
@@ -60,7 +61,8 @@ def test_a_student_learns_what_its_teacher_says_and_not_the_labels(task, _pocket
     wrong = 4 * np.eye(2, dtype=np.float32)[1 - task.fit.label]
     for weight, least, most in ((1.0, 0.0, 0.1), (0.0, 0.9, 1.0)):
         encoder = toy.fresh(task, _pocket.tokenizer)
-        train(encoder, task, toy.RECIPE, out=None, resume=False, teacher=Teacher(wrong, weight=weight))
+        objective = Labelled(encoder, task, teacher=Teacher(wrong, weight=weight))
+        train(encoder, objective, toy.RECIPE, out=None, resume=False)
         assert least <= task.score(encoder.predict(task.report).logits).value <= most
 
 
@@ -68,7 +70,8 @@ def test_the_loss_is_the_labels_and_the_teachers_by_weight(task, _pocket):
     encoder = toy.learned(task, _pocket.tokenizer, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     logits, rng = encoder.predict(task.fit).logits, np.random.default_rng(0)
     said = rng.normal(size=logits.shape).astype(np.float32)
-    history = train(encoder, task, STILL, out=None, resume=False, tuned=True, teacher=Teacher(said, 2.0, 0.25))
+    objective = Labelled(encoder, task, tuned=True, teacher=Teacher(said, 2.0, 0.25))
+    history = train(encoder, objective, STILL, out=None, resume=False)
     labels = torch.nn.functional.cross_entropy(torch.from_numpy(logits), torch.from_numpy(task.fit.label))
     taught = from_teacher(torch.from_numpy(logits), torch.from_numpy(said), 2.0)
     assert history.epochs[-1]["loss"] == pytest.approx(float(0.75 * labels + 0.25 * taught), rel=1e-4)
@@ -81,9 +84,8 @@ def test_a_regressor_that_is_trained_on_keeps_its_units(_pocket):
     assert abs(before.mean() - task.report.label.mean()) < 0.3  # it speaks in the task's own units
     said, gold = encoder.predict(task.fit).logits, task.fit.label
     for teacher in (said, 7 - 3 * said):  # its mean and deviation are its own affair
-        history = train(
-            encoder, task, STILL, out=None, resume=False, tuned=True, teacher=Teacher(teacher, weight=1.0)
-        )
+        objective = Labelled(encoder, task, tuned=True, teacher=Teacher(teacher, weight=1.0))
+        history = train(encoder, objective, STILL, out=None, resume=False)
         assert np.allclose(encoder.predict(task.report).logits, before, atol=1e-4)
         apart = (said - gold.mean()) / gold.std() - (teacher - teacher.mean()) / teacher.std()
         assert history.epochs[-1]["loss"] == pytest.approx((apart**2).mean(), rel=1e-3)
@@ -95,5 +97,6 @@ def test_outputs_are_matched_with_labels_by_name(task, _pocket):
         name: replace(part, label=1 - part.label)
         for name, part in (("fit", task.fit), ("select", task.select), ("report", task.report))
     })  # fmt: skip
-    history = train(encoder, turned, replace(STILL, learning_rate=1e-4), out=None, resume=False, tuned=True)
+    objective = Labelled(encoder, turned, tuned=True)
+    history = train(encoder, objective, replace(STILL, learning_rate=1e-4), out=None, resume=False)
     assert history.epochs[0]["score"] > 0.9 and history.epochs[-1]["score"] > 0.9 and history.epochs[-1]["loss"] < 0.2

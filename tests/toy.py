@@ -14,6 +14,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from bertscope.training.finetune import FinetuneConfig
 from bertscope.training.loop import train
+from bertscope.training.objective import Labelled
 
 RECIPE = FinetuneConfig(learning_rate=2e-3, epochs=5, warmup=0.1, batch_size=16)
 _WORDS = ("the", "food", "was", "cold", "room", "and", "river", "old", "train", "said", "house", "winter")
@@ -59,5 +60,5 @@ def fresh(task: Task, tokenizer: Any, name: str = "bert", **changes: Any) -> Enc
 def learned(task: Task, tokenizer: Any, name: str = "bert", **changes: Any) -> Encoder:
     """One that was trained on the task."""
     encoder = fresh(task, tokenizer, name, **changes)
-    train(encoder, task, RECIPE, out=None, resume=False)
+    train(encoder, Labelled(encoder, task), RECIPE, out=None, resume=False)
     return encoder

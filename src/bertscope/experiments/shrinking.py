@@ -31,6 +31,7 @@ from bertscope.models.source import SHRUNK
 from bertscope.models.surgery import refuse_whole
 from bertscope.training.distill import Teacher
 from bertscope.training.loop import train
+from bertscope.training.objective import Labelled
 
 MASKED, ONNX = 1e-5, 1e-4
 """How far the cut model's logits may be from the masked one's, and its ONNX file's from its own, as a share of the
@@ -137,7 +138,8 @@ class Shrinking:
     def trained(self, encoder: Encoder) -> Encoder:
         """The encoder itself, after training it as the config says."""
         settings = self.config.training.settled(encoder.hidden_size)
-        train(encoder, self.task, settings, out=None, resume=False, tuned=True, teacher=self.teacher)
+        objective = Labelled(encoder, self.task, tuned=True, teacher=self.teacher)
+        train(encoder, objective, settings, out=None, resume=False)
         return encoder
 
     def contender(self, name: str, encoder: Encoder, way: str | None = None) -> Contender:

@@ -83,6 +83,7 @@ def ticket(
     from bertscope.models.heads import with_classifier
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.loop import train
+    from bertscope.training.objective import Labelled
 
     out = None if out is None else Path(out)
     if config.keep_models and base.family.whole_because:
@@ -101,7 +102,7 @@ def ticket(
         base, task.labels, init=settings.init, seed=settings.seed, name=name, tuned_on=task.fingerprint
     )
     with trainable(fresh, subnetwork) as ready:
-        history = train(ready, task, settings, out=out, resume=True)
+        history = train(ready, Labelled(ready, task), settings, out=out, resume=True)
         scored.add("retrained", ready)
     if out is not None:
         Checkpoint.of(out).remove()

@@ -114,6 +114,7 @@ def finetune(
     from bertscope.models.load import load
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.loop import train
+    from bertscope.training.objective import Labelled
 
     if isinstance(task, str):
         task = read_task(task)
@@ -125,7 +126,7 @@ def finetune(
         base, task.labels, init=config.init, seed=config.seed, name=name, tuned_on=task.fingerprint
     )
     before = task.score(encoder.predict(task.report).logits)
-    history = train(encoder, task, settings, out=None if out is None else Path(out), resume=resume)
+    history = train(encoder, Labelled(encoder, task), settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.report)
     after = task.score(predictions.logits)
     result = _result(origin, task, settings, before, after, history)

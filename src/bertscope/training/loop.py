@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,15 +19,12 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, refuse_foreign
 from bertscope.core.order import bucketed
 from bertscope.core.progress import progress
-from bertscope.models.batches import pad, tokenise
+from bertscope.models.batches import pad
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import FOLDER
 from bertscope.training.checkpoint import Checkpoint
-from bertscope.training.distill import Teacher, from_teacher
 from bertscope.training.finetune import FinetuneConfig
-
-if TYPE_CHECKING:
-    from bertscope.data.task import Task
+from bertscope.training.objective import Objective
 
 _POINTS_PER_EPOCH = 20  # of the loss curve
 _WIDE = 384  # hidden units from which training on a GPU is done in bfloat16
@@ -46,25 +43,15 @@ class History:
 
 
 def train(
-    encoder: Encoder,
-    task: Task,
-    settings: FinetuneConfig,
-    *,
-    out: Path | None,
-    resume: bool,
-    tuned: bool = False,
-    teacher: Teacher | None = None,
+    encoder: Encoder, objective: Objective, settings: FinetuneConfig, *, out: Path | None, resume: bool
 ) -> History:
-    """Train `encoder` in place on the task's fit split; with `out`, save it there and survive being killed.
+    """Train `encoder` in place on the objective's fit split; with `out`, save it there and survive being killed.
 
     The checkpoint is left for the caller to remove, once nothing can be lost any more.
-
-    tuned     whether it does the task already: a regressor's outputs are then in the task's own units
-    teacher   whom to learn from beside the labels
     """
     if out is not None:
         refuse_foreign(out, FOLDER)
-    run = _Run(encoder, task, settings, out, tuned, teacher)
+    run = _Run(encoder, objective, settings, out)
     if run.checkpoint and run.checkpoint.exists():
         if resume:
             run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
@@ -79,35 +66,16 @@ def train(
 class _Run:
     """One training, from the state it is in to its end."""
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        task: Task,
-        settings: FinetuneConfig,
-        out: Path | None,
-        tuned: bool = False,
-        teacher: Teacher | None = None,
-    ) -> None:
-        assert settings.epochs and settings.learning_rate is not None and task.fit.label is not None
-        self.encoder, self.task, self.settings, self.out = encoder, task, settings, out
-        self.model, self.epochs = encoder.model, settings.epochs
-        self.history = History(chance=task.chance(task.select))
-        self.tokens = tokenise(encoder.tokenizer, task.fit, encoder.max_length)
-        self.order, _ = task.match_labels(encoder.labels)
-        self.scale = _Scale.of(task)
-        if tuned:
-            self.scale.take_out_of(self.model)
-        self.labels = torch.from_numpy(self.scale.shrink(task.fit.label)).to(encoder.device)
-        self.teacher = teacher
-        if teacher is not None:
-            # Without dropout a regressor's scores lie off those it was trained for: they have a scale of their own.
-            own = _Scale.of_scores(teacher.outputs) if task.kind == "regression" else self.scale
-            self.taught = torch.from_numpy(own.shrink(teacher.outputs)).to(encoder.device)
-        self.steps_per_epoch = math.ceil(len(task.fit) / settings.batch_size)
+    def __init__(self, encoder: Encoder, objective: Objective, settings: FinetuneConfig, out: Path | None) -> None:
+        assert settings.epochs and settings.learning_rate is not None
+        self.encoder, self.objective, self.settings, self.out = encoder, objective, settings, out
+        self.model, self.epochs, self.tokens = encoder.model, settings.epochs, objective.tokens
+        self.history = History(chance=objective.chance)
+        self.steps_per_epoch = math.ceil(len(self.tokens) / settings.batch_size)
         self.optimizer = _adamw(self.model, settings.learning_rate, settings.weight_decay)
         self.checkpoint = None if out is None else Checkpoint.of(out)
         # What tells this training from another one that would write to the same place.
-        self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, task.fingerprint]))
+        self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
         # A small encoder waits for kernels to be launched, and half precision launches more of them.
         self._halves = encoder.device.type == "cuda" and encoder.hidden_size >= _WIDE
@@ -124,14 +92,14 @@ class _Run:
                 loss = self._epoch(epoch, bar)
                 self.history.seconds += time.perf_counter() - started
                 row = self._close_epoch(epoch, loss)
-                bar.advance(0, **{self.task.metric: f"{row['score']:.3f}"})
+                bar.advance(0, **{self.objective.metric: f"{row['score']:.3f}"})
         self._finish()
 
     def _finish(self) -> None:
         """Make the model what is kept of the training: the best weights, if asked for, in the task's own units."""
         if self.settings.keep == "best" and self.best_weights is not None:
             self.model.load_state_dict(self.best_weights, strict=False)
-        self.scale.fold_into(self.model)
+        self.objective.finish()
 
     def _epoch(self, epoch: int, bar: Any) -> float:
         # Everything random in an epoch comes from the seed and its number: a resumed training is the same training.
@@ -155,8 +123,7 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate(step)
         with torch.autocast(device.type, torch.bfloat16, enabled=self._halves):
-            logits = self.model(**batch.inputs).logits
-        loss = self._loss(logits[:, self.order].float(), torch.from_numpy(rows).to(device))
+            loss = self.objective.loss(batch, torch.from_numpy(rows).to(device))
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         value = loss.item()
@@ -165,17 +132,6 @@ class _Run:
         self.optimizer.step()
         self.optimizer.zero_grad()
         return value
-
-    def _loss(self, logits: Tensor, rows: Tensor) -> Tensor:
-        labels = self.labels[rows]
-        if self.task.kind == "regression":
-            loss = nn.functional.mse_loss(logits[:, 0], labels)
-        else:
-            loss = nn.functional.cross_entropy(logits, labels)
-        if self.teacher is None:
-            return loss
-        taught = from_teacher(logits, self.taught[rows], self.teacher.temperature)
-        return torch.lerp(loss, taught, self.teacher.weight)
 
     def _learning_rate(self, step: int) -> float:
         """Up linearly over the warm-up, then down linearly to 0 after the last step."""
@@ -187,8 +143,7 @@ class _Run:
 
     def _close_epoch(self, epoch: int, loss: float) -> dict[str, float]:
         """Score the select split, remember the epoch, and make it the one to come back to."""
-        select = self.task.select
-        score = self.task.score(self.encoder.predict(select).logits[:, self.order], select)
+        score = self.objective.score()
         row = {"epoch": epoch, "loss": loss, "score": score.value, "low": score.low, "high": score.high}
         self.history.epochs.append(row)
         if score.value > self.history.epochs[self.history.best]["score"]:
@@ -212,43 +167,6 @@ class _Run:
             f"training stopped: {what} at step {step + 1} of {total} (epoch {epoch}){kept}; "
             f"try a learning rate under {self.settings.learning_rate:g}"
         )
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """Regression trains on standardised scores, whatever their units; the units go back into the last layer."""
-
-    mean: float
-    deviation: float
-
-    @classmethod
-    def of(cls, task: Task) -> _Scale:
-        if task.kind == "classification":
-            return cls(0.0, 1.0)
-        assert task.fit.label is not None
-        return cls.of_scores(task.fit.label)
-
-    @classmethod
-    def of_scores(cls, scores: np.ndarray) -> _Scale:
-        return cls(float(scores.mean()), float(scores.std()) or 1.0)
-
-    def shrink(self, labels: np.ndarray) -> np.ndarray:
-        if labels.dtype.kind != "f":
-            return labels
-        return ((labels - self.mean) / self.deviation).astype(np.float32)
-
-    def take_out_of(self, model: Any) -> None:
-        """Make a model that speaks in the task's own units speak in standardised ones."""
-        _Scale(-self.mean / self.deviation, 1 / self.deviation).fold_into(model)
-
-    def fold_into(self, model: Any) -> None:
-        """Make the model speak in the task's own units: its last linear map takes up scale and mean."""
-        if (self.mean, self.deviation) == (0.0, 1.0):
-            return
-        last = [module for module in model.modules() if isinstance(module, nn.Linear)][-1]
-        with torch.no_grad():
-            last.weight.mul_(self.deviation)
-            last.bias.mul_(self.deviation).add_(self.mean)
 
 
 def _adamw(model: Any, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
