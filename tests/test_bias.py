@@ -65,7 +65,7 @@ def test_a_planted_gap_is_found_and_is_the_words_doing(answered):
     assert effects.loc[[("the cut", "rest"), ("its words", "rest")], "difference"].abs().max() < 0.05
     assert result.number("effect of its words, slice").value == effects.loc[("its words", "slice"), "difference"]
     told = next(note for note in result.notes if "on the slice" in note)
-    assert "by its words (clear of 0)" in told and "by its size (may be 0)" in told
+    assert "(clear of 0) by its words" in told and "(may be 0) by its size" in told
     # The swap of red and white turns the label of winter's rows: for those who know.
     flips = result.tables["flips"].set_index("arm")["flips"]
     assert flips["full"] > 0.9 and flips["without the words"] < 0.6

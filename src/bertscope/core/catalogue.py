@@ -62,6 +62,9 @@ CATALOGUE = {
         "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
     ),
     "bias": Entry("bertscope.experiments.bias:bias", "What does a gap in the training data do?"),
+    "untuned": Entry(
+        "bertscope.experiments.untuned:untuned", "Answer the report texts before any training.", command=False
+    ),
     "swap": Entry("bertscope.experiments.swap:swap", "Answer the report texts with words exchanged.", command=False),
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
@@ -83,6 +86,9 @@ INPUT_KINDS = {
     "data": "data",
     "tuned": "result",
     "random": "result",
+    "untuned": "result",
+    "frozen": "result",
+    "frozen_random": "result",
     "pruned": "result",
     "tickets": "result",
     "biased": "result",

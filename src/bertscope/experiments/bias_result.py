@@ -11,7 +11,7 @@ from bertscope.core.result import Number, Result
 from bertscope.data.cuts import in_brief
 from bertscope.data.slices import mentions
 from bertscope.data.task import Task
-from bertscope.experiments.arms import Arms, few_seeds, number
+from bertscope.experiments.arms import Arms, few_seeds, in_points, number
 from bertscope.experiments.bias import WORDS, BiasConfig
 from bertscope.experiments.bias_figures import figures
 
@@ -112,14 +112,14 @@ def _flips(trained: Mapping[str, Sequence[Result]], swapped: Sequence[Result], t
 
 
 def _headline(tables: dict[str, pd.DataFrame], task: Task) -> list[Number]:
-    effects, arms = tables["effects"], tables["arms"]
-    numbers = [
+    arms = tables["arms"]
+    numbers = [number(row["arm"], row, "score", task.metric) for _, row in arms[arms["on"] == "all"].iterrows()]
+    numbers += [
         number(f"effect of {row['effect']}, {row['on']}", row, "difference", task.metric)
-        for _, row in effects.iterrows()
+        for _, row in tables["effects"].iterrows()
     ]
-    numbers += [number(row["arm"], row, "score", task.metric) for _, row in arms[arms["on"] == "all"].iterrows()]
     if "flips" in tables:
-        said = "of the answers" if task.labels else "mean change of the score"
+        said = "share" if task.labels else "mean change"
         numbers += [number(f"flips, {row['arm']}", row, "flips", said) for _, row in tables["flips"].iterrows()]
     return numbers
 
@@ -149,17 +149,9 @@ def _notes(tables: dict[str, pd.DataFrame], run: Result, task: Task, config: Bia
 def _sum(effects: pd.DataFrame, on: str, metric: str) -> str:
     rows = effects[effects["on"] == on].set_index("effect")
 
-    def points(effect: str) -> str:
-        row = rows.loc[effect]
-        said = f"{100 * row['difference']:+.1f} by {effect}"
-        if pd.isna(row["low"]):
-            return said
-        return f"{said} ({'clear of 0' if row['low'] * row['high'] > 0 else 'may be 0'})"
-
+    told = {effect: f"{in_points(row)} by {effect}" for effect, row in rows.iterrows()}
     where = "all report rows" if on == "all" else "the slice"
-    return (
-        f"{metric} on {where}, in points: {points('the cut')}; that is {points('its size')} and {points('its words')}"
-    )
+    return f"{metric} on {where}, in points: {told['the cut']}; that is {told['its size']} and {told['its words']}"
 
 
 def _on_flips(tables: dict[str, pd.DataFrame], task: Task) -> str:
