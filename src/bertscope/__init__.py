@@ -26,6 +26,7 @@ _WHERE = {
     "ScratchConfig": "bertscope.experiments.scratch",
     "FeaturesConfig": "bertscope.analyses.features",
     "RelationsConfig": "bertscope.analyses.relations",
+    "BiasConfig": "bertscope.experiments.bias",
     "build_report": "bertscope.report.build",
     "erase": "bertscope.analyses.erase",
     "EraseConfig": "bertscope.analyses.erase",

@@ -82,7 +82,7 @@ def geometry(
     intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words.
     """
     from bertscope.analyses.geometry_result import geometry_result
-    from bertscope.models.observe import full_precision
+    from bertscope.models.evaluating import full_precision
 
     examples = open_examples(examples)
     stores = open_states(states, examples)

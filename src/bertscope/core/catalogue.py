@@ -63,6 +63,11 @@ CATALOGUE = {
     "geometry": Entry(
         "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
     ),
+    "bias": Entry("bertscope.experiments.bias:bias", "What does a gap in the training data do?"),
+    "untuned": Entry(
+        "bertscope.experiments.untuned:untuned", "Answer the report texts before any training.", command=False
+    ),
+    "swap": Entry("bertscope.experiments.swap:swap", "Answer the report texts with words exchanged.", command=False),
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
@@ -83,8 +88,14 @@ INPUT_KINDS = {
     "data": "data",
     "tuned": "result",
     "random": "result",
+    "untuned": "result",
+    "frozen": "result",
+    "frozen_random": "result",
     "pruned": "result",
     "tickets": "result",
+    "biased": "result",
+    "controls": "result",
+    "swapped": "result",
     "shapes": "result",
     "hans": "examples",
     "lotteries": "result",

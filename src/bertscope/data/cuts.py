@@ -20,23 +20,26 @@ def cut(task: Task, words: Sequence[str], at_random: int | None = None) -> Task:
     left has the same size and the same balance of labels.
     """
     named = in_brief(words)
-    parts, counts = {}, []
-    for place, name in enumerate(("fit", "select")):
-        rows: Examples = getattr(task, name)
-        gone = mentions(rows, words)
-        counts.append(f"{gone.sum():,} of {len(rows):,} {name} rows")
-        if name == "fit" and not gone.any():
-            raise UserError(f"no fit row of {task.name} mentions {named}: name words that occur in it with --words")
-        if at_random is not None:
-            gone = _drawn(gone, _groups(task, rows), np.random.default_rng([at_random, place]))
-        parts[name] = rows.take(np.flatnonzero(~gone))
-    _refuse_too_little(task, parts["fit"], parts["select"], named)
+    found = [mentions(rows, words) for rows in (task.fit, task.select)]
+    if not found[0].any():
+        raise UserError(f"no fit row of {task.name} mentions {named}; name words that occur in it with --words")
+    gone = found
+    if at_random is not None:
+        generator = np.random.default_rng(at_random)
+        gone = [_drawn(task, *part, generator) for part in zip((task.fit, task.select), found, strict=True)]
+    fit, select = (
+        rows.take(np.flatnonzero(~leave)) for rows, leave in zip((task.fit, task.select), gone, strict=True)
+    )
+    _refuse_too_little(task, fit, select, named)
+    counts = (
+        f"{found[0].sum():,} of {len(found[0]):,} fit rows and {found[1].sum():,} of {len(found[1]):,} select rows"
+    )
     if at_random is None:
-        called, note = f"{task.name} without {named}", f"{' and '.join(counts)} mention {named}, and are left out"
+        name, note = f"{task.name} without {named}", f"{counts} mention {named} and are left out"
     else:
-        called = f"{task.name} cut at random"
-        note = f"{' and '.join(counts)} are left out at random: as many, label by label, as mention {named}"
-    return replace(task, name=called, notes=(*task.notes, note), **parts)
+        name = f"{task.name} cut at random"
+        note = f"{counts} are left out at random: as many, label by label, as mention {named}"
+    return replace(task, name=name, fit=fit, select=select, notes=(*task.notes, note))
 
 
 def in_brief(words: Sequence[str]) -> str:
@@ -50,18 +53,14 @@ def in_brief(words: Sequence[str]) -> str:
     return f"{words[0]}, {words[1]} or {len(words) - 2} other words"
 
 
-def _groups(task: Task, rows: Examples) -> np.ndarray:
-    """What a random cut keeps the balance of: labels; scores are all alike to it."""
+def _drawn(task: Task, rows: Examples, found: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """As many rows as were found, at random: as many of each label, where there are labels."""
     assert rows.label is not None
-    return rows.label if task.kind == "classification" else np.zeros(len(rows), int)
-
-
-def _drawn(gone: np.ndarray, group: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """As many rows of each group as `gone` has, at random."""
-    drawn = np.zeros_like(gone)
+    group = rows.label if task.kind == "classification" else np.zeros(len(rows), int)
+    drawn = np.zeros_like(found)
     for one in np.unique(group):
-        rows = np.flatnonzero(group == one)
-        drawn[generator.choice(rows, gone[rows].sum(), replace=False)] = True
+        alike = np.flatnonzero(group == one)
+        drawn[generator.choice(alike, found[alike].sum(), replace=False)] = True
     return drawn
 
 

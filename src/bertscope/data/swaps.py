@@ -11,23 +11,21 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 
-GENDER = tuple("""
+GENDER = """
     she/he herself/himself woman/man women/men girl/boy girls/boys lady/gentleman ladies/gentlemen female/male
     females/males mother/father mothers/fathers mom/dad moms/dads mommy/daddy wife/husband wives/husbands
     daughter/son daughters/sons sister/brother sisters/brothers aunt/uncle aunts/uncles niece/nephew nieces/nephews
     grandmother/grandfather grandmothers/grandfathers grandma/grandpa granddaughter/grandson stepmother/stepfather
     girlfriend/boyfriend girlfriends/boyfriends bride/groom brides/grooms widow/widower mrs/mr madam/sir queen/king
     queens/kings princess/prince actress/actor actresses/actors waitress/waiter waitresses/waiters nun/monk
-    nuns/monks cowgirl/cowboy cowgirls/cowboys policewoman/policeman
-    policewomen/policemen businesswoman/businessman businesswomen/businessmen spokeswoman/spokesman
-    chairwoman/chairman fisherwoman/fisherman saleswoman/salesman feminine/masculine
+    nuns/monks cowgirl/cowboy cowgirls/cowboys policewoman/policeman policewomen/policemen
+    businesswoman/businessman businesswomen/businessmen spokeswoman/spokesman chairwoman/chairman
+    fisherwoman/fisherman saleswoman/salesman feminine/masculine
     mum/dad mums/dads mummy/daddy mama/papa ms/mr lass/lad lasses/lads
-""".split())  # fmt: skip
-"""English words of gender; her, him, his and hers are added by a rule (`_pronoun`). Of a word in two pairs (dad, mr)
-the first decides."""
-
-# What can't follow "her" or "his" in its own phrase: before these "her" is what "him" is, and "his" what "hers" is.
-_NO_NOUN = frozenset("""
+"""
+"""English words of gender, to which a rule adds her, him, his and hers. Of a word in two pairs (dad, mr) the first
+decides. No names: they have no counterpart."""
+_CLOSED = """
     a an the this that these those some any no every each all both another
     about above across after against along among around as at before behind below beneath beside between by down
     during for from in inside into like near of off on onto out outside over past since through throughout to toward
@@ -35,9 +33,11 @@ _NO_NOUN = frozenset("""
     and but or nor so yet because if when while where who whom whose which how why than though although whether
     i you he she it we they me him us them my your our their its myself yourself himself herself themselves
     is are was were be been being am has have had do does did will would can could may might must shall should
-    not n't again also alone already always away even ever here instead just never now often once only rather sometimes
-    soon still then there today together tomorrow tonight too very well yesterday
-""".split())
+    not n't again also alone already always away even ever here instead just never now often once only rather
+    sometimes soon still then there today together tomorrow tonight too very well yesterday
+"""
+_NO_NOUN = frozenset(_CLOSED.split())
+"""What can't follow "her" or "his" in its own phrase: before these "her" is what "him" is, and "his" what "hers"."""
 _WORD = r"(?<!\w)(?:{})(?!\w)"
 _NEXT = re.compile(r"[\s\"“'‘(]*([\w'’-]+)")
 
@@ -54,7 +54,7 @@ class Swap:
     def __init__(self, pairs: Sequence[str] = ()) -> None:
         self._rule = _PRONOUNS if not pairs else {}
         self._table: dict[str, str] = {}
-        for one, other in map(_pair, pairs or GENDER):
+        for one, other in map(_pair, pairs or GENDER.split()):
             self._table.setdefault(one, other)
             self._table.setdefault(other, one)
         self._pattern = re.compile(_WORD.format("|".join(map(re.escape, (*self._table, *self._rule)))), re.IGNORECASE)
@@ -71,8 +71,8 @@ class Swap:
         return self._pattern.sub(other, text)
 
     def words(self, row: tuple[str, ...]) -> tuple[str, ...]:
-        """Marked words with theirs exchanged: as many as before."""
-        return tuple(self(word, after) for word, after in zip(row, (*row[1:], ""), strict=True))
+        """The marked words of one text, exchanged one by one: as many as before."""
+        return tuple(self(word, " ".join(row[place + 1 : place + 3])) for place, word in enumerate(row))
 
 
 def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, Examples]:
@@ -84,7 +84,12 @@ def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, 
     changed = np.array([new != old for new, old in zip(text, examples.text, strict=True)], dtype=bool)
     if pair is not None and examples.pair is not None:
         changed |= np.array([new != old for new, old in zip(pair, examples.pair, strict=True)], dtype=bool)
-    words = None if examples.words is None else tuple(map(swap.words, examples.words))
+    words = None
+    if examples.words is not None:
+        ends = examples.first_words or map(len, examples.words)
+        words = tuple(
+            swap.words(row[:end]) + swap.words(row[end:]) for row, end in zip(examples.words, ends, strict=True)
+        )
     other = replace(
         examples, text=tuple(text), pair=None if pair is None else tuple(pair), words=words, marks={}, heads=None,
         links=None, answers=None,

@@ -99,7 +99,15 @@ def few_seeds(runs: int) -> list[str]:
     return []
 
 
-def number(name: str, row: Mapping[str, float], value: str, unit: str) -> Number:
+def number(name: str, row: pd.Series, value: str, unit: str) -> Number:
     """A row of these tables as a headline number."""
     low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
     return Number(name, float(row[value]), low, high, int(row["n"]), unit)
+
+
+def in_points(row: pd.Series) -> str:
+    """An effect in hundredths, and whether its interval says which way it goes: `-3.1 (clear of 0)`."""
+    said = f"{100 * row['difference']:+.1f}"
+    if pd.isna(row["low"]):
+        return said
+    return f"{said} ({'clear of 0' if row['low'] * row['high'] > 0 else 'may be 0'})"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -17,6 +17,7 @@ from bertscope.core.memory import lasting
 from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
 from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Tap, tapped
 
@@ -272,33 +273,6 @@ def _look(encoder: Encoder, batch: Batch, needs: frozenset[str], show: Show | No
     if "logits" in needs:
         seen.logits = output.prediction_logits if "prediction_logits" in output else output.logits
     return seen
-
-
-@contextmanager
-def evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
-    """Dropout off, and on again for models that had it on; full float32 products."""
-    training = [encoder.model for encoder in encoders if encoder.model.training]
-    for model in training:
-        model.eval()
-    try:
-        with full_precision():
-            yield
-    finally:
-        for model in training:
-            model.train()
-
-
-@contextmanager
-def full_precision() -> Iterator[None]:
-    """Full float32 products on a GPU too, whatever the caller allows."""
-    precision, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-    torch.set_float32_matmul_precision("highest")
-    torch.backends.cudnn.allow_tf32 = False
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(precision)
-        torch.backends.cudnn.allow_tf32 = convolutions
 
 
 def _check(encoders: Sequence[Encoder], examples: Examples, needs: frozenset[str], known: frozenset[str]) -> None:

@@ -18,7 +18,7 @@ def plan(seed: int = 0) -> list[Step]:
     """What pretraining gives, what the heads attend to before and after fine-tuning, which of its parts the
     fine-tuned model needs and how few of them train again, and what its layers know. Loads no torch."""
     base, task = model_root("pocket"), task_root("demo/sentiment", seed=seed)
-    compared = scratch.plan(base, task, scratch.ScratchConfig(seeds=(seed,)))
+    compared = scratch.plan(base, task, scratch.ScratchConfig(seeds=(seed,), patterns=False))
     tuned = compared.inputs[f"tuned.{seed}"]
     reviews, corpus = examples_root("demo/sentiment", seed=seed), examples_root("demo/corpus", seed=seed)
     return [
