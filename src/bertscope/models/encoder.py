@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from torch import nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import whole_folder
+from bertscope.core.files import canonical_json, digest_text, whole_folder
 from bertscope.core.units import Unit
 from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, Means, Mode, open_gates
@@ -101,6 +102,13 @@ class Encoder:
             whole.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
             whole.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
         return whole.hexdigest()[:16]
+
+    @property
+    def tokenizer_digest(self) -> str:
+        """What decides into which tokens a text is cut, and where a long one ends."""
+        tokenizer = json.loads(self.tokenizer.backend_tokenizer.to_str())
+        del tokenizer["truncation"], tokenizer["padding"]  # settings of the last call
+        return digest_text(canonical_json([tokenizer, self.max_length]))
 
     def gates(
         self, off: Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
