@@ -41,9 +41,10 @@ def read_task(source: str | Path, **options: Any) -> Task:
     """Read a task from `demo/NAME`, a name such as `glue/rte`, a file, or a folder with train and dev files.
 
     Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
-    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit` keeps that many rows of each split; `seed` decides the splits, or the demo's
-    sentences. `root` is the folder in which a task known by name lies. `skip_bad` leaves out rows that can't be
-    used, and the notes say how many. An example's id is its file's name and the line it begins on.
+    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
+    keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is the folder in
+    which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many. An
+    example's id is its file's name and the line it begins on.
     """
     asked = TaskOptions.of(options)
     if _is_demo(source):

@@ -1,6 +1,7 @@
 """Questions whose answers are spans of a text, scored as SQuAD does (Rajpurkar et al. 2016).
 
-A model's outputs are spans of characters of the second text, [..., n, 2]. Of several right answers the nearest counts.
+A model's outputs are spans of characters of the second text, [..., n, 2]. Of several right
+answers the nearest counts.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class SpanTask(Task):
 
     @property
     def value(self) -> Value:
-        place = METRICS["spans"].index(self.metric)  # type: ignore[arg-type]
+        place = METRICS["spans"].index(self.metric)
         return lambda means: means[..., place]
 
     def blind_outputs(self, examples: Examples) -> np.ndarray:

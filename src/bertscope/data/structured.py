@@ -4,7 +4,8 @@ squad.json, a folder of train and dev   SQuAD's JSON: spans
 ewt.conllu, UD_English-EWT/             a treebank: trees
 mine.jsonl                              own annotation (see relations.py), where `kind` says which is meant
 
-A folder's train file gives fit and select, its test file (of a treebank; otherwise dev) report. What is alone is split.
+A folder's train file gives fit and select, its test file (of a treebank; otherwise dev) report. What is alone
+is split.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from bertscope.data.tree_task import TreeTask
 from bertscope.data.trees import check_tree
 
 Structured = Literal["spans", "trees"]
+Splits = tuple[Examples, Examples, Examples]
+"""Fit, select, report."""
 _TREEBANK = (".conllu", ".conllu.gz", ".conllu.xz")
 _ENDINGS = {"spans": (".json", ".jsonl"), "trees": (*_TREEBANK, ".jsonl")}
 _REPORT = {"spans": ("dev", "validation", "test"), "trees": ("test", "dev", "validation")}
@@ -46,7 +49,7 @@ def structured_kind(source: str | Path, asked: TaskOptions) -> Structured | None
     path = Path(source)
     if asked.given().keys() & {"kind", *_SAYS_ITSELF}:
         return None
-    if path.suffix.lower() == ".json" and path.is_file() or path.is_dir() and _holds_squad(path):
+    if (path.suffix.lower() == ".json" and path.is_file()) or (path.is_dir() and _holds_squad(path)):
         return "spans"
     if path.name.lower().endswith(_TREEBANK):
         return "trees"
@@ -103,7 +106,7 @@ def make_trees(
     return trees_task(name, splits, (*notes, *bad.notes()))
 
 
-def trees_task(name: str, splits: Sequence[Examples], notes: tuple[str, ...] = ()) -> Task:
+def trees_task(name: str, splits: Splits, notes: tuple[str, ...] = ()) -> Task:
     relations = sorted({relation for row in splits[0].marks["relation"] for relation in row})
     return TreeTask(name, "trees", tuple(relations), *splits, METRICS["trees"][0], notes)
 
@@ -164,16 +167,17 @@ def _with_trees(name: str, examples: Examples, bad: BadRows) -> Examples:
     return examples.take([row for row, why in enumerate(wrong) if why is None])
 
 
-def _split(name: str, read: Sequence[Examples], groups: np.ndarray, seed: int) -> list[Examples]:
-    """Fit, select, report, by whole groups of the rows that are trained on; each in the order of its file."""
+def _split(name: str, read: Sequence[Examples], groups: np.ndarray, seed: int) -> Splits:
+    """By whole groups of the rows that are trained on; each in the order of its file."""
     count = int(groups.max(initial=-1)) + 1
     if count < LEAST_ROWS:
         what = "rows" if count == len(groups) else "different texts"
         raise UserError(f"{name} has {count} {what}; at least {LEAST_ROWS} are needed to split it")
     order = np.random.default_rng(seed).permutation(count)
     train, *scored = read
-    *cut, fit = parts(order, *([SELECT_SHARE] if scored else [REPORT_SHARE, SELECT_SHARE]))
-    found = [train.take(np.flatnonzero(np.isin(groups, part))) for part in (fit, *reversed(cut))]
+    *cut, rest = parts(order, *([SELECT_SHARE] if scored else [REPORT_SHARE, SELECT_SHARE]))
+    found = [train.take(np.flatnonzero(np.isin(groups, part))) for part in (rest, *reversed(cut))]
     if scored and not len(scored[0]):
         raise UserError(f"{name}: no row can be scored; mend the report file")
-    return [*found, *scored]
+    fit, select, report = (*found, *scored)
+    return fit, select, report

@@ -62,8 +62,8 @@ class TreeTask(Task):
         return self.chain(examples, max(self._chains, key=self._chains.__getitem__))
 
     def chain(self, examples: Examples, step: int) -> np.ndarray:
-        """Every word under the next (`step` 1) or the one before (-1), in the relation that such words have most often
-        in the fit split; the word that has no such neighbour is the root."""
+        """Every word under the next (`step` 1) or the one before (-1), in the relation that such words have most
+        often in the fit split; the word that has no such neighbour is the root."""
         lengths = np.array([len(row) for row in _of(examples)[0]])
         place = np.arange(lengths.max(initial=0))
         inside, at_end = place < lengths[:, None], place == (lengths[:, None] - 1 if step > 0 else 0)
@@ -106,7 +106,7 @@ class TreeTask(Task):
         return table[np.where(relations < 0, len(self.labels), relations)]
 
     def _universal_gold(self, examples: Examples) -> np.ndarray:
-        """The same of the right relations; -1 where the fit split has none of the family, which is never predicted."""
+        """The same of the right relations; -1, which is never predicted, where fit has none of the family."""
         _, relations = _of(examples)
         numbered = [[self._families.get(_family(name), -1) for name in row] for row in relations]
         return padded(numbered, np.array([len(row) for row in relations]))
@@ -147,5 +147,5 @@ def _punctuation(examples: Examples, name: str) -> np.ndarray:
 def _of(examples: Examples) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[str, ...], ...]]:
     """Each sentence's heads and relations."""
     if examples.heads is None or "relation" not in examples.marks:
-        raise UserError("these sentences have no trees with relations, so that nothing can be scored; give a treebank")
+        raise UserError("these sentences have no trees with relations: nothing can be scored; give a treebank")
     return examples.heads, examples.marks["relation"]

@@ -92,7 +92,9 @@ def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
         words, surface = _numbered(_columns(lines))
         heads = _heads(words)
     except _Malformed as why:
-        raise UserError(f"{where}, {place} {block.line}: {why}; mend it or leave such sentences out with skip_bad") from why
+        raise UserError(
+            f"{where}, {place} {block.line}: {why}; mend it or leave such sentences out with skip_bad"
+        ) from why
     return Sentence(
         id=said.get("sent_id") or f"{file}:{block.line}",
         text=said.get("text") or _joined(surface),
