@@ -85,7 +85,9 @@ def test_what_has_no_answers_isnt_scored():
 
 
 def test_a_question_that_needs_labels_says_so():
-    with pytest.raises(UserError, match="toy asks for spans of a text: .* needs a task of classification or regression"):
+    with pytest.raises(
+        UserError, match=r"toy asks for spans of a text: .* needs a task of classification or regression"
+    ):
         _ = task((FIRST,)).n_outputs
 
 

@@ -95,7 +95,7 @@ def test_chains_by_hand():
 
 
 def test_other_mistakes():
-    with pytest.raises(UserError, match="toy asks for dependency trees: .* needs a task of classification"):
+    with pytest.raises(UserError, match=r"toy asks for dependency trees: .* needs a task of classification"):
         _ = task().n_outputs
     with pytest.raises(UserError, match="have no trees"):
         task().moments(PREDICTED, Examples(("a",), ("x",)))
