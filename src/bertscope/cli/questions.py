@@ -27,7 +27,7 @@ from bertscope.core.store import Store
 
 _DATA_HELP = {
     "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
-    "data": "A task, or what other questions about attention read; of a task, pairs of heads are switched off too.",
+    "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }
 _FURTHER_HELP = {
@@ -107,9 +107,10 @@ def named_inputs(spec: catalogue.Spec) -> list[str]:
 
 
 def data_input(spec: catalogue.Spec) -> str | None:
-    """What the question reads: a task, any texts, or either; None if it reads results alone."""
-    found = next((name for name in ("examples", "data", "task") if name in spec.inputs), None)
-    return found or ("task" if spec.plan else None)
+    """What the question reads: a task, any texts, or either; None if it reads results alone. Where an experiment's
+    trainings read it and the question itself doesn't, the plan has it."""
+    names = [*spec.inputs, *(inspect.signature(spec.plan).parameters if spec.plan else ())]
+    return next((name for name in ("examples", "data", "task") if name in names), None)
 
 
 def further(spec: catalogue.Spec) -> list[str]:

@@ -61,6 +61,15 @@ CATALOGUE = {
     "geometry": Entry(
         "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
     ),
+    "contrast": Entry("bertscope.experiments.contrast:contrast", "Does contrastive training open the cone?"),
+    "sentences": Entry(
+        "bertscope.analyses.sentences:sentences", "Are the vectors of texts alike where their meanings are?"
+    ),
+    "contrastive": Entry(
+        "bertscope.training.contrastive:contrastive",
+        "Train an encoder to tell which texts belong together.",
+        command=False,
+    ),
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
@@ -89,6 +98,10 @@ INPUT_KINDS = {
     "states": "hidden",
     "fit": "examples",
     "fit_states": "hidden",
+    "sts": "task",
+    "contrasted": "result",
+    "pairs": "result",
+    "spaces": "result",
     "against": "examples",
     "against_states": "hidden",
 }
