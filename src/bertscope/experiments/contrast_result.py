@@ -181,14 +181,15 @@ def _headline(tables: dict[str, pd.DataFrame], config: ContrastConfig, n: int) -
     baseline = tables["baseline"]
     for _, row in baseline[baseline["layer"] == baseline["layer"].max()].iterrows():
         numbers.append(_number(f"baseline, last layer, {row['arm']}", row, "value", None, "cosine"))
-    sts = tables["sts"][tables["sts"]["pool"] == config.pool]
+    sts, unit = tables["sts"][tables["sts"]["pool"] == config.pool], f"{config.pool} vectors"
     for _, row in sts.iterrows():
-        numbers.append(_number(f"Spearman, {row['arm']}", row, "spearman", n, config.pool))
+        numbers.append(_number(f"Spearman, {row['arm']}", row, "spearman", n, unit))
     for _, row in sts.iloc[1:].iterrows():
         name = f"Spearman, {row['arm']} - before"
-        numbers.append(_number(name, row, "minus_before", n, config.pool, "minus_before_"))
+        numbers.append(_number(name, row, "minus_before", n, unit, "minus_before_"))
     for _, row in tables["texts"].iterrows():
-        numbers.append(_number(f"{row['measure']}, {row['arm']}", row, "value", None, config.pool))
+        if " - " not in row["arm"]:
+            numbers.append(_number(f"{row['measure']}, {row['arm']}", row, "value", None, unit))
     return numbers
 
 
@@ -217,7 +218,9 @@ def _verdict(slopes: pd.DataFrame) -> str:
     before, after = slopes["slope"][["before", "contrastive"]]
     change = slopes.loc["contrastive - before"]
     numbers = f"the baseline grows by {before:+.4f} a layer before and by {after:+.4f} after contrastive training"
-    if pd.isna(change["low"]) or change["low"] <= 0 <= change["high"]:
+    if pd.isna(change["low"]):
+        return f"{numbers}; too few seeds to say how sure that is"
+    if change["low"] <= 0 <= change["high"]:
         return f"{numbers}: the difference isn't clear"
     if change["slope"] < 0:
         return f"{numbers}: more slowly with depth, as the CS4650 slides found"

@@ -1,7 +1,7 @@
 """Contrastive training: what belongs together is to be nearer than everything else in the batch.
 
-One loss of our own, of two lines: sentence-transformers' `MultipleNegativesRankingLoss` is the same, and a test compares
-them, but it would bring its own trainer, without our loop's seeds and its way to go on after a kill.
+One loss of our own, of two lines. sentence-transformers' `MultipleNegativesRankingLoss` is the same, and a test
+compares them; but it would bring its own trainer, without our loop's seeds and its way to go on after a kill.
 """
 
 from __future__ import annotations
