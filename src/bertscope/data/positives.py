@@ -8,7 +8,7 @@ triples        a premise, what follows from it, and what contradicts it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
@@ -69,14 +69,16 @@ def _derangement(n: int, generator: np.random.Generator) -> list[int]:
 def matched(
     data: Task | Examples, how: Pairing, *, least_score: float | None = None, sentences: bool = False
 ) -> Sets:
-    """The sets that the data has, each once. Of a task, its training rows (fit and select).
+    """The sets that the data has, each once. Of a task, its fit rows; for triples also its select rows, as those of
+    one premise lie in both.
 
     least_score   pairs of a task with scores: the least score of two texts that mean the same
     sentences     unsupervised: split texts into sentences
     """
     if how == "unsupervised":
-        columns = chain.from_iterable((part.text, part.pair or ()) for part in _training(data))
-        found: list[tuple[str, ...]] = [(text,) for text in _split(chain.from_iterable(columns), sentences)]
+        part = _rows(data)
+        texts = chain(part.text, part.pair or ())
+        found: list[tuple[str, ...]] = [(text,) for text in _split(texts, sentences)]
     else:
         if sentences:
             raise UserError(f"--sentences splits texts that stand alone; leave it out with --pairs {how}")
@@ -106,11 +108,11 @@ def held_out(sets: Sets) -> tuple[Sets, Sets]:
     return sets.take(np.flatnonzero(~outside)), sets.take(np.flatnonzero(outside))
 
 
-def _training(data: Task | Examples) -> tuple[Examples, ...]:
-    return (data.fit, data.select) if isinstance(data, Task) else (data,)
+def _rows(data: Task | Examples) -> Examples:
+    return data.fit if isinstance(data, Task) else data
 
 
-def _split(texts: Iterator[str], sentences: bool) -> Iterator[str]:
+def _split(texts: Iterable[str], sentences: bool) -> Iterator[str]:
     """The texts, or their sentences. One ends where . ! or ? and space come between a word of two letters or more
     and a capital or a number: initials don't end it, other abbreviations do."""
     for text in texts:
@@ -118,26 +120,24 @@ def _split(texts: Iterator[str], sentences: bool) -> Iterator[str]:
 
 
 def _pairs(data: Task | Examples, least_score: float | None) -> Iterator[tuple[str, ...]]:
-    for part in _training(data):
-        for row in _rows_that_match(data, part, least_score).tolist():
-            yield part.text[row], _second(data, part)[row]
+    first, second = _rows(data).text, _second(data, _rows(data))
+    return ((first[row], second[row]) for row in _matching(data, least_score).tolist())
 
 
-def _rows_that_match(data: Task | Examples, part: Examples, least_score: float | None) -> np.ndarray:
+def _matching(data: Task | Examples, least_score: float | None) -> np.ndarray:
     """Which rows hold two texts that belong together."""
+    label = _rows(data).label
     scored = isinstance(data, Task) and data.kind == "regression"
     if least_score is not None and not scored:
         raise UserError(f"--least-score is for pairs with scores; {data.name or 'the data'} has none")
     if not isinstance(data, Task):
-        if part.label is not None:
+        if label is not None:
             raise UserError(f"{data.name or 'the data'} doesn't say which of its pairs belong together; give a task")
-        return np.arange(len(part))
-    assert part.label is not None
+        return np.arange(len(data))
+    assert label is not None
     if scored:
-        assert data.fit.label is not None
-        least = least_score if least_score is not None else _SCORE * data.fit.label.max()
-        return np.flatnonzero(part.label >= least)
-    return np.flatnonzero(np.isin(part.label, [_place(data, SAME)]))
+        return np.flatnonzero(label >= (_SCORE * label.max() if least_score is None else least_score))
+    return np.flatnonzero(label == _place(data, SAME))
 
 
 def _triples(data: Task | Examples) -> Iterator[tuple[str, ...]]:
@@ -147,7 +147,7 @@ def _triples(data: Task | Examples) -> Iterator[tuple[str, ...]]:
         raise UserError(f"{data.name or 'the data'} has no labels; triples are made of a task such as snli")
     follows, contradicts = _place(data, (_FOLLOWS,)), _place(data, (_CONTRADICTS,))
     by_premise: dict[str, tuple[list[str], list[str]]] = {}
-    for part in _training(data):
+    for part in (data.fit, data.select):
         assert part.label is not None
         for premise, other, label in zip(part.text, _second(data, part), part.label.tolist(), strict=True):
             if label in (follows, contradicts):

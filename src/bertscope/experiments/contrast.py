@@ -10,7 +10,8 @@ from bertscope.core.catalogue import question, spec
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
-from bertscope.training.contrastive import Contrasting, ContrastiveConfig
+from bertscope.training.contrasting import Contrasting
+from bertscope.training.contrastive import ContrastiveConfig
 
 
 @dataclass(frozen=True)
