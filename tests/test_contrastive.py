@@ -225,7 +225,7 @@ def test_the_kept_model_is_a_plain_encoder(tiny, texts, tmp_path):
     trained = contrastive(tiny, texts, None, replace(QUICK, epochs=1), out=tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.head == "none" and again.fingerprint == trained.encoder.fingerprint
-    assert again.name == "BertForSequenceClassification contrasted on made"
+    assert again.name == "BertForSequenceClassification contrasted on made, seed 0"
     assert not any("projection" in name for name in again.model.state_dict())
     plain = AutoModel.from_pretrained(tmp_path / "model")
     assert type(plain).__name__ == "BertModel" and not list(tmp_path.glob("*checkpoint*"))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bertscope.experiments.contrast import ContrastConfig
 
 _LABELS = {"arm": "", "low": "from", "high": "to", "pool": "vector"}
+_VECTORS = {"cls": "its first token's vector", "mean": "the mean of its tokens' vectors"}
 _ARMS = "Before: the encoder as it was. Contrastive: trained. Shuffled: trained as long with other texts' positives."
 
 
@@ -52,13 +53,15 @@ def _contextual(sure: str) -> Figure:
 
 
 def _sts(config: ContrastConfig, sts: str, published: float, sure: str) -> Figure:
+    # The demo language has scores of another kind: there is nothing to compare.
+    rule = "" if sts.startswith("demo/") else "The rule is SimCSE with bert-base, the mean of seven STS sets. "
     return Figure(
         "intervals", "sts", x="spearman", y="arm", low="low", high="high", color="pool",
         title="Do cosines follow meaning?",
         caption=f"Spearman's correlation of the scores of {sts}'s report split with the cosine of the two texts' "
         "vectors in the last layer: the first token's (cls), or the mean of all tokens'. "
-        f"It was trained with {config.pool}. The rule is SimCSE with bert-base, the mean of seven STS sets. {sure}",
-        labels=_LABELS | {"spearman": "Spearman"}, rules={"SimCSE, bert-base": published},
+        f"It was trained with {config.pool}. {rule}{sure}",
+        labels=_LABELS | {"spearman": "Spearman"}, rules={"SimCSE, bert-base": published} if rule else {},
     )  # fmt: skip
 
 
@@ -67,7 +70,7 @@ def _plane(config: ContrastConfig) -> Figure:
         "points", "runs", x="uniformity", y="alignment", color="arm", title="Alignment and uniformity",
         caption="Alignment: the mean squared distance of two texts that mean the same. Uniformity: the logarithm of "
         "the mean of exp(-2 distance²) over all two texts. Low is good for both: near what means the same, and even "
-        f"over the sphere. A point for each training; vectors are {config.pool}'s, in the last layer.",
+        f"over the sphere. A point for each training; a text is {_VECTORS[config.pool]} in the last layer.",
         labels=_LABELS,
     )  # fmt: skip
 

@@ -90,7 +90,8 @@ def contrastive(
     if config.positives == "shuffled":
         fit = fit.shuffled(config.seed)
     base = load(base) if isinstance(base, str) else base
-    encoder = bare(base, name=f"{base.name} contrasted on {data.name or 'texts'}")
+    kind = " (shuffled)" if config.positives == "shuffled" else ""
+    encoder = bare(base, name=f"{base.name} contrasted on {data.name or 'texts'}{kind}, seed {config.seed}")
     objective = Contrastive(encoder, fit, select, config, sts)
     settings = config.training(encoder.hidden_size)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
