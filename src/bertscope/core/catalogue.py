@@ -68,6 +68,15 @@ CATALOGUE = {
         "bertscope.experiments.untuned:untuned", "Answer the report texts before any training.", command=False
     ),
     "swap": Entry("bertscope.experiments.swap:swap", "Answer the report texts with words exchanged.", command=False),
+    "contrast": Entry("bertscope.experiments.contrast:contrast", "Does contrastive training open the cone?"),
+    "sentences": Entry(
+        "bertscope.analyses.sentences:sentences", "Are the vectors of texts alike where their meanings are?"
+    ),
+    "contrastive": Entry(
+        "bertscope.training.contrastive:contrastive",
+        "Train an encoder to tell which texts belong together.",
+        command=False,
+    ),
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
@@ -102,6 +111,10 @@ INPUT_KINDS = {
     "states": "hidden",
     "fit": "examples",
     "fit_states": "hidden",
+    "sts": "task",
+    "contrasted": "result",
+    "pairs": "result",
+    "spaces": "result",
     "against": "examples",
     "against_states": "hidden",
 }

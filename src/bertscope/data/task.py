@@ -143,6 +143,13 @@ class Task:
         most = np.bincount(label, minlength=self.n_outputs).argmax()
         return np.tile(np.eye(self.n_outputs)[most], (n, 1))
 
+    def need_scored_pairs(self) -> None:
+        """Refuse, with what to do, if this isn't about how alike two texts are."""
+        if self.kind != "regression" or self.report.pair is None:
+            raise UserError(
+                f"{self.name} has no pairs of texts with scores; give a task such as glue/stsb or demo/similarity"
+            )
+
     def describe(self) -> dict[str, Any]:
         """Rows, labels, lengths, chance and the most frequent label of each split: plain values for JSON."""
         splits = {"fit": self.fit, "select": self.select, "report": self.report}

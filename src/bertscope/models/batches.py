@@ -100,6 +100,22 @@ def lay_out(tokenizer: Any, coded: Any, texts: Examples) -> Tokens:
     )
 
 
+def tokenise_all(tokenizer: Any, texts: Examples, max_length: int, window: int = 8192) -> Tokens:
+    """The same a window at a time, without what the tokenizer gave: that is many times as large."""
+    parts = []
+    for first in range(0, len(texts), window):
+        some = texts.take(range(first, min(first + window, len(texts))))
+        parts.append(replace(tokenise(tokenizer, some, max_length), encodings=()))
+
+    def joined(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    lengths = joined("lengths")
+    fields = {name: np.concatenate([part.fields[name] for part in parts]) for name in parts[0].fields}
+    kept = {name: joined(name) for name in ("special", "added", "words", "segments", "truncated")}
+    return Tokens(fields=fields, starts=np.cumsum(lengths) - lengths, lengths=lengths, encodings=(), **kept)
+
+
 def pad(tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device: Any = "cpu") -> Batch:
     """The batch of these rows of `tokens`; `first` is where the tokens' first example stands in the corpus."""
     lengths = tokens.lengths[rows]

@@ -55,6 +55,13 @@ def with_classifier(
     return Encoder(model, base.tokenizer, name or base.name, base.family, "classifier")
 
 
+def bare(base: Encoder, *, name: str) -> Encoder:
+    """A copy of the encoder with nothing on top; the base is untouched."""
+    model = copy.deepcopy(base.model.base_model).eval()
+    model.config.bertscope = (getattr(model.config, "bertscope", None) or {}) | {"name": name, "tuned_on": None}
+    return Encoder(model, base.tokenizer, name, base.family, "none")
+
+
 def with_random_weights(base: Encoder, seed: int = 0) -> Encoder:
     """The encoder as it would be before any training: the same architecture and tokenizer, all weights drawn anew."""
     return with_classifier(base, (), init="random", seed=seed, name=f"{base.name} (random init)")
