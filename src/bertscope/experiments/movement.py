@@ -13,8 +13,8 @@ from bertscope.core.examples import Examples
 from bertscope.core.jackknife import jackknife_error, jackknife_interval, reach
 from bertscope.core.layers import Layers
 from bertscope.experiments.arms import ENOUGH
+from bertscope.models.evaluating import full_precision
 from bertscope.models.hidden_store import HiddenStore
-from bertscope.models.observe import full_precision
 
 if TYPE_CHECKING:
     from bertscope.experiments.freeze import FreezeConfig
