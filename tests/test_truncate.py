@@ -15,7 +15,7 @@ from bertscope.core.layers import Layers
 from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
 from bertscope.experiments.trainings import depth
-from bertscope.experiments.truncate import Top, TruncateConfig, plan
+from bertscope.experiments.truncate import OnTop, TruncateConfig, plan
 from bertscope.models.families import descend
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
@@ -209,8 +209,8 @@ def test_sets_of_layers_and_what_is_on_them():
     assert [str(each) for each in config.sets(12)] == ["", "12", "11-12", "7-12"]
     assert [str(each) for each in TruncateConfig(remove=("all",)).sets(2)] == ["", "2", "1-2"]
     assert [str(each) for each in TruncateConfig(remove=("2+9", "12-12")).sets(12)] == ["", "2,9", "12"]
-    assert config.tops == [Top()] and len(TruncateConfig(cross=True, poolers=("kept", "off")).tops) == 8
-    assert str(Top("relu", 0.0, pooler=False)) == "relu, dropout 0, no pooler"
+    assert config.tops == [OnTop()] and len(TruncateConfig(cross=True, poolers=("kept", "off")).tops) == 8
+    assert str(OnTop("relu", 0.0, pooler=False)) == "relu, dropout 0, no pooler"
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ _WHERE = {
     "EraseConfig": "bertscope.analyses.erase",
     "features": "bertscope.analyses.features",
     "change": "bertscope.analyses.change",
+    "freeze": "bertscope.experiments.freeze",
+    "FreezeConfig": "bertscope.experiments.freeze",
     "finetune": "bertscope.training.finetune",
     "HiddenStore": "bertscope.models.hidden_store",
     "geometry": "bertscope.analyses.geometry",
@@ -73,6 +75,8 @@ _WHERE = {
     "StatesConfig": "bertscope.analyses.states",
     "structure": "bertscope.analyses.structure",
     "StructureConfig": "bertscope.analyses.structure",
+    "truncate": "bertscope.experiments.truncate",
+    "TruncateConfig": "bertscope.experiments.truncate",
     "together": "bertscope.analyses.interactions",
 }
 __all__ = sorted(_WHERE)

@@ -23,7 +23,7 @@ _KNOWN = {"classifiers": ("linear", "relu"), "poolers": ("kept", "off")}
 
 
 @dataclass(frozen=True)
-class Top:
+class OnTop:
     """What is put on the layers that are left."""
 
     classifier: Literal["linear", "relu"] = "linear"
@@ -77,7 +77,7 @@ class TruncateConfig:
                 raise UserError(f"remove is {text!r}; only layers can go, such as 2 (from the top), 4-6 or 2+9")
 
     @property
-    def tops(self) -> list[Top]:
+    def tops(self) -> list[OnTop]:
         """Everything that is put on the layers, the plain one first where it is among them."""
         classifiers: Iterable[Any] = dict.fromkeys(("linear", "relu") if self.cross else self.classifiers)
         dropouts = dict.fromkeys((*self.dropouts, "0") if self.cross else self.dropouts)
@@ -85,7 +85,7 @@ class TruncateConfig:
             numbers = [None if text == "own" else float(text) for text in dropouts]
         except ValueError:
             raise UserError(f"dropouts are {', '.join(dropouts)}; give numbers, or own for the model's") from None
-        return [Top(*one) for one in product(classifiers, numbers, [word == "kept" for word in self.poolers])]
+        return [OnTop(*one) for one in product(classifiers, numbers, [word == "kept" for word in self.poolers])]
 
     def sets(self, n_layers: int) -> list[Layers]:
         """What is left out of a model of that depth, nothing first."""
@@ -94,7 +94,7 @@ class TruncateConfig:
         found = [_set(text, n_layers) for text in ("0", *counts, *asked) if text != "all"]
         return list(dict.fromkeys(found))
 
-    def training(self, seed: int, left_out: Layers, top: Top) -> FinetuneConfig:
+    def training(self, seed: int, left_out: Layers, top: OnTop) -> FinetuneConfig:
         return FinetuneConfig(
             recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=seed,
             without=str(left_out), classifier=top.classifier, dropout=top.dropout, pooler=top.pooler,

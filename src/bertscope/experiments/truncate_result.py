@@ -10,7 +10,7 @@ import pandas as pd
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, few_seeds, number
-from bertscope.experiments.truncate import Top, TruncateConfig
+from bertscope.experiments.truncate import OnTop, TruncateConfig
 from bertscope.experiments.truncate_figures import figures
 from bertscope.experiments.truncate_shapes import Shape, latencies, switched_off
 from bertscope.models.encoder import Encoder
@@ -26,7 +26,7 @@ PUBLISHED = pd.DataFrame(
 )
 """The slides' numbers: one training each, of the full data; layer, classifier and dropout changed at once."""
 
-Named = Mapping[tuple[Top, Shape], str]
+Named = Mapping[tuple[OnTop, Shape], str]
 
 
 def collect(
