@@ -45,12 +45,12 @@ class PatternsReader:
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         if layer == 0:
             self._found: list[list[Tensor]] = [[] for _ in maps]
-        for one, found in zip(maps, self._found, strict=True):
+        for which, (one, found) in enumerate(zip(maps, self._found, strict=True)):
             chances = self._classifier(one)
             shape = torch.nn.functional.one_hot(chances.argmax(-1), len(CLASSES)).float()
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
             found.append(torch.cat([shape, torch.stack([one.entropy, one.distance, to_special], -1)], -1))
-            if one is maps[0]:
+            if which == 0:
                 self._typical.look(layer, one, chances)
         if layer + 1 == view.n_layers:
             for mean, found in zip(self._means, self._found, strict=True):

@@ -34,6 +34,8 @@ class Entry:
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
+    "truncate": Entry("bertscope.experiments.truncate:truncate", "Are the top layers needed?"),
+    "freeze": Entry("bertscope.experiments.freeze:freeze", "Which layers need training?"),
     "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "change": Entry("bertscope.analyses.change:change", "What did fine-tuning change in the attention?"),
     "features": Entry(
@@ -146,6 +148,8 @@ class Spec:
     plan: Callable[..., Step] | None
     """From what the user names (models, data) and a config to the step that collects the result, with the steps it
     rests on (trainings, hidden states) before it."""
+    reads: Callable[..., Any] | None
+    """From the opened inputs and a config to the question's part in a pass over attention, which others can share."""
 
     def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
         """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
@@ -166,6 +170,7 @@ def question(
     keeps: str = "",
     optional: tuple[str, ...] = (),
     plan: Callable[..., Step] | None = None,
+    reads: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as the answer to a catalogued question; it then also records where its result came from."""
 
@@ -182,7 +187,9 @@ def question(
             result.provenance = capture(time.perf_counter() - started) | result.provenance
             return made
 
-        answer.spec = Spec(name, inputs, version, main, better, cite, keeps, optional, config_class, plan)  # type: ignore[attr-defined]
+        answer.spec = Spec(  # type: ignore[attr-defined]
+            name, inputs, version, main, better, cite, keeps, optional, config_class, plan, reads
+        )
         return answer
 
     return declare

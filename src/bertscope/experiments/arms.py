@@ -49,6 +49,21 @@ class Arms:
              "high": high, "runs": self.runs, "n": self.n}
         )  # fmt: skip
 
+    def combined(self, weights: Mapping[str, np.ndarray]) -> pd.DataFrame:
+        """A row for each named combination of arms, such as the mean of some minus the mean of others."""
+        draws = self._draws @ np.stack(list(weights.values()), axis=1)
+        low, high = over_runs(draws, self.runs)
+        return pd.DataFrame(
+            {
+                "effect": list(weights),
+                "difference": draws[0],
+                "low": low,
+                "high": high,
+                "runs": self.runs,
+                "n": self.n,
+            }
+        )
+
     def trainings(self, seeds: Sequence[int]) -> pd.DataFrame:
         """A row for every single training."""
         return pd.DataFrame(

@@ -18,6 +18,7 @@ from bertscope.models.families import Family, family_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, weight_files
 from bertscope.models.surgery import reshape
+from bertscope.models.top import Top
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
 _OPENED_BY: dict[str, tuple[type, HeadKind]] = {
@@ -102,15 +103,17 @@ def _open(
     opener: Any, folder: Path, config: dict[str, Any], family: Family, weights: list[Path]
 ) -> tuple[Any, set[str]]:
     """The model and the names of weights it needs but the folder lacks."""
-    shape = _shape(config)
-    if shape is None:
+    shape, top = _shape(config), Top.of(config.get("bertscope"))
+    if shape is None and (top == Top() or opener is transformers.AutoModel):
         model, report = opener.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=weights[0].suffix == ".safetensors", local_files_only=True,
             trust_remote_code=False, output_loading_info=True,
         )  # fmt: skip
         return model, report["missing_keys"]
     model = opener.from_config(transformers.AutoConfig.from_pretrained(folder), dtype=torch.float32)
-    reshape(model, family, model.config.hidden_size // model.config.num_attention_heads, shape)
+    top.put_on(model, family)
+    if shape is not None:
+        reshape(model, family, model.config.hidden_size // model.config.num_attention_heads, shape)
     state = {name: tensor for path in weights for name, tensor in load_file(path).items()}
     missing = set(model.load_state_dict(state, strict=False).missing_keys)
     model.tie_weights()

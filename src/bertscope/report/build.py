@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import bertscope
@@ -20,11 +20,18 @@ MARK = 'name="generator" content="bertscope'
 """By this a page is known as ours, and may be replaced."""
 
 
-def build_report(store: Store | str | Path, out: str | Path, *, title: str | None = None) -> Path:
-    """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes."""
+def build_report(
+    store: Store | str | Path, out: str | Path, *, title: str | None = None, only: Container[str] | None = None
+) -> Path:
+    """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes.
+
+    `only` are the ids of the steps to show, where not all of them are.
+    """
     store, out = store if isinstance(store, Store) else Store(store), Path(out)
     check_file(out, MARK)
-    findings = [Finding(stored.step, _load(stored)) for stored in store.finished()]
+    findings = [
+        Finding(stored.step, _load(stored)) for stored in store.finished() if only is None or stored.step.id in only
+    ]
     if not findings:
         raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")
     write_text(out, _page(findings, title))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
+from bertscope.core.layers import Layers
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:
@@ -40,6 +41,21 @@ class FinetuneConfig:
     """random: draw all weights anew, as a control for what pre-training gave."""
     keep: Literal["last", "best"] = "last"
     """Which epoch's weights to keep: the last, or the best on the select split."""
+    without: str = ""
+    """Layers left out before the training: `12`, `11-12`, `3,7-9`."""
+    classifier: Literal["linear", "relu"] = "linear"
+    """linear: the family's own; relu: its last map becomes two, with 50 hidden units and a ReLU between them."""
+    pooler: bool = True
+    """Whether the dense layer that the family has before its last map stays; --no-pooler takes it off, so that the
+    map reads the first token's last state."""
+    dropout: float | None = None
+    """The dropout before the classifier's last map; by default the model's own."""
+    frozen: str = ""
+    """What isn't trained: `embeddings`, layers such as `1-8`, both as `embeddings,1-8`, or `encoder` for all that is
+    under the pooler and the classifier."""
+    frozen_dropout: bool = False
+    """Whether frozen layers still have dropout while the others train. Without it, frozen layers that have nothing
+    trained under them are run once, and every epoch reads what they put out."""
     seed: int = 0
     """Decides the new classifier's weights, the order of the examples, and dropout."""
 
@@ -48,6 +64,7 @@ class FinetuneConfig:
             ("recipe", ("auto", *RECIPES)),
             ("init", ("pretrained", "random")),
             ("keep", ("last", "best")),
+            ("classifier", ("linear", "relu")),
         ):
             if (value := getattr(self, name)) not in known:
                 raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
@@ -57,12 +74,26 @@ class FinetuneConfig:
             "learning_rate": (0, None),
             "warmup": (0, 1),
             "weight_decay": (0, None),
+            "dropout": (0, 1),
         }
         for name, (least, most) in (limits | {"batch_size": (1, None), "clip": (0, None)}).items():
             value = getattr(self, name)
             if value is not None and not (least <= value and (most is None or value <= most)):
                 span = f"at least {least}" if most is None else f"between {least} and {most}"
                 raise UserError(f"{name.replace('_', '-')} is {value}; it must be {span}")
+        if self.left_out.embeddings or self.left_out.whole:
+            raise UserError(f"without is {self.without!r}; only layers can be left out, such as 11-12")
+        for name, layers in (("without", self.left_out), ("frozen", self.held)):
+            object.__setattr__(self, name, str(layers))  # one text for one set: it is part of a step's identity
+
+    @property
+    def left_out(self) -> Layers:
+        return Layers.parse(self.without)
+
+    @property
+    def held(self) -> Layers:
+        """What is frozen."""
+        return Layers.parse(self.frozen)
 
     def settled(self, hidden_size: int) -> FinetuneConfig:
         """This config with every None filled in from the recipe that suits an encoder of that width."""
@@ -105,13 +136,16 @@ def finetune(
     """Train an encoder on a task.
 
     A classifier (or regressor) is put on a copy of `base` and the whole of it is trained on the task's fit split; the
-    select split is scored after each epoch and the report split before and after. With `out`, a plain Hugging Face
-    folder is written there, and a training that was killed goes on from its last epoch (`resume=False` starts over).
-    The result's array `outputs` has the tuned model's outputs for the report split.
+    select split is scored after each epoch and the report split before and after. Layers can be left out before, or
+    frozen. With `out`, a plain Hugging Face folder is written there, and a training that was killed goes on from its
+    last epoch (`resume=False` starts over). The result's array `outputs` has the tuned model's outputs for the report
+    split.
     """
     from bertscope.data.read import read_task
     from bertscope.models.heads import with_classifier
     from bertscope.models.load import load
+    from bertscope.models.surgery import without_layers
+    from bertscope.models.top import Top
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.loop import train
     from bertscope.training.objective import Labelled
@@ -122,14 +156,18 @@ def finetune(
     settings = config.settled(base.hidden_size)
     origin = base.name if config.init == "pretrained" else f"{base.name} (random init)"
     name = f"{origin} tuned on {task.name}"
+    if left_out := config.left_out.within(base.n_layers).numbers:
+        base = without_layers(base, left_out)
     encoder = with_classifier(
-        base, task.labels, init=config.init, seed=config.seed, name=name, tuned_on=task.fingerprint
-    )
+        base, task.labels, init=config.init, seed=config.seed, name=name, tuned_on=task.fingerprint,
+        top=Top(config.classifier, config.pooler), dropout=config.dropout,
+    )  # fmt: skip
     before = task.score(encoder.predict(task.report).logits)
     history = train(encoder, Labelled(encoder, task), settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.report)
     after = task.score(predictions.logits)
     result = _result(origin, task, settings, before, after, history)
+    result.provenance |= _sizes(encoder, settings)
     result.arrays["outputs"] = predictions.logits
     if predictions.truncated:
         result.notes.append(
@@ -138,6 +176,25 @@ def finetune(
     if out is not None:
         Checkpoint.of(Path(out)).remove()
     return Trained(encoder, result)
+
+
+def _sizes(encoder: Encoder, settings: FinetuneConfig) -> dict[str, int]:
+    """How many parameters there are, and how many of them were trained."""
+    from bertscope.training.frozen import frozen
+
+    with frozen(encoder, settings.held):
+        sizes = [(parameter.numel(), parameter.requires_grad) for parameter in encoder.model.parameters()]
+    return {
+        "parameters": sum(size for size, _ in sizes),
+        "trained_parameters": sum(size for size, trained in sizes if trained),
+    }
+
+
+def _changed(settings: FinetuneConfig) -> dict[str, str]:
+    """What tells this training from a plain one, in a result's subject."""
+    plain = FinetuneConfig()
+    told = ("without", "classifier", "pooler", "dropout", "frozen", "frozen_dropout")
+    return {name: str(value) for name in told if (value := getattr(settings, name)) != getattr(plain, name)}
 
 
 def _result(
@@ -196,7 +253,10 @@ def _result(
                 caption="The mean loss over the steps since the last point, dropout on.", labels=words,
             ),
         ],
-        subject={"model": origin, "task": task.name, "seed": str(settings.seed)},
+        subject={"model": origin, "task": task.name, "seed": str(settings.seed)} | _changed(settings),
         notes=[*task.notes],
-        provenance={"settings": to_json(settings), "training_seconds": history.seconds},
+        provenance={
+            "settings": to_json(settings), "training_seconds": history.seconds,
+            "activation_bytes": history.activations, "peak_bytes": history.peak,
+        },
     )  # fmt: skip
