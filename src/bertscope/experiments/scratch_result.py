@@ -48,10 +48,9 @@ def collect(
         {arm: [task.moments(run.arrays["outputs"]) for run in results] for arm, results in runs.items()}, task.value
     )
     baselines = [trained["tuned"][0].number(name) for name in _BASELINES]
-    pairs = {effect: pair for effect, pair in _EFFECTS.items() if set(pair) <= set(runs)}
     tables = {
         "arms": _beside_the_paper(pd.concat([arms.table(), _rows(baselines)], ignore_index=True), task),
-        "effects": arms.effects(pairs),
+        "effects": arms.effects(_EFFECTS),
         "scores": pd.DataFrame(_each(baselines, runs, config.seeds)).astype({"seed": "Int64"}),
         "curves": _curves(trained, config.seeds),
     }
