@@ -30,8 +30,8 @@ class Training:
 TRAININGS = {
     "tuned": Training("fine-tuned", {}),
     "random": Training("random init, tuned", {"init": "random"}),
-    "frozen": Training("frozen pretrained encoder", {"frozen": "encoder"}, moved=False),
-    "frozen_random": Training("frozen random encoder", {"frozen": "encoder", "init": "random"}),
+    "frozen": Training("pretrained, frozen", {"frozen": "encoder"}, moved=False),
+    "frozen_random": Training("random init, frozen", {"frozen": "encoder", "init": "random"}),
 }
 """By the input that holds the results."""
 
@@ -108,9 +108,9 @@ def scratch(
 ) -> Result:
     """What does pretraining give?
 
-    The same architecture, task and training: from the pretrained weights and from random ones, as a whole and with the
-    encoder frozen; beside the pretrained encoder before any training and two baselines that need no encoder. With the
-    attention patterns of each.
+    The same architecture, task and training: from the pretrained weights and from random ones, as a whole and with
+    the encoder frozen; beside the pretrained encoder before any training and two baselines that need no encoder. With
+    the attention patterns of each.
     """
     from bertscope.experiments.scratch_result import collect
 
