@@ -26,7 +26,8 @@ from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 
 _DATA_HELP = {
-    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
+    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files; to "
+    "finetune, also SQuAD's JSON, demo/qa, or a treebank (.conllu).",
     "data": "A task, or what other questions about attention read; of a task, pairs of heads are switched off too.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }

@@ -68,9 +68,8 @@ def scratch(tuned: list[Result], random: list[Result], config: ScratchConfig = S
     """
     import pandas as pd
 
-    arms = {
-        "majority": [result.number("majority") for result in tuned[:1]],
-        "bag of words": [result.number("bag of words") for result in tuned[:1]],
+    without_model = [number for number in reversed(tuned[0].headline) if number.name not in ("before", "after")]
+    arms = {number.name: [number] for number in without_model} | {
         "pretrained, not tuned": [result.number("before") for result in tuned],
         "random init, tuned": [result.number("after") for result in random],
         "fine-tuned": [result.number("after") for result in tuned],
