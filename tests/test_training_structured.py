@@ -11,20 +11,27 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
+from bertscope.core.step import Root
+from bertscope.data.read import task_root
 from bertscope.data.span_task import SpanTask
 from bertscope.data.task import Task
 from bertscope.data.tree_task import TreeTask
+from bertscope.experiments import lottery
+from bertscope.experiments.scratch import scratch
+from bertscope.models.batches import pad
 from bertscope.models.load import load
 from bertscope.training import loop
 from bertscope.training.finetune import FinetuneConfig, finetune
 from bertscope.training.kinds import objective_of, with_head
-from conftest import on_cpu
+from conftest import DEVICE, on_cpu
+from families import CONFIGS, tiny_model
 
 PLACES = ("house", "river", "road", "room", "train")
 FILLERS = ("the", "old", "was", "by", "a", "long", "and", "she", "said", "it", "to", "him")
 LEARN = FinetuneConfig(epochs=3, learning_rate=1e-3, batch_size=16, warmup=0.1)
 QUICK = FinetuneConfig(epochs=3, learning_rate=2e-3, batch_size=16)
 KINDS = ("spans", "trees")
+WITHOUT = {("nomic_bert", "spans"), ("eurobert", "spans")}
 
 
 def sentence(generator) -> tuple[list[str], int]:
@@ -157,8 +164,6 @@ def test_sentences_that_are_cut_are_counted_and_still_train(tiny):
     encoder = with_head(tiny, task)
     objective = objective_of(encoder, replace(task, fit=long))
     assert objective.notes == ("1 fit sentences are longer than 64 tokens and were cut",)
-    from bertscope.models.batches import pad
-
     rows = np.arange(16)
     loss = objective.loss(pad(objective.tokens, rows, pad_id=0, device=encoder.device), torch.from_numpy(rows))
     assert torch.isfinite(loss)
@@ -175,6 +180,46 @@ def test_questions_about_labels_say_what_they_need(tiny, kind):
             UserError, match=r"toy asks for .* this question needs a task of classification or regress"
         ):
             ask(encoder, task)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("family", CONFIGS)
+def test_every_family_trains_and_comes_back(family, kind, _pocket, tmp_path):
+    task = make_task(kind, n=16)
+    base = load(tiny_model(family).to(DEVICE), tokenizer=_pocket.tokenizer)
+    if (family, kind) in WITHOUT:
+        with pytest.raises(UserError, match="transformers has no head for spans on a"):
+            with_head(base, task)
+        return
+    encoder = with_head(base, task)
+    objective = objective_of(encoder, task)
+    rows = np.arange(16)
+    loss = objective.loss(pad(objective.tokens, rows, pad_id=0, device=encoder.device), torch.from_numpy(rows))
+    loss.backward()
+    lowest = next(parameter for parameter in encoder.layers[0].parameters() if parameter.ndim > 1)
+    assert torch.isfinite(loss) and lowest.grad.abs().sum() > 0
+    again = load(encoder.save(tmp_path / "model"), device=str(encoder.device))
+    assert np.array_equal(again.predict(task.report).logits, encoder.predict(task.report).logits)
+
+
+@pytest.mark.parametrize(
+    ("source", "options"), [("demo/qa", {}), ("demo/corpus", {"kind": "trees"}), ("t.jsonl", {"kind": "spans"})]
+)
+def test_a_lottery_refuses_before_it_trains(source, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.jsonl").write_text("{}")
+    base = Root("model", "pocket", "x")
+    with pytest.raises(UserError, match=r"asks for spans of a text, or for trees: .* classification or regression"):
+        lottery.plan(base, task_root(source, **options))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scratch_compares_them_too(tiny, kind):
+    task, once = make_task(kind, n=32), replace(QUICK, epochs=1)
+    tuned, random = (finetune(tiny, task, replace(once, init=init)).result for init in ("pretrained", "random"))
+    arms = scratch([tuned], [random]).tables["scores"]["arm"].tolist()
+    assert arms[:2] == {"spans": ["whole text", "closest sentence"], "trees": ["left chain", "right chain"]}[kind]
+    assert arms[2:] == ["pretrained, not tuned", "random init, tuned", "fine-tuned"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -28,7 +28,8 @@ from bertscope.core.store import Store
 from bertscope.study.watch import line
 
 _DATA_HELP = {
-    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
+    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files; to "
+    "finetune, also SQuAD's JSON, demo/qa, or a treebank (.conllu).",
     "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }

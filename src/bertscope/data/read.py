@@ -31,7 +31,7 @@ from bertscope.data.locate import find_in, plain_files, recognise
 from bertscope.data.options import COLUMNS, TaskOptions, with_options
 from bertscope.data.structured import make_spans, read_structured, structured_files, structured_kind
 from bertscope.data.table import read_table, shown
-from bertscope.data.task import Kind, Task
+from bertscope.data.task import NEEDS_LABELS, Kind, Task
 from bertscope.data.tasks import TASKS, declared, refuse_unknown
 
 Part = Literal["fit", "select", "report", "train", "dev", "test"]
@@ -64,6 +64,18 @@ def read_task(source: str | Path, **options: Any) -> Task:
 def task_root(source: str | Path, **options: Any) -> Root:
     """The identity of what `read_task` would read, by content; `read_task(root.source, **root.options)` reads it."""
     return _root("task", source, TaskOptions.of(options))
+
+
+def refuse_unlabelled(task: Root) -> None:
+    """Refuse a task of spans or trees, before anything is trained on it."""
+    source, asked = task.source, TaskOptions.of(task.options)
+    known = None if _is_demo(source) else _known(source, asked)
+    if _is_demo(source):
+        labelled = demo.is_labelled(source)
+    else:
+        labelled = known.task.kind != "answers" if known else structured_kind(source, asked) is None
+    if not labelled:
+        raise UserError(f"{source} asks for spans of a text, or for trees: {NEEDS_LABELS}")
 
 
 @with_options

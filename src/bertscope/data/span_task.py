@@ -19,7 +19,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.statistics import Value
 from bertscope.data.metrics import METRICS
-from bertscope.data.task import Task, summary
+from bertscope.data.task import NEEDS_LABELS, Task, summary
 
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -47,10 +47,7 @@ class SpanTask(Task):
 
     @property
     def n_outputs(self) -> int:
-        raise UserError(
-            f"{self.name} asks for spans of a text: finetune takes it, but this question needs a task of "
-            "classification or regression"
-        )
+        raise UserError(f"{self.name} asks for spans of a text: {NEEDS_LABELS}")
 
     def moments(self, outputs: np.ndarray, examples: Examples | None = None) -> np.ndarray:
         """[..., n, 2]: each answer's F1 over words, and whether it is exactly right."""

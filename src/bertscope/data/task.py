@@ -21,6 +21,7 @@ from bertscope.data.metrics import Metric, metric, refuse_not_finite, spearman
 
 Kind = Literal["classification", "regression", "spans", "trees"]
 """What is learnt: a label, a score, a span of a text (`SpanTask`), a dependency tree (`TreeTask`)."""
+NEEDS_LABELS = "finetune takes it, but this question needs a task of classification or regression"
 _NUMBERED = re.compile(r"(label_)?\d+")
 
 

@@ -17,7 +17,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, ROOT, Examples
 from bertscope.core.statistics import Value
 from bertscope.data.metrics import METRICS
-from bertscope.data.task import Task
+from bertscope.data.task import NEEDS_LABELS, Task
 
 
 def padded(rows: Sequence[Iterable[int]], lengths: np.ndarray) -> np.ndarray:
@@ -36,10 +36,7 @@ class TreeTask(Task):
 
     @property
     def n_outputs(self) -> int:
-        raise UserError(
-            f"{self.name} asks for dependency trees: finetune takes it, but this question needs a task of "
-            "classification or regression"
-        )
+        raise UserError(f"{self.name} asks for dependency trees: {NEEDS_LABELS}")
 
     def gold(self, examples: Examples) -> np.ndarray:
         """The right outputs [n, longest, 2]; a relation that the fit split hasn't is `NOTHING`."""
