@@ -6,6 +6,7 @@ gives what a dead worker was making to another one, which takes up what the firs
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.inputs import Inputs
+from bertscope.core.progress import no_bars
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.passes import Job
@@ -39,7 +41,10 @@ def hands(store: Store, workers: int, address: str | None, resume: bool) -> Iter
         raise UserError("workers need Dask, which isn't installed; pip install 'bertscope[cluster]'") from error
     if address is None:
         # Dask's own limit of memory would kill a worker for the size of its model.
-        here = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=_DASHBOARD)
+        here = LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=_DASHBOARD,
+            silence_logs=logging.ERROR,
+        )  # fmt: skip
         with here, Client(here) as client:
             yield Workers(client, store, resume)
         return
@@ -106,7 +111,7 @@ def work(said: list[dict[str, Any]], folder: str, resume: bool) -> list[dict[str
     from threadpoolctl import threadpool_limits
 
     store = Store(folder)
-    with _one_at_a_time, threadpool_limits(1):
+    with _one_at_a_time, threadpool_limits(1), no_bars():
         torch.set_num_threads(1)
         inputs = _opened.setdefault(folder, Inputs(store.path))
         return [asdict(made) for made in make([Step.from_json(one) for one in said], store, inputs, resume=resume)]
