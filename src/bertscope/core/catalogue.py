@@ -34,6 +34,8 @@ class Entry:
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
+    "truncate": Entry("bertscope.experiments.truncate:truncate", "Are the top layers needed?"),
+    "freeze": Entry("bertscope.experiments.freeze:freeze", "Which layers need training?"),
     "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "change": Entry("bertscope.analyses.change:change", "What did fine-tuning change in the attention?"),
     "features": Entry(
@@ -61,6 +63,20 @@ CATALOGUE = {
     "geometry": Entry(
         "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
     ),
+    "bias": Entry("bertscope.experiments.bias:bias", "What does a gap in the training data do?"),
+    "untuned": Entry(
+        "bertscope.experiments.untuned:untuned", "Answer the report texts before any training.", command=False
+    ),
+    "swap": Entry("bertscope.experiments.swap:swap", "Answer the report texts with words exchanged.", command=False),
+    "contrast": Entry("bertscope.experiments.contrast:contrast", "Does contrastive training open the cone?"),
+    "sentences": Entry(
+        "bertscope.analyses.sentences:sentences", "Are the vectors of texts alike where their meanings are?"
+    ),
+    "contrastive": Entry(
+        "bertscope.training.contrastive:contrastive",
+        "Train an encoder to tell which texts belong together.",
+        command=False,
+    ),
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
@@ -81,14 +97,24 @@ INPUT_KINDS = {
     "data": "data",
     "tuned": "result",
     "random": "result",
+    "untuned": "result",
+    "frozen": "result",
+    "frozen_random": "result",
     "pruned": "result",
     "tickets": "result",
+    "biased": "result",
+    "controls": "result",
+    "swapped": "result",
     "shapes": "result",
     "hans": "examples",
     "lotteries": "result",
     "states": "hidden",
     "fit": "examples",
     "fit_states": "hidden",
+    "sts": "task",
+    "contrasted": "result",
+    "pairs": "result",
+    "spaces": "result",
     "against": "examples",
     "against_states": "hidden",
 }
