@@ -61,7 +61,8 @@ class Sets:
 
 def _moved(column: tuple[str, ...], generator: np.random.Generator) -> tuple[str, ...]:
     """The texts in another order, none in its own place: around a ring of those of like length."""
-    by_length = np.lexsort((generator.permutation(len(column)), [len(text) for text in column]))
+    lengths = np.array([len(text) for text in column])
+    by_length = np.lexsort((generator.permutation(len(column)), lengths))
     taken = np.empty(len(column), np.int64)
     for some in np.array_split(by_length, max(1, len(column) // _ALIKE)):
         ring = generator.permutation(some)
