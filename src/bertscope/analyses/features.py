@@ -61,7 +61,7 @@ class FeaturesConfig:
         HeadFact(
             "heads",
             "excess",
-            "more attention than chance gives",
+            "attends to, beyond chance",
             "excess_low",
             "excess_high",
             by=("checkpoint",),
@@ -72,7 +72,7 @@ class FeaturesConfig:
         HeadFact(
             "change",
             "change",
-            "attention gained",
+            "gained most",
             "low",
             "high",
             by=("checkpoint",),

@@ -71,7 +71,7 @@ class RelationsConfig:
         HeadFact(
             "heads",
             "report_accuracy",
-            "finds the relation",
+            "accuracy for the relation",
             by=("checkpoint",),
             items=("relation", "direction"),
             order="rank",

@@ -140,7 +140,16 @@ def _hans_root(source: str, task: Root) -> Root:
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning; Michel et al. 2019, Are "
     "Sixteen Heads Really Better than One?",
     plan=plan,
-    card=(HeadFact("survivors", "share", "survives", where={"kind": "head"}, beside={"seeds": "seeds"}, middle=0.0),),
+    card=(
+        HeadFact(
+            "survivors",
+            "share",
+            "seeds with which it survives",
+            where={"kind": "head"},
+            beside={"seeds": "seeds"},
+            middle=0.0,
+        ),
+    ),
 )
 def lottery(
     tuned: Sequence[Result],

@@ -31,7 +31,9 @@ class OverlapConfig:
     version=1,
     main="heads, between tasks",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning, section 4.2",
-    card=(HeadFact("survival", "share", "survives, over tasks and seeds", where={"kind": "head"}, middle=0.0),),
+    card=(
+        HeadFact("survival", "share", "tasks and seeds with which it survives", where={"kind": "head"}, middle=0.0),
+    ),
 )
 def overlap(
     lotteries: Sequence[Result | str],

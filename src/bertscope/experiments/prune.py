@@ -59,7 +59,7 @@ class Pruned:
     better="lower",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning",
     keeps="iterations",
-    card=(HeadFact("survivors", "survives", "survives", where={"kind": "head"}),),
+    card=(HeadFact("survivors", "survives", "survives pruning", where={"kind": "head"}),),
 )
 def prune(
     model: Encoder | str,
