@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -62,13 +63,12 @@ def _load(stored: Stored) -> Result:
 
 
 def _page(findings: Sequence[Finding], title: str | None) -> str:
-    import vl_convert
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     answered = sections(findings)
     models, tasks = _all(answered, "models"), _all(answered, "tasks")
-    vega, script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"), _script()
+    vega, script = _vega(), _script()
     templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
                             trim_blocks=True, lstrip_blocks=True)  # fmt: skip
     return templates.get_template("page.html.j2").render(
@@ -94,6 +94,14 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
 
 def _all(answered: Sequence[Section], what: str) -> list[str]:
     return sorted({name for section in answered for answer in section.answers for name in getattr(answer, what)})
+
+
+@functools.cache
+def _vega() -> str:
+    """The drawing library, as one script; bundling it takes a second."""
+    import vl_convert
+
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
 def _script() -> str:

@@ -81,6 +81,11 @@ class Section:
     cite: str | None
     answers: list[Answer]
 
+    @property
+    def with_heads(self) -> bool:
+        """Whether an answer says anything for the head card."""
+        return any(answer.entry["shape"] for answer in self.answers)
+
 
 def sections(findings: Sequence[Finding]) -> list[Section]:
     """One section per question, in the catalogue's order; questions it no longer has come last, by name."""
@@ -154,7 +159,7 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None) ->
 
 
 def _rests_on(finding: Finding) -> tuple[list[str], list[str]]:
-    """The models and tasks by which a reader finds the result; what it says of itself, where its step says nothing."""
+    """The models and tasks by which a reader finds the result; its own words, where its step says nothing."""
     said = finding.result.subject
     models, tasks = subjects.models(finding.step), subjects.tasks(finding.step)
     return models or [said["model"]] * ("model" in said), tasks or [said["task"]] * ("task" in said)

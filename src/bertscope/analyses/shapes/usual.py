@@ -52,8 +52,8 @@ class UsualMaps:
     def tables(
         self, checkpoints: Mapping[str, Encoder], examples: Examples
     ) -> tuple[dict[str, pd.DataFrame], np.ndarray]:
-        """`head_maps`, a row for each head; `map_tokens`, those of the examples shown; and the maps [row, query, key],
-        255 times the square root of the attention."""
+        """`head_maps`, a row for each head; `map_tokens`, those of the examples shown; and the maps [row, query,
+        key], 255 times the square root of the attention."""
         kept = list(self._kept.items())
         rows, maps = [], []
         for which, (name, encoder) in enumerate(checkpoints.items()):

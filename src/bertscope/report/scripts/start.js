@@ -56,9 +56,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("toggle", ({ target }) => { // it doesn't bubble, but it is captured
     if (target.matches?.("details.table[open]")) fillTable(target);
   }, true);
-  const form = document.querySelector(".switch");
-  form?.addEventListener("change", () => choose(form));
-  form?.addEventListener("submit", (event) => event.preventDefault());
+  document.querySelector(".switch")?.addEventListener("change", choose);
   addEventListener("hashchange", arrive);
   watchFigures();
   watchPlace();
