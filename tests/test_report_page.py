@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,17 +14,15 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
+from bertscope.report.sections import ROWS
+from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401 (fixtures)
 from test_report import HOSTILE, ablation, heads, heat, put
 from test_report_figures import bars, shares
 from test_report_maps import cells, maps
 
 FIGURES = 8
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium: apt-get install chromium")
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+SHEET = cells(*np.random.default_rng(0).random((7, 20, 20)))
+pytestmark = NEEDS_CHROMIUM
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +41,6 @@ def page_file(tmp_path_factory) -> Path:
     dots = Figure("intervals", "arms", "accuracy", "arm", "Arms", "c", low="low", high="high", rules=rules)
     put(store, Result("scratch", 1, {"arms": arms}, figures=[dots], subject={"model": "pocket"}))
     panels = pd.concat([shares(name) for name in ("pocket", "tuned", HOSTILE)])
-    sheet = cells(*np.random.default_rng(0).random((7, 20, 20)))
     clusters = heads(12, 12).assign(cluster="one")
     figures = [
         bars(facet="model"), maps(token="token"), heat(facet="cluster"),
@@ -52,47 +48,9 @@ def page_file(tmp_path_factory) -> Path:
     ]  # fmt: skip
     drawn_from = ["shares", "maps", "clusters", "clusters"]
     figures = [replace(figure, table=table) for figure, table in zip(figures, drawn_from, strict=True)]
-    tables = {"shares": panels, "maps": sheet, "clusters": clusters}
+    tables = {"shares": panels, "maps": SHEET, "clusters": clusters}
     put(store, Result("patterns", 1, tables, figures=figures, subject={"model": "pocket"}))
     return build_report(store, store / "page.html")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(browser, page_file):
-    """Open the page; at the end it must have asked for nothing but itself and complained about nothing."""
-    contexts, requests, complaints = [], [], []
-
-    def open_page(width: int = 1280, theme: str = "light"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, offline=True)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", lambda request: requests.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(page_file.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert set(requests) == {page_file.as_uri()}
-    assert complaints == []
-
-
-def draw_all(page) -> None:
-    for chart in page.locator(".chart").all():
-        chart.scroll_into_view_if_needed()
-        chart.locator("svg").wait_for()
 
 
 def all_drawn(page, theme: str) -> None:
@@ -137,7 +95,7 @@ def test_the_theme_follows_the_system_and_the_button(visit):
     background = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(background)
     assert page.locator(".chart[data-drawn=dark]").count() == FIGURES
-    page.get_by_role("button", name="Light").click()
+    page.get_by_role("button", name="Switch to light colours").click()
     all_drawn(page, "light")
     assert page.evaluate(background) != dark
     page.reload()
@@ -154,9 +112,23 @@ def test_a_table_is_sorted_by_its_numbers_and_gaps_stay_last(visit):
         return table.locator("tbody td:nth-child(2)").all_text_contents()
 
     loss.click()
+    table.locator("th[aria-sort=ascending]").wait_for()
     assert column() == ["1.00", "2.00", "3.50", "9.00", "10.00", "–"]
     loss.press("Enter")
+    table.locator("th[aria-sort=descending]").wait_for()
     assert column() == ["10.00", "9.00", "3.50", "2.00", "1.00", "–"]
+
+
+def test_a_long_table_is_sorted_whole_though_only_its_first_rows_are_shown(visit):
+    page = visit()
+    table = page.locator("#question-patterns details[data-table=maps]")
+    table.locator("summary").click()
+    table.get_by_role("button", name="attention", exact=True).click()
+    table.locator("th[aria-sort=ascending]").wait_for()
+    assert table.locator("tbody tr").count() == ROWS
+    smallest = SHEET["attention"].sort_values().head(ROWS)
+    shown = [float(text.replace("−", "-")) for text in table.locator("tbody td:nth-child(4)").all_text_contents()]
+    np.testing.assert_allclose(shown, smallest, atol=5e-4)
 
 
 def test_tables_and_figures_can_be_downloaded(visit):
@@ -177,8 +149,8 @@ def test_paper_has_every_figure_in_light_and_the_short_tables(visit):
     page = visit(theme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     all_drawn(page, "light")
-    assert page.locator("details.table:not(.long):not([open])").count() == 0
-    assert page.locator("details.long[open]").count() == 0
+    assert page.locator("details.table:not([open])").count() == 0
+    page.locator("#question-ablate tbody tr").nth(100).wait_for(state="attached")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     all_drawn(page, "dark")
     assert page.locator("main details[open]").count() == 0
@@ -238,3 +210,4 @@ def test_a_packed_table_is_downloaded_whole(visit):
         table.get_by_role("button", name="Download CSV").click()
     lines = Path(download.value.path()).read_text().splitlines()
     assert len(lines) == 1 + 7 * 20 * 20 and lines[1].startswith("head 1 · block,1,1,0.")
+    assert pd.read_csv(download.value.path()).equals(SHEET)  # to the last digit

@@ -66,7 +66,7 @@ function lineRow(line, before) {
     more.unshift([fact.low, fact.high].map((name) => written(column(table, name)[row], decimals)).join(" to "));
   }
   const said = make("dd", {}, make("span", { class: "value" }, headLink(own(fact.column))));
-  if (more.length) said.append(make("span", { class: "interval" }, more.join(" · ")));
+  if (more.length) said.append(" ", make("span", { class: "interval" }, more.join(" · ")));
   const among = make("dd", { class: "among" });
   if (rank && rank.of > 1) among.append(strip(line), make("span", { class: "rank" }, rankInWords(rank)));
   const kind = make("dd", { class: "kind-of-row" });
