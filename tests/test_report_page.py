@@ -156,6 +156,16 @@ def test_paper_has_every_figure_in_light_and_the_short_tables(visit):
     assert page.locator("main details[open]").count() == 0
 
 
+def test_printing_waits_until_everything_is_drawn(visit):
+    page = visit(theme="dark")
+    page.evaluate("() => { window.print = () => { document.title = document.querySelectorAll('svg.marks').length; }; }")
+    page.keyboard.press("Control+p")
+    page.locator(f"xpath=//title[text()='{FIGURES}']").wait_for(state="attached")
+    assert page.locator("details.table:not([open])").count() == 0
+    page.emulate_media(media="print")
+    assert page.locator("nav:visible, .save:visible, button.theme:visible").count() == 0
+
+
 def test_the_keyboard_reaches_the_results_at_once(visit):
     page = visit(390)
     page.keyboard.press("Tab")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _HERE = Path(__file__).parent
-SCRIPTS = ("base", "data", "figures", "tables", "place", "facts", "card", "start")
+SCRIPTS = ("base", "data", "figures", "tables", "place", "facts", "card", "paper", "start")
 """The page's scripts, in the order in which they are joined into one."""
 Opening = Callable[[Sequence[Finding]], "tuple[str, str, Markup] | None"]
 OPENINGS: tuple[Opening, ...] = ()
