@@ -206,7 +206,7 @@ def test_a_number_without_an_interval_shows_none(tmp_path):
 def test_the_citation_is_shown_with_its_link(tmp_path, monkeypatch):
     class Declared:
         main, better, cite = "accuracy", "higher", "Michel et al. 2019, https://arxiv.org/abs/1905.10650"
-        card = None
+        card, keeps = None, ""
 
     monkeypatch.setattr("bertscope.report.sections.spec", lambda name: Declared)
     put(tmp_path, ablation())
@@ -262,7 +262,9 @@ def test_a_table_that_many_figures_draw_is_stored_once(tmp_path):
     put(tmp_path, Result("ablate", 1, {"heads": heads()}, figures=figures))
     (data,) = data_of(page_of(tmp_path))
     assert [(each["table"], each["where"]) for each in data["figures"]] == [("heads", {"layer": n}) for n in (1, 2)]
-    assert all(each["spec"]["data"] == {"name": "rows"} and "datasets" not in each["spec"] for each in data["figures"])
+    assert all(
+        each["spec"]["data"] == {"name": "rows"} and "datasets" not in each["spec"] for each in data["figures"]
+    )
 
 
 def test_an_answer_that_a_newer_version_gave_again_is_left_out(tmp_path):

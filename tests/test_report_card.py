@@ -1,5 +1,7 @@
 """The head card and the switch of model and task, in a browser with the network off; what they show is planted."""
 
+# ruff: noqa: F811 (fixtures are imported, and are the arguments of tests)
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -13,7 +15,7 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
-from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401 (fixtures)
+from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401
 from test_report import HOSTILE, heat, put
 
 pytestmark = NEEDS_CHROMIUM

@@ -97,7 +97,8 @@ def test_a_result_is_found_by_the_models_and_tasks_it_began_with():
 
 
 @pytest.mark.parametrize(
-    ("config", "one"), [({"seeds": [3]}, True), ({"seeds": [0, 1]}, False), ({"seed": 0}, False), ({"seeds": []}, False)]
+    ("config", "one"),
+    [({"seeds": [3]}, True), ({"seeds": [0, 1]}, False), ({"seed": 0}, False), ({"seeds": []}, False)],
 )
 def test_one_seed(config, one):
     assert subjects.one_seed(Step("lottery", 1, config, {})) is one

@@ -17,8 +17,8 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
-from bertscope.report.charts import draw
 from bertscope.report import packed, theme
+from bertscope.report.charts import draw
 from test_report_figures import layers, svg
 
 

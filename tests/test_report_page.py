@@ -1,5 +1,7 @@
 """The page in a browser with the network off: figures, theme, phone, sorting, downloads, printing."""
 
+# ruff: noqa: F811 (fixtures are imported, and are the arguments of tests)
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -15,7 +17,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from bertscope.report.sections import ROWS
-from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401 (fixtures)
+from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401
 from test_report import HOSTILE, ablation, heads, heat, put
 from test_report_figures import bars, shares
 from test_report_maps import cells, maps
@@ -158,7 +160,9 @@ def test_paper_has_every_figure_in_light_and_the_short_tables(visit):
 
 def test_printing_waits_until_everything_is_drawn(visit):
     page = visit(theme="dark")
-    page.evaluate("() => { window.print = () => { document.title = document.querySelectorAll('svg.marks').length; }; }")
+    page.evaluate(
+        "() => { window.print = () => { document.title = document.querySelectorAll('svg.marks').length; }; }"
+    )
     page.keyboard.press("Control+p")
     page.locator(f"xpath=//title[text()='{FIGURES}']").wait_for(state="attached")
     assert page.locator("details.table:not([open])").count() == 0
