@@ -177,6 +177,16 @@ def test_the_keyboard_reaches_the_results_at_once(visit):
     assert not page.locator("nav details").evaluate("(details) => details.open")  # folded away on a phone
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_section_that_was_asked_for_stays_in_view_while_figures_grow(visit, width):
+    page = visit(width, at="#question-finetune")
+    page.locator("#question-finetune .chart svg").wait_for()
+    page.locator("#question-ablate .chart svg").last.wait_for()  # above it, and drawn since it is near
+    top = "document.getElementById('question-finetune').getBoundingClientRect().top"
+    bottom = "document.documentElement.scrollHeight - scrollY - innerHeight"
+    assert abs(page.evaluate(top)) < 110 or page.evaluate(bottom) < 2  # the last sections can't come to the top
+
+
 def test_panels_are_arranged_anew_when_the_window_changes(visit):
     page = visit(1280)
     draw_all(page)

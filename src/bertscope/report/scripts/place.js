@@ -54,10 +54,17 @@ function arrive() {
   const head = anchor.match(/^head-(\d+)\.(\d+)$/);
   if (head && showHead(Number(head[1]), Number(head[2]))) return;
   closeCard();
-  if (!head && location.hash.includes("&")) { // the browser itself finds plain anchors
-    const target = document.getElementById(anchor);
-    target?.scrollIntoView();
-    if (target?.hasAttribute("tabindex")) target.focus({ preventScroll: true });
+  goal = head ? null : document.getElementById(anchor);
+  goal?.scrollIntoView();
+  if (goal?.hasAttribute("tabindex")) goal.focus({ preventScroll: true });
+}
+
+// Where the reader asked to be. Figures grow as they are drawn and would push it away: until the reader scrolls, it stays.
+let goal = null;
+function holdGoal(then) {
+  new ResizeObserver(() => { goal?.scrollIntoView(); then(); }).observe(document.querySelector("main"));
+  for (const moved of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+    addEventListener(moved, () => { goal = null; }, { passive: true, capture: true });
   }
 }
 
@@ -95,10 +102,11 @@ function watchPlace() {
     if (!narrow.matches && (box.top < 0 || box.bottom > innerHeight)) nav.scrollTop += box.top - innerHeight / 2;
   };
   let waiting = false;
-  addEventListener("scroll", () => {
+  const markSoon = () => {
     if (waiting) return;
     waiting = true;
     requestAnimationFrame(() => { waiting = false; mark(); });
-  }, { passive: true });
-  mark();
+  };
+  addEventListener("scroll", markSoon, { passive: true });
+  holdGoal(markSoon);
 }
