@@ -13,6 +13,7 @@ from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
+    from bertscope.analyses.reading import Reading
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
 
@@ -46,12 +47,24 @@ class PatternsConfig:
             raise UserError(f"seed is {self.seed}; it must be at least 0")
 
 
+def _reading(
+    models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: PatternsConfig
+) -> Reading:
+    from bertscope.analyses.patterns_reader import PatternsReader
+    from bertscope.analyses.reading import Reading
+
+    checkpoints, examples = open_checkpoints(models), open_examples(examples)
+    reader = PatternsReader(checkpoints, examples, config)
+    return Reading(list(checkpoints.values()), examples, reader, reader.result, weighted=config.weighted)
+
+
 @question(
     "patterns",
     inputs=("models", "examples"),
     version=2,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
+<<<<<<< HEAD
     card=(
         HeadMaps("head_maps", array="maps", tokens="map_tokens"),
         HeadFact("heads", "class", "shape", by=("checkpoint",), beside={"consistency": "consistency"}),
@@ -60,6 +73,9 @@ class PatternsConfig:
             for column, label in MEASURES.items()
         ),
     ),
+=======
+    reads=_reading,
+>>>>>>> main
 )
 def patterns(
     models: Encoder | str | Sequence[Encoder | str],
@@ -73,9 +89,4 @@ def patterns(
     constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
     Several checkpoints are read side by side.
     """
-    from bertscope.analyses.attention import read_maps
-    from bertscope.analyses.patterns_reader import PatternsReader
-
-    checkpoints, examples = open_checkpoints(models), open_examples(examples)
-    reader = PatternsReader(checkpoints, examples, config)
-    return reader.result(read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted))
+    return _reading(models, examples, config).alone()

@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,11 +33,17 @@ MARK = 'name="generator" content="bertscope'
 """By this a page is known as ours, and may be replaced."""
 
 
-def build_report(store: Store | str | Path, out: str | Path, *, title: str | None = None) -> Path:
-    """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes."""
+def build_report(
+    store: Store | str | Path, out: str | Path, *, title: str | None = None, only: Container[str] | None = None
+) -> Path:
+    """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes.
+
+    `only` are the ids of the steps to show, where not all of them are.
+    """
     store, out = store if isinstance(store, Store) else Store(store), Path(out)
     check_file(out, MARK)
-    findings = [Finding(stored.step, _load(stored)) for stored in _newest(store.finished())]
+    chosen = (stored for stored in store.finished() if only is None or stored.step.id in only)
+    findings = [Finding(stored.step, _load(stored)) for stored in _newest(chosen)]
     if not findings:
         raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")
     write_text(out, _page(findings, title))
