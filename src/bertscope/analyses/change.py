@@ -37,35 +37,7 @@ class ChangeConfig:
             raise UserError(f"seed is {self.seed}; it must be at least 0")
 
 
-<<<<<<< HEAD
-@question(
-    "change",
-    inputs=("before", "after", "examples"),
-    version=1,
-    main="cosine",
-    cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.3; Lin 1991, Divergence measures based "
-    "on the Shannon entropy",
-    card=(
-        HeadFact("heads", "cosine", "cosine of the maps", "cosine_low", "cosine_high"),
-        HeadFact("heads", "divergence", "divergence of the maps", "divergence_low", "divergence_high"),
-    ),
-)
-def change(
-    before: Encoder | str,
-    after: Encoder | str,
-    examples: Examples | str,
-    config: ChangeConfig = ChangeConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """What did fine-tuning change in the attention?
-
-    Each head's maps before and after, on the same tokens: the cosine of the flattened maps, cropped to the real
-    tokens, and the Jensen-Shannon divergence of each query's attention; by head, by layer, and how much of the change
-    is in the last two layers. And from which shape to which the maps went (see `patterns`).
-    """
-    from bertscope.analyses.attention import read_maps
-=======
 def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | str, config: ChangeConfig) -> Reading:
->>>>>>> main
     from bertscope.analyses.change_reader import ChangeReader
     from bertscope.analyses.reading import Reading
     from bertscope.analyses.shapes import CLASSES
@@ -100,6 +72,10 @@ def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | s
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.3; Lin 1991, Divergence measures based "
     "on the Shannon entropy",
     reads=_reading,
+    card=(
+        HeadFact("heads", "cosine", "cosine of the maps", "cosine_low", "cosine_high"),
+        HeadFact("heads", "divergence", "divergence of the maps", "divergence_low", "divergence_high"),
+    ),
 )
 def change(
     before: Encoder | str,

@@ -71,6 +71,18 @@ def _reading(
     return Reading(list(checkpoints.values()), marked_words, reader, finish, weighted=config.weighted)
 
 
+_CARD = (
+    HeadFact(
+        "heads", "excess", "attends to, beyond chance", "excess_low", "excess_high", by=("checkpoint",),
+        items=("feature",), where={"by": "all tokens"}, middle=0.0,
+    ),
+    HeadFact(
+        "change", "change", "gained most", "low", "high", by=("checkpoint",), items=("feature",), top=2,
+        where={"by": "all tokens"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "features",
     inputs=("models", "examples"),
@@ -78,35 +90,8 @@ def _reading(
     main=_MAIN,
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Kobayashi et al. 2020, Attention is Not Only a "
     "Weight",
-<<<<<<< HEAD
-    card=(
-        HeadFact(
-            "heads",
-            "excess",
-            "attends to, beyond chance",
-            "excess_low",
-            "excess_high",
-            by=("checkpoint",),
-            items=("feature",),
-            where={"by": "all tokens"},
-            middle=0.0,
-        ),
-        HeadFact(
-            "change",
-            "change",
-            "gained most",
-            "low",
-            "high",
-            by=("checkpoint",),
-            items=("feature",),
-            top=2,
-            where={"by": "all tokens"},
-            middle=0.0,
-        ),
-    ),
-=======
+    card=_CARD,
     reads=_reading,
->>>>>>> main
 )
 def features(
     models: Encoder | str | Sequence[Encoder | str],

@@ -64,7 +64,6 @@ def _reading(
     version=2,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
-<<<<<<< HEAD
     card=(
         HeadMaps("head_maps", array="maps", tokens="map_tokens"),
         HeadFact("heads", "class", "shape", by=("checkpoint",), beside={"consistency": "consistency"}),
@@ -73,9 +72,7 @@ def _reading(
             for column, label in MEASURES.items()
         ),
     ),
-=======
     reads=_reading,
->>>>>>> main
 )
 def patterns(
     models: Encoder | str | Sequence[Encoder | str],

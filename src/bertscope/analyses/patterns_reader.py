@@ -43,21 +43,14 @@ class PatternsReader:
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         if layer == 0:
             self._found: list[list[Tensor]] = [[] for _ in maps]
-<<<<<<< HEAD
             self._usual.choose(view)
-=======
->>>>>>> main
         for which, (one, found) in enumerate(zip(maps, self._found, strict=True)):
             chances = self._classifier(one)
             shape = torch.nn.functional.one_hot(chances.argmax(-1), len(CLASSES)).float()
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
-<<<<<<< HEAD
             measured = torch.stack([to_special, one.entropy, one.distance], -1)
             found.append(torch.cat([shape, measured], -1))
             self._usual.look(which, layer, one, measured)
-=======
-            found.append(torch.cat([shape, torch.stack([one.entropy, one.distance, to_special], -1)], -1))
->>>>>>> main
             if which == 0:
                 self._typical.look(layer, one, chances)
         if layer + 1 == view.n_layers:

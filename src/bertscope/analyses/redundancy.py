@@ -88,6 +88,16 @@ def _reading(
     return Reading(list(encoders.values()), examples, reader, finish, weighted=config.weighted)
 
 
+_CARD = (
+    HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),
+    HeadFact(
+        "heads", "nearest", "most similar head", by=("checkpoint",),
+        beside={"nearest_divergence": "divergence", "nearest_cka": "CKA"},
+    ),
+    HeadFact("heads", "divergence", "mean divergence from other heads", by=("checkpoint",)),
+)  # fmt: skip
+
+
 @question(
     "redundancy",
     inputs=("models", "data"),
@@ -95,21 +105,8 @@ def _reading(
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
     "Representations Revisited; the review of Kovaleva et al. 2019",
-<<<<<<< HEAD
-    card=(
-        HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),
-        HeadFact(
-            "heads",
-            "nearest",
-            "most similar head",
-            by=("checkpoint",),
-            beside={"nearest_divergence": "divergence", "nearest_cka": "CKA"},
-        ),
-        HeadFact("heads", "divergence", "mean divergence from other heads", by=("checkpoint",)),
-    ),
-=======
+    card=_CARD,
     reads=_reading,
->>>>>>> main
 )
 def redundancy(
     models: Encoder | str | Sequence[Encoder | str],

@@ -84,6 +84,18 @@ def _reading(
     return Reading(list(checkpoints.values()), read, reader, finish, weighted=config.weighted, long="left out")
 
 
+_CARD = (
+    HeadFact(
+        "heads", "report_accuracy", "accuracy for the relation", by=("checkpoint",),
+        items=("relation", "direction"), order="rank", middle=0.0,
+    ),
+    HeadFact(
+        "frames", "score", "attention from frame elements to the frame", "low", "high", by=("checkpoint",),
+        beside={"p_holm": "p (Holm)"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "relations",
     inputs=("models", "examples"),
@@ -91,31 +103,8 @@ def _reading(
     main=_MAIN,
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
-<<<<<<< HEAD
-    card=(
-        HeadFact(
-            "heads",
-            "report_accuracy",
-            "accuracy for the relation",
-            by=("checkpoint",),
-            items=("relation", "direction"),
-            order="rank",
-            middle=0.0,
-        ),
-        HeadFact(
-            "frames",
-            "score",
-            "attention from frame elements to the frame",
-            "low",
-            "high",
-            by=("checkpoint",),
-            beside={"p_holm": "p (Holm)"},
-            middle=0.0,
-        ),
-    ),
-=======
+    card=_CARD,
     reads=_reading,
->>>>>>> main
 )
 def relations(
     models: Encoder | str | Sequence[Encoder | str],

@@ -162,13 +162,10 @@ class Spec:
     plan: Callable[..., Step] | None
     """From what the user names (models, data) and a config to the step that collects the result, with the steps it
     rests on (trainings, hidden states) before it."""
-<<<<<<< HEAD
-    card: tuple[HeadFact | HeadMaps, ...] | None
-    """What the report's head card shows of it; None: every table with the columns `layer` and `head`."""
-=======
     reads: Callable[..., Any] | None
     """From the opened inputs and a config to the question's part in a pass over attention, which others can share."""
->>>>>>> main
+    card: tuple[HeadFact | HeadMaps, ...] | None
+    """What the report's head card shows of it; None: every table with the columns `layer` and `head`."""
 
     def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
         """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
@@ -189,11 +186,8 @@ def question(
     keeps: str = "",
     optional: tuple[str, ...] = (),
     plan: Callable[..., Step] | None = None,
-<<<<<<< HEAD
-    card: tuple[HeadFact | HeadMaps, ...] | None = None,
-=======
     reads: Callable[..., Any] | None = None,
->>>>>>> main
+    card: tuple[HeadFact | HeadMaps, ...] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as the answer to a catalogued question; it then also records where its result came from."""
 
@@ -210,14 +204,8 @@ def question(
             result.provenance = capture(time.perf_counter() - started) | result.provenance
             return made
 
-<<<<<<< HEAD
-        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, card)
+        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, reads, card)
         answer.spec = Spec(*said)  # type: ignore[attr-defined]
-=======
-        answer.spec = Spec(  # type: ignore[attr-defined]
-            name, inputs, version, main, better, cite, keeps, optional, config_class, plan, reads
-        )
->>>>>>> main
         return answer
 
     return declare

@@ -132,6 +132,14 @@ def _hans_root(source: str, task: Root) -> Root:
     return examples_root(source, split="dev")
 
 
+_CARD = (
+    HeadFact(
+        "survivors", "share", "seeds with which it survives", where={"kind": "head"}, beside={"seeds": "seeds"},
+        middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "lottery",
     inputs=("tuned", "pruned", "tickets", "task"),
@@ -142,16 +150,7 @@ def _hans_root(source: str, task: Root) -> Root:
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning; Michel et al. 2019, Are "
     "Sixteen Heads Really Better than One?",
     plan=plan,
-    card=(
-        HeadFact(
-            "survivors",
-            "share",
-            "seeds with which it survives",
-            where={"kind": "head"},
-            beside={"seeds": "seeds"},
-            middle=0.0,
-        ),
-    ),
+    card=_CARD,
 )
 def lottery(
     tuned: Sequence[Result],
