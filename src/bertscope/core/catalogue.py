@@ -33,6 +33,7 @@ class Entry:
 
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
+    "claims": Entry("bertscope.study.claims.question:claims", "Which of the papers' claims hold here?"),
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
     "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "change": Entry("bertscope.analyses.change:change", "What did fine-tuning change in the attention?"),
@@ -86,6 +87,7 @@ INPUT_KINDS = {
     "shapes": "result",
     "hans": "examples",
     "lotteries": "result",
+    "results": "result",
     "states": "hidden",
     "fit": "examples",
     "fit_states": "hidden",
