@@ -31,6 +31,7 @@ _WHERE = {
     "EraseConfig": "bertscope.analyses.erase",
     "features": "bertscope.analyses.features",
     "change": "bertscope.analyses.change",
+    "claims": "bertscope.study.claims.question",
     "finetune": "bertscope.training.finetune",
     "HiddenStore": "bertscope.models.hidden_store",
     "geometry": "bertscope.analyses.geometry",

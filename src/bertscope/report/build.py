@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.files import check_file, write_text
 from bertscope.core.result import Result
 from bertscope.core.store import Store, Stored
-from bertscope.report import theme
+from bertscope.report import ledger, theme
 from bertscope.report.sections import ROWS, Finding, script_json, sections
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 _HERE = Path(__file__).parent
+Opening = Callable[[Sequence[Finding]], "tuple[str, str, Markup] | None"]
+OPENINGS: tuple[Opening, ...] = (ledger.summary, ledger.ledger)
+"""Sections of the page's own, before those of the questions: each makes an id, a heading and HTML of the findings, or
+None where there is nothing to say. Elements with `data-models` and `data-tasks` (lists in JSON) follow the switch."""
 MARK = 'name="generator" content="bertscope'
 """By this a page is known as ours, and may be replaced."""
 
@@ -54,7 +62,8 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         tasks=tasks,
         created=max(str(finding.result.provenance.get("created", "")) for finding in findings)[:10],
         version=bertscope.__version__,
-        sections=sections(findings),
+        openings=[made for opening in OPENINGS if (made := opening(findings))],
+        sections=sections([finding for finding in findings if finding.result.question != ledger.QUESTION]),
         total=len(findings),
         max_rows=ROWS,
         # Only these two scripts may run, by their hash: a text that slipped through escaping still couldn't.

@@ -60,7 +60,7 @@ def _readings(claim: Claim, results: Sequence[Result], unread: list[str]) -> Ite
             said = list(claim.read(result, others) if claim.compares else claim.read(result))
         except KeyError as missing:  # a result of an older version: the rest of the ledger does without it
             unread.append(
-                f"{claim.id}: {claim.question} of {result.about} (version {result.version}) lacks {missing}"
+                f"{claim.id}: {claim.question} of {result.about} (version {result.version}) lacks {missing.args[0]}"
             )
             continue
         yield from (Read(reading, place) for reading in said)
@@ -68,8 +68,8 @@ def _readings(claim: Claim, results: Sequence[Result], unread: list[str]) -> Ite
 
 def _described(claim: Claim) -> dict[str, Any]:
     return {
-        "source": claim.source.name, "claim": claim.id, "says": claim.says, "where": claim.where,
-        "question": claim.question, "effect_is": claim.effect, "unit": claim.unit,
+        "source": claim.source.name, "cite": claim.source.cite, "claim": claim.id, "says": claim.says,
+        "where": claim.where, "question": claim.question, "effect_is": claim.effect, "unit": claim.unit,
     }  # fmt: skip
 
 

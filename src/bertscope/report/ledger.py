@@ -1,0 +1,203 @@
+"""The page's first sections: the stored results in words, and the ledger of claims. Both show what the `claims` step
+found; nothing is judged here."""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertscope.core.result import in_words
+from bertscope.report.values import MINUS, plain, texts
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from bertscope.report.sections import Finding
+
+QUESTION = "claims"
+SIGNS = {"holds": "✓", "fails": "✗", "underpowered": "≈", "not tested": "·"}
+"""Beside a verdict's word and colour, in the order in which they are counted."""
+_HERE = Path(__file__).parent
+_FEW = 3
+"""Up to so many readings a claim is unfolded."""
+_WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where things lie on a reading's own axis, in percent of its width."""
+
+    effect: float
+    low: float | None
+    high: float | None
+    bound: float
+    published: float | None
+    above: bool
+    """Whether the claimed side is right of the bound."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    verdict: str
+    about: str
+    models: str
+    tasks: str
+    """What the page's switch goes by: lists in JSON."""
+    effect: str
+    interval: str | None
+    published: str | None
+    bound: str
+    scale: Scale
+    rests_on: str
+    why: str
+    link: str | None
+    """The section that shows it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    says: str
+    where: str
+    effect_is: str
+    unit: str
+    margin: str
+    published: str
+    command: str
+    readings: list[Reading]
+
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        found = [reading.verdict for reading in self.readings]
+        return [(verdict, found.count(verdict)) for verdict in SIGNS if verdict in found]
+
+    @property
+    def unfolded(self) -> bool:
+        return len(self.readings) <= _FEW
+
+
+@dataclass(frozen=True)
+class Source:
+    cite: str
+    tested: list[Claim]
+    untested: list[Claim]
+
+
+def newest(findings: Iterable[Finding]) -> Finding | None:
+    """The ledger to show: of several that are stored the one over most results, and of those the last one made."""
+    found = [finding for finding in findings if finding.result.question == QUESTION]
+    return max(reversed(found), key=lambda finding: len(finding.step.inputs), default=None)
+
+
+def summary(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
+    """The summary: its id, its heading and its HTML."""
+    found = newest(findings)
+    if found is None or found.result.tables["summary"].empty:
+        return None
+    rows = found.result.tables["summary"].to_dict("records")
+    sentences = [row | {"link": _link(found, row["input"], findings)} for row in rows]
+    return "summary", "In words", _rendered("summary.html.j2", sentences=sentences)
+
+
+def ledger(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
+    """The claims with their verdicts: id, heading and HTML."""
+    found = newest(findings)
+    if found is None:
+        return None
+    table = found.result.tables["ledger"]
+    rows = [{key: plain(value) for key, value in row.items()} for row in table.to_dict("records")]
+    counts = [(verdict, int((table["verdict"] == verdict).sum())) for verdict in SIGNS]
+    html = _rendered(
+        "ledger.html.j2", sources=_sources(rows, found, findings), counts=counts, signs=SIGNS,
+        notes=found.result.notes, csv=b64encode(table.to_csv(index=False).encode()).decode(),
+        style=(_HERE / "ledger.css").read_text("utf-8"),
+    )  # fmt: skip
+    return "ledger", "Which of the papers' claims hold here?", html
+
+
+def _sources(rows: Sequence[Mapping[str, Any]], found: Finding, findings: Sequence[Finding]) -> list[Source]:
+    sources: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+    for row in rows:
+        sources.setdefault(row["cite"], {}).setdefault(row["claim"], []).append(row)
+    made = []
+    for cite, claims in sources.items():
+        both = [_claim(mine, found, findings) for mine in claims.values()]
+        made.append(Source(cite, [one for one in both if one.readings], [one for one in both if not one.readings]))
+    return made
+
+
+def _claim(rows: Sequence[Mapping[str, Any]], found: Finding, findings: Sequence[Finding]) -> Claim:
+    first = rows[0]
+    readings = [_reading(row, _link(found, row["input"], findings)) for row in rows if row["effect"] is not None]
+    return Claim(
+        first["says"], first["where"], first["effect_is"], first["unit"], first["margin"], first["published_says"],
+        first["command"], readings,
+    )  # fmt: skip
+
+
+def _reading(row: Mapping[str, Any], link: str | None) -> Reading:
+    effect, low, high, published = texts([row[key] for key in ("effect", "low", "high", "published")])
+    models, tasks = (json.dumps([row[key]] if row[key] else [], ensure_ascii=False) for key in ("model", "task"))
+    return Reading(
+        verdict=row["verdict"],
+        about=in_words({key: row[key] for key in ("model", "task")}),
+        models=models,
+        tasks=tasks,
+        effect=effect,
+        interval=None if row["low"] is None else f"{low} to {high}",
+        published=None if row["published"] is None else published,
+        bound=f"{_WORDS[row['asks']]} {row['at']:.3g}".replace("-", MINUS),
+        scale=_scale(row),
+        rests_on=_rests_on(row),
+        why=row["why"],
+        link=link,
+    )
+
+
+def _rests_on(row: Mapping[str, Any]) -> str:
+    """How many trainings and things, what was resampled, and whether other results say the same."""
+    said = []
+    if row["runs"]:
+        said.append("1 seed" if row["runs"] == 1 else f"{row['runs']} seeds")
+    if row["n"]:
+        said.append(f"n = {row['n']:,}")
+    if row["over"] and row["low"] is not None:
+        said.append(f"interval over {row['over']}")
+    if row["others"]:
+        said.append(f"the largest of {row['others'] + 1} results; {row['agree']} of the others agree")
+    return ", ".join(said)
+
+
+def _scale(row: Mapping[str, Any]) -> Scale:
+    """All of it between 6 and 94 percent of the width."""
+    given = [row[key] for key in ("effect", "low", "high", "at", "published")]
+    known = [value for value in given if value is not None and math.isfinite(value)]
+    least, span = min(known), (max(known) - min(known)) or 1.0
+
+    def place(value: float | None) -> float | None:
+        return None if value is None else round(6 + 88 * (value - least) / span, 2)
+
+    effect, low, high, bound, published = map(place, given)
+    assert effect is not None and bound is not None
+    return Scale(effect, low, high, bound, published, above=row["asks"].startswith(">"))
+
+
+def _link(found: Finding, name: str, findings: Sequence[Finding]) -> str | None:
+    """The step whose result is the ledger's input of that name, if the page shows it."""
+    given = found.step.inputs.get(name)
+    shown = {finding.step.id for finding in findings}
+    return given.id if given is not None and given.id in shown else None
+
+
+def _rendered(template: str, **values: Any) -> Markup:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
+                            trim_blocks=True, lstrip_blocks=True)  # fmt: skip
+    templates.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    return Markup(templates.get_template(template).render(**values, raw=Markup))
