@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.analyses.checkpoints import open_checkpoints
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
@@ -61,6 +62,17 @@ class RedundancyConfig:
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
     "Representations Revisited; the review of Kovaleva et al. 2019",
+    card=(
+        HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),
+        HeadFact(
+            "heads",
+            "nearest",
+            "most similar head",
+            by=("checkpoint",),
+            beside={"nearest_divergence": "divergence", "nearest_cka": "CKA"},
+        ),
+        HeadFact("heads", "divergence", "mean divergence from other heads", by=("checkpoint",)),
+    ),
 )
 def redundancy(
     models: Encoder | str | Sequence[Encoder | str],

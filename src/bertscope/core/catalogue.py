@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from bertscope.core import config as configs
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.provenance import capture
 from bertscope.core.step import Root, Step
 
@@ -137,6 +138,8 @@ class Spec:
     plan: Callable[..., Step] | None
     """From what the user names (models, data) and a config to the step that collects the result, with the steps it
     rests on (trainings, hidden states) before it."""
+    card: tuple[HeadFact | HeadMaps, ...] | None
+    """What the report's head card shows of it; None: every table with the columns `layer` and `head`."""
 
     def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
         """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
@@ -157,6 +160,7 @@ def question(
     keeps: str = "",
     optional: tuple[str, ...] = (),
     plan: Callable[..., Step] | None = None,
+    card: tuple[HeadFact | HeadMaps, ...] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as the answer to a catalogued question; it then also records where its result came from."""
 
@@ -173,7 +177,8 @@ def question(
             result.provenance = capture(time.perf_counter() - started) | result.provenance
             return made
 
-        answer.spec = Spec(name, inputs, version, main, better, cite, keeps, optional, config_class, plan)  # type: ignore[attr-defined]
+        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, card)
+        answer.spec = Spec(*said)  # type: ignore[attr-defined]
         return answer
 
     return declare

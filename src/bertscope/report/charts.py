@@ -55,13 +55,13 @@ def save_figure(figure: Figure, table: pd.DataFrame, path: str | Path) -> Path:
     return path
 
 
-def draw(figure: Figure, table: pd.DataFrame) -> Any:
-    """The figure without title and colours, for a page that brings its own."""
+def draw(figure: Figure, table: pd.DataFrame, *, data: Any = None) -> Any:
+    """The figure without title and colours, for a page that brings its own; and its own rows, if `data` names them."""
     if figure.kind not in _KINDS:
         known = did_you_mean(figure.kind, _KINDS)
         raise UserError(f"figure {figure.title!r}: no way to draw the kind {figure.kind!r}; {known}")
     # Altair takes the description as the picture's accessible name.
-    drawing = Drawing(figure, table)
+    drawing = Drawing(figure, table, data)
     whole = panels(drawing, _KINDS[figure.kind](drawing)).properties(description=figure.title)
     return whole if figure.step is None else whole.add_params(slider(drawing))
 

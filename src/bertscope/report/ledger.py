@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core.result import in_words
+from bertscope.report import subjects
 from bertscope.report.values import MINUS, plain, texts
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from bertscope.core.step import Step
     from bertscope.report.sections import Finding
 
 QUESTION = "claims"
@@ -45,9 +47,9 @@ class Scale:
 class Reading:
     verdict: str
     about: str
-    models: str
-    tasks: str
-    """What the page's switch goes by: lists in JSON."""
+    models: list[str]
+    tasks: list[str]
+    """What the page's switch goes by."""
     effect: str
     interval: str | None
     published: str | None
@@ -69,6 +71,14 @@ class Claim:
     published: str
     command: str
     readings: list[Reading]
+
+    @property
+    def models(self) -> list[str]:
+        return sorted({name for reading in self.readings for name in reading.models})
+
+    @property
+    def tasks(self) -> list[str]:
+        return sorted({name for reading in self.readings for name in reading.tasks})
 
     @property
     def counts(self) -> list[tuple[str, int]]:
@@ -94,13 +104,13 @@ def newest(findings: Iterable[Finding]) -> Finding | None:
 
 
 def summary(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
-    """The summary: its id, its heading and its HTML."""
+    """The stored results in words: id, heading and HTML."""
     found = newest(findings)
     if found is None or found.result.tables["summary"].empty:
         return None
+    shown = _shown(found, findings)
     rows = found.result.tables["summary"].to_dict("records")
-    sentences = [row | {"link": _link(found, row["input"], findings)} for row in rows]
-    return "summary", "In words", _rendered("summary.html.j2", sentences=sentences)
+    return "summary", "In words", _rendered("summary.html.j2", rows=rows, shown=shown)
 
 
 def ledger(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
@@ -109,44 +119,51 @@ def ledger(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
     if found is None:
         return None
     table = found.result.tables["ledger"]
-    rows = [{key: plain(value) for key, value in row.items()} for row in table.to_dict("records")]
-    counts = [(verdict, int((table["verdict"] == verdict).sum())) for verdict in SIGNS]
+    rows = [{str(key): plain(value) for key, value in row.items()} for row in table.to_dict("records")]
     html = _rendered(
-        "ledger.html.j2", sources=_sources(rows, found, findings), counts=counts, signs=SIGNS,
-        notes=found.result.notes, csv=b64encode(table.to_csv(index=False).encode()).decode(),
+        "ledger.html.j2",
+        sources=_sources(rows, _shown(found, findings)),
+        counts=[(verdict, int((table["verdict"] == verdict).sum())) for verdict in SIGNS],
+        signs=SIGNS,
+        notes=found.result.notes,
+        csv=b64encode(table.to_csv(index=False).encode()).decode(),
         style=(_HERE / "ledger.css").read_text("utf-8"),
-    )  # fmt: skip
+    )
     return "ledger", "Which of the papers' claims hold here?", html
 
 
-def _sources(rows: Sequence[Mapping[str, Any]], found: Finding, findings: Sequence[Finding]) -> list[Source]:
+def _shown(found: Finding, findings: Iterable[Finding]) -> dict[str, Step]:
+    """The ledger's inputs that the page shows too."""
+    known = {finding.step.id: finding.step for finding in findings}
+    return {name: known[value.id] for name, value in found.step.inputs.items() if value.id in known}
+
+
+def _sources(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> list[Source]:
     sources: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for row in rows:
         sources.setdefault(row["cite"], {}).setdefault(row["claim"], []).append(row)
     made = []
     for cite, claims in sources.items():
-        both = [_claim(mine, found, findings) for mine in claims.values()]
+        both = [_claim(mine, shown) for mine in claims.values()]
         made.append(Source(cite, [one for one in both if one.readings], [one for one in both if not one.readings]))
     return made
 
 
-def _claim(rows: Sequence[Mapping[str, Any]], found: Finding, findings: Sequence[Finding]) -> Claim:
+def _claim(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> Claim:
     first = rows[0]
-    readings = [_reading(row, _link(found, row["input"], findings)) for row in rows if row["effect"] is not None]
     return Claim(
         first["says"], first["where"], first["effect_is"], first["unit"], first["margin"], first["published_says"],
-        first["command"], readings,
+        first["command"], [_reading(row, shown.get(row["input"])) for row in rows if row["effect"] is not None],
     )  # fmt: skip
 
 
-def _reading(row: Mapping[str, Any], link: str | None) -> Reading:
+def _reading(row: Mapping[str, Any], step: Step | None) -> Reading:
     effect, low, high, published = texts([row[key] for key in ("effect", "low", "high", "published")])
-    models, tasks = (json.dumps([row[key]] if row[key] else [], ensure_ascii=False) for key in ("model", "task"))
     return Reading(
         verdict=row["verdict"],
         about=in_words({key: row[key] for key in ("model", "task")}),
-        models=models,
-        tasks=tasks,
+        models=subjects.models(step) if step else [row["model"]],
+        tasks=subjects.tasks(step) if step else [row["task"]],
         effect=effect,
         interval=None if row["low"] is None else f"{low} to {high}",
         published=None if row["published"] is None else published,
@@ -154,7 +171,7 @@ def _reading(row: Mapping[str, Any], link: str | None) -> Reading:
         scale=_scale(row),
         rests_on=_rests_on(row),
         why=row["why"],
-        link=link,
+        link=step.id if step else None,
     )
 
 
@@ -186,13 +203,6 @@ def _scale(row: Mapping[str, Any]) -> Scale:
     return Scale(effect, low, high, bound, published, above=row["asks"].startswith(">"))
 
 
-def _link(found: Finding, name: str, findings: Sequence[Finding]) -> str | None:
-    """The step whose result is the ledger's input of that name, if the page shows it."""
-    given = found.step.inputs.get(name)
-    shown = {finding.step.id for finding in findings}
-    return given.id if given is not None and given.id in shown else None
-
-
 def _rendered(template: str, **values: Any) -> Markup:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -200,4 +210,5 @@ def _rendered(template: str, **values: Any) -> Markup:
     templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
                             trim_blocks=True, lstrip_blocks=True)  # fmt: skip
     templates.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    templates.filters["json"] = json.dumps
     return Markup(templates.get_template(template).render(**values, raw=Markup))
