@@ -55,7 +55,7 @@ def main() -> None:
         _leave(f"this is a bug in bertscope, not your mistake: {error!r}; details: {Path(log.name)}", EXIT_BUG)
 
 
-_SEVERAL = {"data": ("--words",), "train-patterns": ("--method",)}
+_SEVERAL = {"data": ("--words",), "train-patterns": ("--method",), "report": ("--format",)}
 """The options of other commands than questions that take several values."""
 
 

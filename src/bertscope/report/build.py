@@ -34,13 +34,24 @@ MARK = 'name="generator" content="bertscope'
 
 def build_report(store: Store | str | Path, out: str | Path, *, title: str | None = None) -> Path:
     """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes."""
-    store, out = store if isinstance(store, Store) else Store(store), Path(out)
-    check_file(out, MARK)
-    findings = [Finding(stored.step, _load(stored)) for stored in _newest(store.finished())]
+    check_file(Path(out), MARK)
+    return write_page(stored_findings(store), out, title=title)
+
+
+def stored_findings(store: Store | str | Path) -> list[Finding]:
+    """Every finished step in `store` with its result."""
+    store = store if isinstance(store, Store) else Store(store)
+    findings = ledger.current(Finding(stored.step, _load(stored)) for stored in _newest(store.finished()))
     if not findings:
         raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")
-    write_text(out, _page(findings, title))
-    return out
+    return findings
+
+
+def write_page(findings: Sequence[Finding], out: str | Path, *, title: str | None = None) -> Path:
+    """Write the page of these to the file `out`."""
+    check_file(Path(out), MARK)
+    write_text(Path(out), _page(findings, title))
+    return Path(out)
 
 
 def _newest(finished: Iterable[Stored]) -> list[Stored]:

@@ -97,30 +97,36 @@ class Source:
     untested: list[Claim]
 
 
-def newest(findings: Iterable[Finding]) -> Finding | None:
-    """The ledger to show: of several that are stored the one over most results, and of those the last one made."""
-    found = [finding for finding in findings if finding.result.question == QUESTION]
-    return max(reversed(found), key=lambda finding: len(finding.step.inputs), default=None)
+def current(findings: Iterable[Finding]) -> list[Finding]:
+    """Without superseded ledgers: of several, the one over most results stays, and of those the last made."""
+    everything = list(findings)
+    ledgers = [finding for finding in everything if finding.result.question == QUESTION]
+    kept = max(reversed(ledgers), key=lambda finding: len(finding.step.inputs), default=None)
+    return [finding for finding in everything if finding.result.question != QUESTION or finding is kept]
+
+
+def _found(findings: Sequence[Finding]) -> Finding | None:
+    return next((finding for finding in findings if finding.result.question == QUESTION), None)
 
 
 def summary(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
     """The stored results in words: id, heading and HTML."""
-    found = newest(findings)
+    found = _found(findings)
     if found is None or found.result.tables["summary"].empty:
         return None
     shown = _shown(found, findings)
     rows = found.result.tables["summary"].to_dict("records")
-    return "summary", "In words", _rendered("summary.html.j2", rows=rows, shown=shown)
+    return "summary", "In words", rendered("summary.html.j2", rows=rows, shown=shown)
 
 
 def ledger(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
     """The claims with their verdicts: id, heading and HTML."""
-    found = newest(findings)
+    found = _found(findings)
     if found is None:
         return None
     table = found.result.tables["ledger"]
     rows = [{str(key): plain(value) for key, value in row.items()} for row in table.to_dict("records")]
-    html = _rendered(
+    html = rendered(
         "ledger.html.j2",
         sources=_sources(rows, _shown(found, findings)),
         counts=[(verdict, int((table["verdict"] == verdict).sum())) for verdict in SIGNS],
@@ -203,7 +209,8 @@ def _scale(row: Mapping[str, Any]) -> Scale:
     return Scale(effect, low, high, bound, published, above=row["asks"].startswith(">"))
 
 
-def _rendered(template: str, **values: Any) -> Markup:
+def rendered(template: str, **values: Any) -> Markup:
+    """A template of this room, with these values."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
-from bertscope.study.claims.estimates import cell, column, extreme, mean, over_layers
+from bertscope.study.claims.estimates import cell, column, extreme, mean, over_layers, share_of
 from bertscope.study.claims.published import HETEROGENEOUS
 from bertscope.study.claims.reading import (
     checkpoints,
@@ -92,7 +92,7 @@ def sep_above_features(result: Result) -> Iterator[Reading]:
         for _, layer in mine.groupby("layer"):
             words = layer[~layer["feature"].isin(_SPECIAL)]
             if len(words) and (layer["feature"] == "[SEP]").any():
-                most = words.loc[words["attention"].idxmax()]
+                most = words.iloc[int(words["attention"].argmax())]
                 sep = layer[layer["feature"] == "[SEP]"].iloc[0]
                 apart.append(cell(sep, "attention", "low", "high") - cell(most, "attention", "low", "high"))
         if apart:
@@ -121,8 +121,7 @@ def features_rise(result: Result) -> Iterator[Reading]:
 
 def frame_heads(result: Result) -> Iterator[Reading]:
     for name, heads in result.tables["frames"].groupby("checkpoint", sort=False) if "frames" in result.tables else ():
-        certain = heads["certain"].to_numpy()
-        share = over_layers(lambda places, certain=certain: certain[places].mean(), heads["layer"])
+        share = over_layers(share_of(heads["certain"].to_numpy(bool)), heads["layer"].to_numpy())
         yield reading(result, share, int(heads["n"].iloc[0]), "layers", model=name)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Published, Reading, Source
 from bertscope.study.claims.estimates import cell, column, mean
-from bertscope.study.claims.reading import UNTRAINED, checkpoints, layer_third, reading, tuned_from
+from bertscope.study.claims.reading import UNTRAINED, layer_third, reading, tuned_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,29 +45,32 @@ def elsewhere_moves_less(result: Result) -> Iterator[Reading]:
             yield reading(result, effect, n, "texts", model=row["other"])
 
 
-def _trees(result: Result) -> pd.DataFrame:
-    """The best layer's UUAS of each checkpoint."""
+def _trees(result: Result) -> dict[str, pd.Series]:
+    """The best layer's UUAS of each checkpoint, in the order in which they were named."""
     rows = result.tables["scores"]
     rows = rows[(rows["metric"] == "UUAS") & (rows["arm"] == "probe") & rows["best_layer"] & rows["best_rank"]]
-    return rows.drop_duplicates("checkpoint").set_index("checkpoint", drop=False)
+    return {row["checkpoint"]: row for _, row in rows.drop_duplicates("checkpoint").iterrows()}
+
+
+def _trees_apart(result: Result, one: pd.Series, other: pd.Series) -> Reading:
+    """How many more edges the first finds than the second; about the first."""
+    effect = cell(one, "value", "low", "high") - cell(other, "value", "low", "high")
+    return reading(result, effect, int(one["n"]), "sentences", model=one["checkpoint"])
 
 
 def keeps_trees(result: Result) -> Iterator[Reading]:
     best = _trees(result)
-    base = checkpoints(best)[0]
-    for name in tuned_from(base, checkpoints(best)):
-        after, before = (cell(best.loc[who], "value", "low", "high") for who in (name, base))
-        yield reading(result, after - before, int(best.loc[name, "n"]), "sentences", model=name)
+    base = next(iter(best))
+    for name in tuned_from(base, list(best)):
+        yield _trees_apart(result, best[name], best[base])
 
 
 def trees_by_training(result: Result) -> Iterator[Reading]:
     """The pretrained model's tree beside that in random weights."""
-    best = _trees(result)
-    base = checkpoints(best)[0]
-    for name in checkpoints(best):
-        if name.endswith(UNTRAINED) and name != base:
-            effect = cell(best.loc[base], "value", "low", "high") - cell(best.loc[name], "value", "low", "high")
-            yield reading(result, effect, int(best.loc[base, "n"]), "sentences", model=base)
+    base, *others = _trees(result).values()
+    for other in others:
+        if other["checkpoint"].endswith(UNTRAINED):
+            yield _trees_apart(result, base, other)
 
 
 def keeps_knowledge(result: Result) -> Iterator[Reading]:

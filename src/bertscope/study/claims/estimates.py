@@ -50,9 +50,13 @@ def extreme(parts: Sequence[Estimate], pick: Callable[[list[float]], float]) -> 
     return Estimate(pick([part.value for part in parts]), pick(lows), pick(highs))
 
 
-def over_layers(statistic: Callable[[np.ndarray], float], layers: Sequence[int]) -> Estimate:
+def share_of(marked: np.ndarray) -> Callable[[np.ndarray], float]:
+    """The statistic that says which share of some heads, given by their places, is marked."""
+    return lambda places: float(marked[places].mean())
+
+
+def over_layers(statistic: Callable[[np.ndarray], float], layers: np.ndarray) -> Estimate:
     """A statistic of heads, given their places; the bootstrap draws whole layers, whose heads are alike."""
-    layers = np.asarray(layers)
     places = [np.flatnonzero(layers == layer) for layer in np.unique(layers)]
     generator = np.random.default_rng(0)
     drawn = generator.integers(len(places), size=(_DRAWS, len(places)))

@@ -118,7 +118,7 @@ def _ablate(result: Result) -> Told | None:
     heads = effects[effects["kind"] == "head"]
     if heads.empty:
         return None
-    worst = heads.loc[heads["effect"].idxmin()]
+    worst = heads.iloc[int(heads["effect"].argmin())]
     lost = Estimate(0.0, 0.0, 0.0) - extreme(column(heads, "effect"), min)
     certain = effects[effects["certain"]]
     needed, harm = (int(side.sum()) for side in (certain["effect"] < 0, certain["effect"] > 0))
