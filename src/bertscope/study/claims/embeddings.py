@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Published, Reading, Source
-from bertscope.study.claims.estimates import cell, column, mean
-from bertscope.study.claims.reading import UNTRAINED, layer_third, reading, tuned_from
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
+from bertscope.study.claims.estimates import cell, column, mean, trained
+from bertscope.study.claims.reading import TUNED, UNTRAINED, by_name, layer_third, reading, tuned_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,15 +24,16 @@ _claim = partial(Claim, source=EMBEDDINGS)
 
 
 def _rsa(result: Result) -> pd.DataFrame:
-    """RSA of each layer before and after, on the corpus that was asked about."""
+    """RSA of each layer with the same layer before, by corpus."""
     rows = result.tables["layers"]
     rows = rows[(rows["measure"] == "RSA") & (rows["layer"] == rows["other_layer"]) & (rows["layer"] > 0)]
-    rows = rows[rows["corpus"] == result.subject["task"]] if "corpus" in rows else rows
+    rows = rows if "corpus" in rows else rows.assign(corpus=result.subject["task"])
     return rows.assign(third=layer_third(rows["layer"], rows["layer"].max()))
 
 
 def top_moves_most(result: Result) -> Iterator[Reading]:
-    for name, rows in _rsa(result).groupby("other", sort=False):
+    found = _rsa(result)
+    for name, rows in found[found["corpus"] == result.subject["task"]].groupby("other", sort=False):
         top, below = (column(rows[chosen], "value") for chosen in (rows["third"] == 3, rows["third"] < 3))
         yield reading(result, mean(below) - mean(top), int(rows["n"].max()), "texts", model=name)
 
@@ -49,7 +51,7 @@ def _trees(result: Result) -> dict[str, pd.Series]:
     """The best layer's UUAS of each checkpoint, in the order in which they were named."""
     rows = result.tables["scores"]
     rows = rows[(rows["metric"] == "UUAS") & (rows["arm"] == "probe") & rows["best_layer"] & rows["best_rank"]]
-    return {row["checkpoint"]: row for _, row in rows.drop_duplicates("checkpoint").iterrows()}
+    return by_name(rows, "checkpoint")
 
 
 def _trees_apart(result: Result, one: pd.Series, other: pd.Series) -> Reading:
@@ -93,6 +95,43 @@ def low_level_low(result: Result) -> Iterator[Reading]:
                 yield reading(result, mean(column(scaled, "expected")), n, "texts", model=name)
 
 
+_PARSING = re.compile(r"(^|[^a-z])ud([^a-z]|$)|treebank|conllu|demo/corpus", re.IGNORECASE)
+_SHALLOW = re.compile("mnli|squad|demo/qa", re.IGNORECASE)
+"""By their names: what trains a parser, and the tasks that the paper finds to change little."""
+
+
+def below_parsing(result: Result, others: Sequence[Result]) -> Iterator[Reading]:
+    """RSA of the lower layers after MNLI or questions, minus that after parsing, of the same base and texts."""
+    for before, after, mine in _below(result, _SHALLOW):
+        for other in others:
+            for base, _, theirs in _below(other, _PARSING):
+                same = [corpus for corpus in mine if corpus in theirs]
+                if base == before and same:
+                    effect, n = mine[same[0]], result.number("RSA, last layer").n
+                    yield reading(result, effect - theirs[same[0]], n, "texts", model=after, task=same[0])
+
+
+def _below(result: Result, trained_on: re.Pattern[str]) -> Iterator[tuple[str, str, dict[str, Estimate]]]:
+    """Models before and after training on such a task, and the RSA of the lower two thirds on each corpus."""
+    rows = _rsa(result)
+    for names, pair in rows[rows["third"] < 3].groupby(["checkpoint", "other"], sort=False):
+        before, after = map(str, names)
+        if TUNED in after and trained_on.search(after.rpartition(TUNED)[2]):
+            found = {str(corpus): mean(column(mine, "value")) for corpus, mine in pair.groupby("corpus", sort=False)}
+            yield before, after, found
+
+
+def frozen_below(result: Result) -> Iterator[Reading]:
+    """The embeddings and the first two thirds of the layers frozen, against training everything."""
+    if "movement" not in result.tables:  # which alone says how many layers there are
+        return
+    count = 2 * int(result.tables["movement"]["layer"].max()) // 3
+    rows = result.tables["arms"]
+    for _, row in rows[rows["frozen"] == f"embeddings,1-{count}"].iterrows():
+        effect, why = trained(cell(row, "effect"), int(row["runs"]))
+        yield reading(result, effect, int(row["n"]), "seeds, then texts", runs=int(row["runs"]), why=why)
+
+
 _SIMILARITY = "bertscope similarity BASE TUNED --on DATA"
 _STRUCTURE = "bertscope structure BASE TUNED --on TREEBANK"
 _NO_NUMBER = Published("curves, no number")
@@ -121,6 +160,33 @@ CLAIMS = (
         read=elsewhere_moves_less,
         published=_NO_NUMBER,
         command=f"{_SIMILARITY} --against OTHER",
+    ),
+    _claim(
+        "parsing-moves-deeper",
+        "Dependency parsing reconfigures most of the model, MNLI and SQuAD involve much shallower changes.",
+        where="abstract",
+        question="similarity",
+        effect="RSA of the lower two thirds after MNLI or questions minus that after parsing, on the same texts",
+        unit="correlation",
+        asks=Bound(">", 0),
+        read=below_parsing,
+        published=_NO_NUMBER,
+        command=f"{_SIMILARITY} --against OTHER",
+        margin="needs two results: one of a model tuned on MNLI or questions, one of a parser",
+        compares=True,
+    ),
+    _claim(
+        "lower-layers-can-freeze",
+        "Freezing the first two thirds of the layers costs little.",
+        where="partial freezing",
+        question="freeze",
+        effect="score with embeddings and the first two thirds frozen, minus with everything trained",
+        unit="score",
+        asks=Bound(">", -0.02),
+        read=frozen_below,
+        published=Published("MNLI and SQuAD lose little with 8 of 12 layers frozen; curves, no number"),
+        command="bertscope freeze BASE --on TASK --seeds 0 1 2 3 4",
+        margin="a loss within 2 points counts as little, ours",
     ),
     _claim(
         "trees-are-kept",

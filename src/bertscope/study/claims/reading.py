@@ -39,6 +39,11 @@ def checkpoints(table: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(table["checkpoint"].dropna()))
 
 
+def by_name(table: pd.DataFrame, column: str) -> dict[str, pd.Series]:
+    """The rows by what they are called in a column; the first of a name."""
+    return {str(row[column]): row for _, row in table.drop_duplicates(column).iterrows()}
+
+
 def tuned_from(base: str, names: Sequence[str]) -> list[str]:
     """Those that are the first one, fine-tuned."""
     return [name for name in names if name.startswith(f"{base}{TUNED}")]
