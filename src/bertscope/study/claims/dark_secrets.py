@@ -45,7 +45,7 @@ def heterogeneous(result: Result) -> Iterator[Reading]:
 
 def vertical_grows(result: Result) -> Iterator[Reading]:
     shares = dict(_shares(result, "vertical"))
-    base = next(iter(shares))
+    base = next(iter(shares), "")
     for name in tuned_from(base, list(shares)) if raw(result) else ():
         yield reading(result, shares[name] - shares[base], result.headline[0].n, "texts", model=name)
 

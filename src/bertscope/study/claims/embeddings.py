@@ -62,17 +62,17 @@ def _trees_apart(result: Result, one: pd.Series, other: pd.Series) -> Reading:
 
 def keeps_trees(result: Result) -> Iterator[Reading]:
     best = _trees(result)
-    base = next(iter(best))
+    base = next(iter(best), "")
     for name in tuned_from(base, list(best)):
         yield _trees_apart(result, best[name], best[base])
 
 
 def trees_by_training(result: Result) -> Iterator[Reading]:
     """The pretrained model's tree beside that in random weights."""
-    base, *others = _trees(result).values()
-    for other in others:
+    best = list(_trees(result).values())
+    for other in best[1:]:
         if other["checkpoint"].endswith(UNTRAINED):
-            yield _trees_apart(result, base, other)
+            yield _trees_apart(result, best[0], other)
 
 
 def keeps_knowledge(result: Result) -> Iterator[Reading]:

@@ -1,4 +1,4 @@
-"""What is said of experiments: what pre-training gives, how little trains again, what can go, freeze or be missing."""
+"""What is said of experiments: what pre-training gives, how little trains again, what can go, freeze or miss."""
 
 from __future__ import annotations
 

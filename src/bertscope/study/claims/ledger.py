@@ -48,8 +48,9 @@ def judged(results: Sequence[Result], claims: Iterable[Claim] = CLAIMS) -> tuple
         for read in _readings(claim, results, unread):
             found.setdefault((read.reading.model, read.reading.task), []).append(read)
         rows += [_row(claim, found[about]) for about in sorted(found)] or [_untested(claim)]
-    integers = dict.fromkeys(("n", "runs", "others", "agree"), "Int64")
-    return pd.DataFrame(rows).astype(integers), unread
+    kinds = dict.fromkeys(("n", "runs", "others", "agree"), "Int64")
+    kinds |= dict.fromkeys(("effect", "low", "high", "at", "published"), "float64")
+    return pd.DataFrame(rows).astype(kinds), unread
 
 
 def _readings(claim: Claim, results: Sequence[Result], unread: list[str]) -> Iterator[Read]:
