@@ -149,7 +149,7 @@ CLAIMS = (
         asks=Bound(">", -0.01),
         read=named_heads,
         published=Published("neither head's loss is felt; no number"),
-        command="bertscope redundancy TUNED --on TASK --together 3.1 3.4",
+        command="bertscope redundancy TUNED --on TASK --together head:3.1 head:3.4",
         margin="a loss within 1 point counts as none",
     ),
     _claim(
