@@ -14,7 +14,8 @@ _INTRODUCTION = """\
 # Claims
 
 What the works that bertscope's questions come from say, as hypotheses about stored results. `bertscope claims` looks
-each up in a store; the page shows the ledger first. This list is made from the records in `src/bertscope/study/claims`.
+each up in a store; the page shows the ledger first. This list is made from the records in
+`src/bertscope/study/claims`.
 
 ## The rule
 
@@ -31,18 +32,18 @@ scored on the same dev set; no verdict rests on them.
 
 ## Where intervals come from
 
-- About one model as it is: from the stored bootstrap over texts (or words, or sentences). Its heads are all there are:
-  they are not a sample.
+- About one model as it is: from the stored bootstrap over texts (or words, or sentences). Its heads are all there
+  are: they are not a sample.
 - About training: from the two-level bootstrap over seeds and texts, or Student's interval over seeds. Fewer than 5
   seeds have none: a difference between two single trainings shows nothing about training.
 - A difference, or a mean, of numbers that were not resampled together has the ends set against each other: too wide
   rather than too narrow.
-- The best or worst of many parts is chosen on the data that give the intervals; each part's is widened for their number
-  (Bonferroni), so that the choice is paid for.
+- The best or worst of many parts is chosen on the data that give the intervals; each part's is widened for their
+  number (Bonferroni), so that the choice is paid for.
 - Agreement and shares of heads whose errors are not stored are resampled by layers: the heads of a layer are alike.
 
-A model on a task has one row. Of several results the one with most seeds counts, then with most texts; the ledger says how
-many others there are, and how many agree. Attention weighted by norms is not counted here.
+A model on a task has one row. Of several results the one with most seeds counts, then with most texts; the ledger
+says how many others there are, and how many agree. Attention weighted by norms is not counted here.
 """
 
 

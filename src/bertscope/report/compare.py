@@ -41,7 +41,7 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
         {"store": name, "question": finding.result.question, "about": finding.result.about}
         for name, left in zip(names, rest, strict=True) for finding in left
     ]  # fmt: skip
-    numbers = pd.DataFrame(rows, columns=_COLUMNS)
+    numbers = pd.DataFrame(rows, columns=_COLUMNS).astype({"main": bool})
     beside = _beside(numbers, names)
     apart = int((numbers["overlap"] == "no").sum())
     return Result(
