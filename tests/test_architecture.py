@@ -84,7 +84,7 @@ def test_catalogue_and_declarations_agree(name):
     assert set(spec.inputs) <= set(catalogue.INPUT_KINDS)
     assert spec.cite and spec.main and spec.version >= 1
     assert all(parameter in inspect.signature(function).parameters for parameter in spec.inputs)
-    documented = inspect.getsource(spec.config_class)
+    documented = "".join(inspect.getsource(one) for one in spec.config_class.__mro__[:-1])  # fields may be inherited
     for field in fields(spec.config_class):
         after = documented.split(f"    {field.name}:", 1)[1].split("\n", 1)[1].lstrip()
         assert after.startswith('"""'), f"{spec.config_class.__name__}.{field.name} has no docstring"
@@ -106,7 +106,7 @@ def test_help_and_planning_load_neither_torch_nor_pandas():
     help_ = "from bertscope.cli.main import app\ntry: app(['--help'])\nexcept SystemExit: pass"
     for name in catalogue.CATALOGUE:
         help_ += f"\ntry: app(['{name}', '--help'])\nexcept SystemExit: pass"
-    planning = "from bertscope.study.demo import plan\n[step.id for step in plan()]"
+    planning = "from bertscope.study.file import read_study\n[step.id for step in read_study('demo').steps]"
     for code in (help_, planning):
         assert not loaded_by(code) & {"torch", "transformers", "pandas", "altair"}
 

@@ -200,7 +200,9 @@ def test_the_small_maps_are_of_the_same_example_for_all_checkpoints_and_batches(
 def test_the_usual_example_is_the_one_nearest_to_the_median():
     """Five examples of one head with the numbers 0, 1, 2, 10, 11: the median is 2."""
     usual = UsualMaps()
-    usual._kept = {(0.0, row): _Kept({}, {(0, 0): np.array([[value]])}) for row, value in enumerate([0, 1, 2, 10, 11])}
+    usual._kept = {
+        (0.0, row): _Kept({}, {(0, 0): np.array([[value]])}) for row, value in enumerate([0, 1, 2, 10, 11])
+    }
     assert usual._usual([(0, 0)]) == [2]
 
 

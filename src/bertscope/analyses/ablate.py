@@ -74,6 +74,14 @@ def named_sets(written: Sequence[str]) -> dict[str, list[Unit]]:
     return sets
 
 
+_CARD = (
+    HeadFact(
+        "effects", "effect", "change of the score without it", "low", "high", where={"kind": "head"},
+        beside={"p": "p", "p_holm": "p (Holm)"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "ablate",
     inputs=("model", "task"),
@@ -81,18 +89,7 @@ def named_sets(written: Sequence[str]) -> dict[str, list[Unit]]:
     main="score",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Michel et al. 2019, Are Sixteen Heads Really "
     "Better than One?",
-    card=(
-        HeadFact(
-            "effects",
-            "effect",
-            "change of the score without it",
-            "low",
-            "high",
-            where={"kind": "head"},
-            beside={"p": "p", "p_holm": "p (Holm)"},
-            middle=0.0,
-        ),
-    ),
+    card=_CARD,
 )
 def ablate(
     model: Encoder | str,

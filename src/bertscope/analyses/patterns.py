@@ -13,6 +13,7 @@ from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
+    from bertscope.analyses.reading import Reading
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
 
@@ -46,6 +47,17 @@ class PatternsConfig:
             raise UserError(f"seed is {self.seed}; it must be at least 0")
 
 
+def _reading(
+    models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: PatternsConfig
+) -> Reading:
+    from bertscope.analyses.patterns_reader import PatternsReader
+    from bertscope.analyses.reading import Reading
+
+    checkpoints, examples = open_checkpoints(models), open_examples(examples)
+    reader = PatternsReader(checkpoints, examples, config)
+    return Reading(list(checkpoints.values()), examples, reader, reader.result, weighted=config.weighted)
+
+
 @question(
     "patterns",
     inputs=("models", "examples"),
@@ -60,6 +72,7 @@ class PatternsConfig:
             for column, label in MEASURES.items()
         ),
     ),
+    reads=_reading,
 )
 def patterns(
     models: Encoder | str | Sequence[Encoder | str],
@@ -73,9 +86,4 @@ def patterns(
     constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
     Several checkpoints are read side by side.
     """
-    from bertscope.analyses.attention import read_maps
-    from bertscope.analyses.patterns_reader import PatternsReader
-
-    checkpoints, examples = open_checkpoints(models), open_examples(examples)
-    reader = PatternsReader(checkpoints, examples, config)
-    return reader.result(read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted))
+    return _reading(models, examples, config).alone()

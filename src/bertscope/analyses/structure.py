@@ -105,7 +105,7 @@ def structure(
     from bertscope.analyses.structure_result import structure_result
     from bertscope.analyses.structure_study import study
     from bertscope.analyses.structure_trees import Trees
-    from bertscope.models.observe import full_precision
+    from bertscope.models.evaluating import full_precision
 
     examples = open_examples(examples)
     fit = open_examples(fit) if fit is not None else None

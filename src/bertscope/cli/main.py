@@ -28,6 +28,7 @@ _OWN = {"claims": "bertscope.cli.claims:claims"}
 for _name, _entry in CATALOGUE.items():
     if _entry.command:
         app.command(_OWN.get(_name, f"bertscope.cli.questions:{_name}"), name=_name, help=_entry.line)
+app.command("bertscope.cli.study:study", name="study", help="Run many questions from one file.")
 app.command("bertscope.cli.data:data", name="data", help="What a data set holds: describe, show or write it.")
 app.command(
     "bertscope.cli.shapes:train_patterns", name="train-patterns", help="Train the classifiers of attention maps."

@@ -36,6 +36,8 @@ class Entry:
 CATALOGUE = {
     "claims": Entry("bertscope.study.claims.question:claims", "Which of the papers' claims hold here?"),
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
+    "truncate": Entry("bertscope.experiments.truncate:truncate", "Are the top layers needed?"),
+    "freeze": Entry("bertscope.experiments.freeze:freeze", "Which layers need training?"),
     "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
     "change": Entry("bertscope.analyses.change:change", "What did fine-tuning change in the attention?"),
     "features": Entry(
@@ -63,6 +65,20 @@ CATALOGUE = {
     "geometry": Entry(
         "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
     ),
+    "bias": Entry("bertscope.experiments.bias:bias", "What does a gap in the training data do?"),
+    "untuned": Entry(
+        "bertscope.experiments.untuned:untuned", "Answer the report texts before any training.", command=False
+    ),
+    "swap": Entry("bertscope.experiments.swap:swap", "Answer the report texts with words exchanged.", command=False),
+    "contrast": Entry("bertscope.experiments.contrast:contrast", "Does contrastive training open the cone?"),
+    "sentences": Entry(
+        "bertscope.analyses.sentences:sentences", "Are the vectors of texts alike where their meanings are?"
+    ),
+    "contrastive": Entry(
+        "bertscope.training.contrastive:contrastive",
+        "Train an encoder to tell which texts belong together.",
+        command=False,
+    ),
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
@@ -83,8 +99,14 @@ INPUT_KINDS = {
     "data": "data",
     "tuned": "result",
     "random": "result",
+    "untuned": "result",
+    "frozen": "result",
+    "frozen_random": "result",
     "pruned": "result",
     "tickets": "result",
+    "biased": "result",
+    "controls": "result",
+    "swapped": "result",
     "shapes": "result",
     "hans": "examples",
     "lotteries": "result",
@@ -92,6 +114,10 @@ INPUT_KINDS = {
     "states": "hidden",
     "fit": "examples",
     "fit_states": "hidden",
+    "sts": "task",
+    "contrasted": "result",
+    "pairs": "result",
+    "spaces": "result",
     "against": "examples",
     "against_states": "hidden",
 }
@@ -138,6 +164,8 @@ class Spec:
     plan: Callable[..., Step] | None
     """From what the user names (models, data) and a config to the step that collects the result, with the steps it
     rests on (trainings, hidden states) before it."""
+    reads: Callable[..., Any] | None
+    """From the opened inputs and a config to the question's part in a pass over attention, which others can share."""
     card: tuple[HeadFact | HeadMaps, ...] | None
     """What the report's head card shows of it; None: every table with the columns `layer` and `head`."""
 
@@ -160,6 +188,7 @@ def question(
     keeps: str = "",
     optional: tuple[str, ...] = (),
     plan: Callable[..., Step] | None = None,
+    reads: Callable[..., Any] | None = None,
     card: tuple[HeadFact | HeadMaps, ...] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as the answer to a catalogued question; it then also records where its result came from."""
@@ -177,7 +206,7 @@ def question(
             result.provenance = capture(time.perf_counter() - started) | result.provenance
             return made
 
-        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, card)
+        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, reads, card)
         answer.spec = Spec(*said)  # type: ignore[attr-defined]
         return answer
 

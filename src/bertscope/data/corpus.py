@@ -91,7 +91,9 @@ def data_root(source: str | Path, **options: Any) -> Root:
 
 
 def is_task(source: str | Path, **options: Any) -> bool:
-    """Whether the source is a task to train on, with splits and labels."""
+    """Whether the source is a task to train on, with splits, by itself or because `kind` says so."""
+    if options.get("kind") in ("spans", "trees"):
+        return True
     return not _is_annotated(source, TaskOptions.of(options)) and can_train(source, **options)
 
 

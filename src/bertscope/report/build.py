@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _HERE = Path(__file__).parent
-SCRIPTS = ("base", "data", "figures", "tables", "place", "facts", "card", "start")
+SCRIPTS = ("base", "data", "figures", "tables", "place", "facts", "card", "paper", "start")
 """The page's scripts, in the order in which they are joined into one."""
 Opening = Callable[[Sequence[Finding]], "tuple[str, str, Markup] | None"]
 OPENINGS: tuple[Opening, ...] = (ledger.summary, ledger.ledger)
@@ -32,16 +33,22 @@ MARK = 'name="generator" content="bertscope'
 """By this a page is known as ours, and may be replaced."""
 
 
-def build_report(store: Store | str | Path, out: str | Path, *, title: str | None = None) -> Path:
-    """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes."""
+def build_report(
+    store: Store | str | Path, out: str | Path, *, title: str | None = None, only: Container[str] | None = None
+) -> Path:
+    """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes.
+
+    `only` are the ids of the steps to show, where not all of them are.
+    """
     check_file(Path(out), MARK)
-    return write_page(stored_findings(store), out, title=title)
+    return write_page(stored_findings(store, only=only), out, title=title)
 
 
-def stored_findings(store: Store | str | Path) -> list[Finding]:
-    """Every finished step in `store` with its result."""
+def stored_findings(store: Store | str | Path, *, only: Container[str] | None = None) -> list[Finding]:
+    """Every finished step in `store`, or those of them that are named, with its result."""
     store = store if isinstance(store, Store) else Store(store)
-    findings = ledger.current(Finding(stored.step, _load(stored)) for stored in _newest(store.finished()))
+    chosen = (stored for stored in store.finished() if only is None or stored.step.id in only)
+    findings = ledger.current(Finding(stored.step, _load(stored)) for stored in _newest(chosen))
     if not findings:
         raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")
     return findings
@@ -73,13 +80,12 @@ def _load(stored: Stored) -> Result:
 
 
 def _page(findings: Sequence[Finding], title: str | None) -> str:
-    import vl_convert
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     answered = sections([finding for finding in findings if finding.result.question != ledger.QUESTION])
     models, tasks = _all(answered, "models"), _all(answered, "tasks")
-    vega, script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"), _script()
+    vega, script = _vega(), _script()
     templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
                             trim_blocks=True, lstrip_blocks=True)  # fmt: skip
     return templates.get_template("page.html.j2").render(
@@ -105,6 +111,14 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
 
 def _all(answered: Sequence[Section], what: str) -> list[str]:
     return sorted({name for section in answered for answer in section.answers for name in getattr(answer, what)})
+
+
+@functools.cache
+def _vega() -> str:
+    """The drawing library, as one script; bundling it takes a second."""
+    import vl_convert
+
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
 def _script() -> str:

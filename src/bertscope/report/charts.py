@@ -58,7 +58,7 @@ def save_figure(figure: Figure, table: pd.DataFrame, path: str | Path) -> Path:
 
 
 def draw(figure: Figure, table: pd.DataFrame, *, data: Any = None) -> Any:
-    """The figure without title and colours, for a page that brings its own; and its own rows, if `data` names them."""
+    """The figure without title and colours, for a page that brings its own; and rows, if `data` names them."""
     if figure.kind not in _KINDS:
         known = did_you_mean(figure.kind, _KINDS)
         raise UserError(f"figure {figure.title!r}: no way to draw the kind {figure.kind!r}; {known}")

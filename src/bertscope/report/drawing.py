@@ -24,8 +24,7 @@ _PHONE = 42  # letters of a legend that fit side by side on a narrow screen
 
 class Drawing:
     def __init__(self, figure: Figure, table: pd.DataFrame, data: Any = None) -> None:
-        for column, wanted in figure.where.items():
-            table = table[table[column].isna() if wanted is None else table[column] == wanted]
+        table = chosen(figure, table)
         self.figure, self.table = figure, table
         self.fields = {column: f"c{i}" for i, column in enumerate(table.columns)}
         self._data = data
@@ -150,6 +149,13 @@ class Drawing:
     def interval(self) -> tuple[str, str] | None:
         low, high = self.figure.low, self.figure.high
         return None if low is None or high is None else (low, high)
+
+
+def chosen(figure: Figure, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that the figure draws."""
+    for column, wanted in figure.where.items():
+        table = table[table[column].isna() if wanted is None else table[column] == wanted]
+    return table
 
 
 def finite(value: Any) -> Plain:

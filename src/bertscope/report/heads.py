@@ -7,9 +7,11 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core.catalogue import Spec
+from bertscope.core.figure import Figure
 from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.result import Result
 from bertscope.report import packed
+from bertscope.report.drawing import chosen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +23,11 @@ _ENDS = ("_low", "_high")
 
 def has_heads(frame: pd.DataFrame) -> bool:
     return set(PLACE) <= set(frame.columns) and bool(frame[list(PLACE)].notna().all(axis=1).any())
+
+
+def draws_heads(figure: Figure, result: Result) -> bool:
+    """Whether the rows that it draws are heads: those of the MLPs in the same table aren't."""
+    return has_heads(chosen(figure, result.tables[figure.table]))
 
 
 def about_heads(result: Result, declared: Spec | None) -> list[str]:

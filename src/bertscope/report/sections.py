@@ -80,6 +80,13 @@ class Section:
     heading: str
     cite: str | None
     answers: list[Answer]
+    finds: bool
+    """Whether it answers something, rather than keep what other questions read."""
+
+    @property
+    def with_heads(self) -> bool:
+        """Whether an answer says anything for the head card."""
+        return any(answer.entry["shape"] for answer in self.answers)
 
 
 def sections(findings: Sequence[Finding]) -> list[Section]:
@@ -101,7 +108,8 @@ def _section(question: str, findings: list[Finding]) -> Section:
     named = zip(names(findings), findings, strict=True)
     ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))
     answers = [_answer(finding, name, heading, declared) for name, finding in ordered]
-    return Section(f"question-{question}", heading, declared.cite if declared else None, answers)
+    finds = declared is None or declared.keeps != "hidden"
+    return Section(f"question-{question}", heading, declared.cite if declared else None, answers, finds)
 
 
 def _declared(question: str) -> Spec | None:
@@ -139,9 +147,10 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None) ->
     with_heads = heads.about_heads(result, declared)
     charts = [packed.figure(result, figure) for figure in result.figures]
     pictures = [
-        Picture(figure.title, figure.caption, *size(chart["spec"]), heads=figure.table in with_heads)
+        Picture(figure.title, figure.caption, *size(chart["spec"]),
+                heads=figure.table in with_heads and heads.draws_heads(figure, result))
         for figure, chart in zip(result.figures, charts, strict=True)
-    ]
+    ]  # fmt: skip
     tables = {table: packed.table(frame) for table, frame in result.tables.items()}
     data = {"tables": tables, "figures": charts, "heads": with_heads, "maps": heads.maps(result, declared)}
     entry = {"id": step.id, "heading": heading, "about": name, "models": models, "tasks": tasks,
@@ -154,7 +163,7 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None) ->
 
 
 def _rests_on(finding: Finding) -> tuple[list[str], list[str]]:
-    """The models and tasks by which a reader finds the result; what it says of itself, where its step says nothing."""
+    """The models and tasks by which a reader finds the result; its own words, where its step says nothing."""
     said = finding.result.subject
     models, tasks = subjects.models(finding.step), subjects.tasks(finding.step)
     model, task = ([said[key]] if key in said else [] for key in ("model", "task"))

@@ -1,4 +1,4 @@
-"""What a result rests on: the models and data at the beginning of its steps. The page's switch chooses among these."""
+"""What a result rests on: the models and data at the beginning of its steps. The page's switch chooses among them."""
 
 from __future__ import annotations
 

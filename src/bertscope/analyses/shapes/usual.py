@@ -52,22 +52,23 @@ class UsualMaps:
     def tables(
         self, checkpoints: Mapping[str, Encoder], examples: Examples
     ) -> tuple[dict[str, pd.DataFrame], np.ndarray]:
-        """`head_maps`, a row for each head; `map_tokens`, those of the examples shown; and the maps [row, query, key],
-        255 times the square root of the attention."""
+        """`head_maps`, a row for each head; `map_tokens`, those of the examples shown; and the maps [row, query,
+        key], 255 times the square root of the attention."""
         kept = list(self._kept.items())
-        rows, maps = [], []
+        rows: list[tuple[str, int, int, int]] = []
+        maps = []
         for which, (name, encoder) in enumerate(checkpoints.items()):
             for layer, heads in enumerate(encoder.head_counts):
                 alike = [i for i, other in enumerate(checkpoints.values()) if other.head_counts[layer] == heads]
                 usual = self._usual([(i, layer) for i in alike]) if heads else []
                 for head, chosen in enumerate(usual):
                     (_, row), found = kept[chosen]
-                    rows.append({"checkpoint": name, "layer": layer + 1, "head": head + 1, "example": row})
+                    rows.append((name, layer + 1, head + 1, row))
                     maps.append(found.maps[which, layer][head])
         encoder = next(iter(checkpoints.values()))
-        shown = sorted({row["example"] for row in rows})
-        tables = {"head_maps": pd.DataFrame(rows), "map_tokens": _tokens(encoder, examples, shown)}
-        return tables, _stacked(maps)
+        where = pd.DataFrame(rows, columns=["checkpoint", "layer", "head", "example"])
+        tokens = _tokens(encoder, examples, sorted({row[-1] for row in rows}))
+        return {"head_maps": where, "map_tokens": tokens}, _stacked(maps)
 
     def _usual(self, places: Sequence[tuple[int, int]]) -> list[int]:
         """For each head the kept example that is nearest to the median of all: one for all these encoders, so that

@@ -16,7 +16,7 @@ function showHead(layer, head) {
   const first = !card().open;
   shownHead = [layer, head];
   card().querySelector("h2").textContent = `Layer ${layer}, head ${head}`;
-  card().querySelector(".chosen").textContent = document.querySelector(".switch") ? chosenInWords() : "";
+  card().querySelector(".chosen").textContent = chosenInWords();
   showGrid(layer, head);
   if (first) {
     card().showModal();
@@ -49,18 +49,16 @@ function groupOf(entry, data, layer, head) {
   const heading = make("h3", {}, make("a", { href: `#${entry.id}` }, entry.heading));
   const about = make("p", { class: "about" }, make("bdi", {}, entry.about));
   const rows = make("dl", { class: "facts-of-head" });
-  let before = "";
-  for (const line of lines) {
-    const label = line.fact.label;
-    rows.append(lineRow(line, label === before ? "" : label));
-    before = label;
-  }
+  rows.append(...lines.map((line, at) => lineRow(line, lines[at - 1])));
   return make("section", {}, heading, about, ...(maps ? [maps] : []), rows);
 }
 
-function lineRow(line, label) {
+// What a line shares with the one before, its label and its checkpoint, isn't said again.
+function lineRow(line, before) {
   const { fact, table, row, rank } = line;
-  const telling = [...fact.items, ...fact.by].filter((name) => new Set(column(table, name)).size > 1);
+  const same = before?.fact === fact;
+  const telling = (names) => kindOf(line, names.filter((name) => new Set(column(table, name)).size > 1));
+  const by = same && fact.items.length && kindOf(line, fact.by) === kindOf(before, fact.by) ? "" : telling(fact.by);
   const decimals = table.decimals[table.columns.indexOf(fact.column)];
   const own = (name) => written(column(table, name)[row], table.decimals[table.columns.indexOf(name)]);
   const more = Object.entries(fact.beside).map(([name, text]) => `${text} ${own(name)}`);
@@ -68,11 +66,14 @@ function lineRow(line, label) {
     more.unshift([fact.low, fact.high].map((name) => written(column(table, name)[row], decimals)).join(" to "));
   }
   const said = make("dd", {}, make("span", { class: "value" }, headLink(own(fact.column))));
-  if (more.length) said.append(make("span", { class: "interval" }, more.join(" · ")));
+  if (more.length) said.append(" ", make("span", { class: "interval" }, more.join(" · ")));
   const among = make("dd", { class: "among" });
   if (rank && rank.of > 1) among.append(strip(line), make("span", { class: "rank" }, rankInWords(rank)));
-  const kind = make("dd", { class: "kind-of-row" }, make("bdi", {}, kindOf(line, telling)));
-  return make("div", {}, make("dt", {}, label), kind, said, among);
+  const kind = make("dd", { class: "kind-of-row" });
+  for (const [name, text] of [["by", by], ["item", telling(fact.items)]]) {
+    if (text) kind.append(make("bdi", { class: name }, text));
+  }
+  return make("div", {}, make("dt", {}, same ? "" : fact.label), kind, said, among);
 }
 
 // A head that is named in a table leads to its own card.

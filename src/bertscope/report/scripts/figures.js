@@ -29,6 +29,7 @@ async function draw(chart) {
   before?.finalize();
   drawn.set(chart, made);
   chart.dataset.drawn = theme;
+  chart.style.minHeight = `${chart.querySelector("svg").getBoundingClientRect().height}px`; // kept when drawn again
   if (chart.dataset.heads !== undefined) markHeads(chart, table);
   if (theme !== root.dataset.theme) await draw(chart); // it changed meanwhile
 }

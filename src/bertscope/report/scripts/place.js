@@ -6,8 +6,7 @@ function place() {
   return { anchor, model: asked.get("model") ?? "", task: asked.get("task") ?? "" };
 }
 
-function address(anchor) {
-  const { model, task } = place();
+function address(anchor, { model, task } = place()) {
   const asked = Object.entries({ model, task }).filter(([, value]) => value);
   return "#" + [anchor, ...asked.map(([key, value]) => `${key}=${encodeURIComponent(value)}`)].filter(Boolean).join("&");
 }
@@ -24,8 +23,7 @@ function fits(models, tasks) {
 }
 
 function chosenInWords() {
-  const { model, task } = place();
-  return [model || "all models", task || "all tasks"].join(", ");
+  return all(".switch select").map((select) => select.value || select.options[0].text).join(", ");
 }
 
 function applyChoice() {
@@ -33,26 +31,19 @@ function applyChoice() {
   for (const element of all("[data-models]")) {
     element.hidden = !fits(JSON.parse(element.dataset.models), JSON.parse(element.dataset.tasks));
   }
-  for (const line of all("section > .none")) {
-    const shown = all("article", line.parentElement).some((article) => !article.hidden);
-    line.hidden = shown;
-    line.textContent = `Nothing here for ${chosenInWords()}.`;
+  for (const select of all(".switch select")) {
+    select.value = { model, task }[select.name];
+    if (select.selectedIndex < 0) select.value = ""; // the address names what the page hasn't got
   }
-  const form = document.querySelector(".switch");
-  if (!form) return;
-  const known = (select, value) => [...select.options].some((option) => option.value === value);
-  for (const [select, value] of [[form.elements.model, model], [form.elements.task, task]]) {
-    if (select) select.value = known(select, value) ? value : "";
+  for (const line of all("section > .none")) {
+    line.hidden = all("article", line.parentElement).some((article) => !article.hidden);
+    line.textContent = `Nothing here for ${chosenInWords()}.`;
   }
 }
 
-function choose(form) {
-  const { anchor } = place();
-  const asked = new URLSearchParams();
-  for (const name of ["model", "task"]) if (form.elements[name]?.value) asked.set(name, form.elements[name].value);
-  // As `address` writes it: URLSearchParams writes a space as +, which reads badly.
-  const parts = [...asked].map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
-  setAddress("#" + [anchor, ...parts].filter(Boolean).join("&"));
+function choose() {
+  const chosen = Object.fromEntries(all(".switch select").map((select) => [select.name, select.value]));
+  setAddress(address(place().anchor, chosen));
   applyChoice();
 }
 
@@ -63,10 +54,17 @@ function arrive() {
   const head = anchor.match(/^head-(\d+)\.(\d+)$/);
   if (head && showHead(Number(head[1]), Number(head[2]))) return;
   closeCard();
-  if (!head && location.hash.includes("&")) { // the browser itself finds plain anchors
-    const target = document.getElementById(anchor);
-    target?.scrollIntoView();
-    if (target?.hasAttribute("tabindex")) target.focus({ preventScroll: true });
+  goal = head ? null : document.getElementById(anchor);
+  goal?.scrollIntoView();
+  if (goal?.hasAttribute("tabindex")) goal.focus({ preventScroll: true });
+}
+
+// Where the reader asked to be. Figures grow as they are drawn and would push it away: until the reader scrolls, it stays.
+let goal = null;
+function holdGoal(then) {
+  new ResizeObserver(() => { goal?.scrollIntoView(); then(); }).observe(document.querySelector("main"));
+  for (const moved of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+    addEventListener(moved, () => { goal = null; }, { passive: true, capture: true });
   }
 }
 
@@ -104,10 +102,11 @@ function watchPlace() {
     if (!narrow.matches && (box.top < 0 || box.bottom > innerHeight)) nav.scrollTop += box.top - innerHeight / 2;
   };
   let waiting = false;
-  addEventListener("scroll", () => {
+  const markSoon = () => {
     if (waiting) return;
     waiting = true;
     requestAnimationFrame(() => { waiting = false; mark(); });
-  }, { passive: true });
-  mark();
+  };
+  addEventListener("scroll", markSoon, { passive: true });
+  holdGoal(markSoon);
 }

@@ -1,4 +1,4 @@
-// When the page is there: what happens on clicks and keys, and before it is printed.
+// When the page is there: what happens on clicks and keys.
 function clicked(event) {
   const link = event.target.closest('a[href^="#"]');
   if (link && address("") !== "#") { // the choice of model and task stays in the address
@@ -24,24 +24,6 @@ function pressed(event) {
   }
 }
 
-// Paper is white and unfolds nothing: every figure is drawn in light, every table opened.
-function watchPrinting() {
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = all("main details.table:not([open])");
-    for (const details of opened) {
-      details.open = true;
-      fillTable(details);
-    }
-    root.dataset.theme = "light";
-    for (const chart of all(".chart")) if (chart.clientWidth && chart.dataset.drawn !== "light") draw(chart);
-  });
-  addEventListener("afterprint", () => {
-    for (const details of opened) details.open = false;
-    setTheme(wantedTheme());
-  });
-}
-
 document.addEventListener("DOMContentLoaded", () => {
   for (const hidden of all("button[hidden], .save[hidden]")) hidden.hidden = false;
   setTheme(wantedTheme());
@@ -56,9 +38,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("toggle", ({ target }) => { // it doesn't bubble, but it is captured
     if (target.matches?.("details.table[open]")) fillTable(target);
   }, true);
-  const form = document.querySelector(".switch");
-  form?.addEventListener("change", () => choose(form));
-  form?.addEventListener("submit", (event) => event.preventDefault());
+  document.querySelector(".switch")?.addEventListener("change", choose);
   addEventListener("hashchange", arrive);
   watchFigures();
   watchPlace();
