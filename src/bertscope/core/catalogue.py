@@ -34,6 +34,7 @@ class Entry:
 
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
+    "claims": Entry("bertscope.study.claims.question:claims", "Which of the papers' claims hold here?"),
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
     "truncate": Entry("bertscope.experiments.truncate:truncate", "Are the top layers needed?"),
     "freeze": Entry("bertscope.experiments.freeze:freeze", "Which layers need training?"),
@@ -109,6 +110,7 @@ INPUT_KINDS = {
     "shapes": "result",
     "hans": "examples",
     "lotteries": "result",
+    "results": "result",
     "states": "hidden",
     "fit": "examples",
     "fit_states": "hidden",

@@ -15,7 +15,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import check_file, write_text
 from bertscope.core.result import Result
 from bertscope.core.store import Store, Stored
-from bertscope.report import theme
+from bertscope.report import ledger, theme
 from bertscope.report.packed import script_json
 from bertscope.report.sections import ROWS, Finding, Section, sections
 
@@ -26,7 +26,7 @@ _HERE = Path(__file__).parent
 SCRIPTS = ("base", "data", "figures", "tables", "place", "facts", "card", "paper", "start")
 """The page's scripts, in the order in which they are joined into one."""
 Opening = Callable[[Sequence[Finding]], "tuple[str, str, Markup] | None"]
-OPENINGS: tuple[Opening, ...] = ()
+OPENINGS: tuple[Opening, ...] = (ledger.summary, ledger.ledger)
 """Sections of the page's own, before those of the questions: each makes an id, a heading and HTML of the findings, or
 None where there is nothing to say. Elements with `data-models` and `data-tasks` (lists in JSON) follow the switch."""
 MARK = 'name="generator" content="bertscope'
@@ -40,14 +40,25 @@ def build_report(
 
     `only` are the ids of the steps to show, where not all of them are.
     """
-    store, out = store if isinstance(store, Store) else Store(store), Path(out)
-    check_file(out, MARK)
+    check_file(Path(out), MARK)
+    return write_page(stored_findings(store, only=only), out, title=title)
+
+
+def stored_findings(store: Store | str | Path, *, only: Container[str] | None = None) -> list[Finding]:
+    """Every finished step in `store`, or those of them that are named, with its result."""
+    store = store if isinstance(store, Store) else Store(store)
     chosen = (stored for stored in store.finished() if only is None or stored.step.id in only)
-    findings = [Finding(stored.step, _load(stored)) for stored in _newest(chosen)]
+    findings = ledger.current(Finding(stored.step, _load(stored)) for stored in _newest(chosen))
     if not findings:
         raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")
-    write_text(out, _page(findings, title))
-    return out
+    return findings
+
+
+def write_page(findings: Sequence[Finding], out: str | Path, *, title: str | None = None) -> Path:
+    """Write the page of these to the file `out`."""
+    check_file(Path(out), MARK)
+    write_text(Path(out), _page(findings, title))
+    return Path(out)
 
 
 def _newest(finished: Iterable[Stored]) -> list[Stored]:
@@ -72,7 +83,7 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    answered = sections(findings)
+    answered = sections([finding for finding in findings if finding.result.question != ledger.QUESTION])
     models, tasks = _all(answered, "models"), _all(answered, "tasks")
     vega, script = _vega(), _script()
     templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,

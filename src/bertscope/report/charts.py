@@ -32,7 +32,9 @@ _LETTERS = 5  # that fit under a cell of a heat map
 
 def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin:
     """The figure as it stands alone, with its title, in the light theme: for notebooks and files."""
-    return draw(figure, table).properties(title=figure.title).configure(**theme.config())
+    # An SVG is drawn in the reader's font, which may be wider than the one that was measured.
+    room = {"left": 28, "right": 12, "top": 6, "bottom": 6}
+    return draw(figure, table).properties(title=figure.title, padding=room).configure(**theme.config())
 
 
 def save_figure(figure: Figure, table: pd.DataFrame, path: str | Path) -> Path:

@@ -105,7 +105,7 @@ def sections(findings: Sequence[Finding]) -> list[Section]:
 def _section(question: str, findings: list[Finding]) -> Section:
     declared = _declared(question)
     heading = CATALOGUE[question].line.removesuffix(".") if question in CATALOGUE else question
-    named = zip(_names(findings), findings, strict=True)
+    named = zip(names(findings), findings, strict=True)
     ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))
     answers = [_answer(finding, name, heading, declared) for name, finding in ordered]
     finds = declared is None or declared.keeps != "hidden"
@@ -120,7 +120,7 @@ def _declared(question: str) -> Spec | None:
         return None
 
 
-def _names(findings: list[Finding]) -> list[str]:
+def names(findings: list[Finding]) -> list[str]:
     """What each result is about; where several share a subject, with the settings in which they differ."""
     names = []
     for finding in findings:
@@ -166,7 +166,8 @@ def _rests_on(finding: Finding) -> tuple[list[str], list[str]]:
     """The models and tasks by which a reader finds the result; its own words, where its step says nothing."""
     said = finding.result.subject
     models, tasks = subjects.models(finding.step), subjects.tasks(finding.step)
-    return models or [said["model"]] * ("model" in said), tasks or [said["task"]] * ("task" in said)
+    model, task = ([said[key]] if key in said else [] for key in ("model", "task"))
+    return models or model, tasks or task
 
 
 def _card(number: Number, declared: Spec | None) -> Card:
