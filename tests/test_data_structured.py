@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bertscope.core.errors import UserError
-from bertscope.data.corpus import is_task, read_examples
+from bertscope.data.corpus import examples_root, is_task, read_examples
 from bertscope.data.read import read_task, task_root
 from bertscope.data.span_task import SpanTask
 from bertscope.data.tree_task import TreeTask
@@ -105,6 +105,11 @@ def test_a_treebank_is_a_task_of_trees(tmp_path):
     (tmp_path / "ud" / "x-dev.conllu").unlink()
     with pytest.raises(UserError, match=r"has x-train\.conllu but no test file to score"):
         read_task(tmp_path / "ud")
+    # A plan says the kind, so that whoever looks at the texts of a task reads its report split.
+    root = task_root(tmp_path / "one.conllu")
+    assert root.options == {"kind": "trees"}
+    assert read_examples(root.source, **root.options).ids == alone.report.ids
+    assert examples_root(root.source, **root.options).id != examples_root(root.source).id
     # It is still texts to look at, where no task is asked for.
     assert not is_task(tmp_path / "one.conllu") and is_task(tmp_path / "one.conllu", kind="trees")
     assert len(read_examples(tmp_path / "one.conllu")) == 40

@@ -16,9 +16,11 @@ from bertscope.core.examples import NOTHING, Examples
 from bertscope.data.trees import check_tree
 from bertscope.models.batches import pad, tokenise
 from bertscope.models.biaffine import Biaffine
-from bertscope.models.heads import with_classifier
+from bertscope.models.heads import bare, with_classifier
 from bertscope.models.load import load
 from bertscope.models.parser import arc_scores, seen_words, with_parser, word_vectors
+from bertscope.models.span_head import with_span_head
+from bertscope.models.top import Top
 from conftest import on_cpu
 
 RELATIONS = ("nsubj", "obj", "punct", "root")
@@ -157,3 +159,24 @@ def test_a_parser_without_its_weights_is_refused(tiny, tmp_path):
     assert "parser" in said
     with pytest.raises(UserError, match=r"lacks 10 of the model's weights, 'parser\.arc_dependent\.0\.bias' first"):
         load(folder)
+
+
+def test_nothing_of_a_parser_is_left_where_the_top_is_taken_off(tiny, tmp_path):
+    folder = with_parser(tiny, RELATIONS).save(tmp_path / "parser")
+    left = [
+        load(folder, head="none"),
+        bare(load(folder), name="bare"),
+        bare(with_classifier(load(folder), ()), name="b"),
+    ]
+    for place, encoder in enumerate(left):
+        again = load(encoder.save(tmp_path / str(place)))
+        assert again.head == "none" and not hasattr(encoder.model, "parser")
+        assert again.fingerprint == encoder.fingerprint
+
+
+def test_a_changed_classifier_leaves_nothing_behind(tiny, tmp_path):
+    changed = with_classifier(tiny, ("no", "yes"), top=Top("relu", pooler=False))
+    for place, encoder in enumerate((with_parser(changed, RELATIONS), with_span_head(changed))):
+        again = load(encoder.save(tmp_path / str(place)))
+        assert again.fingerprint == encoder.fingerprint and again.head == ("parser", "span-qa")[place]
+        assert not any("pooler" in name for name in encoder.model.state_dict())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -148,14 +150,21 @@ def test_held_out_sets_share_no_anchor_with_the_others():
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_shuffled_sets_have_the_same_texts_in_other_rows(columns):
-    sets = Sets(tuple(tuple(f"{column} {row}" for row in range(20)) for column in range(columns)))
+    lengths = np.random.default_rng(0).permutation(400) % 40
+    sets = Sets(
+        tuple(tuple(f"{column} {row} {'a' * n}" for row, n in enumerate(lengths)) for column in range(columns))
+    )
     moved = sets.shuffled(3)
     anchors, *others = moved.columns
     assert anchors == sets.columns[0] and len(others) == max(1, columns - 1)
     for column, was in zip(others, sets.columns[1:] or sets.columns, strict=True):
         assert sorted(column) == sorted(was)
         assert all(one != other for one, other in zip(column, was, strict=True))
+        apart = [abs(len(one) - len(other)) for one, other in zip(column, was, strict=True)]
+        assert np.mean(apart) < 5, "of like length; by chance it would be 13"
     assert moved == sets.shuffled(3) != sets.shuffled(4)
+    rows = [[int(text.split()[1]) for text in column] for column in others]
+    assert all(one != other for one, other in pairwise(rows)), "each column by itself"
 
 
 @needs_data

@@ -17,7 +17,10 @@ from bertscope.data.span_task import SpanTask
 from bertscope.data.task import Task
 from bertscope.data.tree_task import TreeTask
 from bertscope.experiments import lottery
-from bertscope.experiments.scratch import scratch
+from bertscope.experiments.freeze import FreezeConfig, freeze
+from bertscope.experiments.scratch import TRAININGS, scratch
+from bertscope.experiments.truncate import TruncateConfig, truncate
+from bertscope.experiments.untuned import untuned
 from bertscope.models.batches import pad
 from bertscope.models.load import load
 from bertscope.training import loop
@@ -145,6 +148,31 @@ def test_random_init_and_another_task_after_the_first(tiny, kind):
     assert second.head != random.encoder.head and second.tuned_on == other.fingerprint
 
 
+@on_cpu
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("held", ["embeddings", "embeddings,1-2", "encoder"])
+def test_what_is_frozen_stays_and_the_head_learns(tiny, kind, held):
+    task = make_task(kind, n=32)
+    before, config = with_head(tiny, task).model.state_dict(), replace(QUICK, epochs=1, frozen=held)
+    after = finetune(tiny, task, config).encoder.model.state_dict()
+    same = {name for name in after if torch.equal(before[name], after[name])}
+    head = {name for name in after if name.startswith(("parser.", "qa_outputs."))}
+    assert head and not head & same
+    frozen_layers = {"embeddings": (), "embeddings,1-2": (0, 1), "encoder": (0, 1, 2)}[held]
+    for name in after:
+        at = [f"layer.{layer}." in name for layer in range(3)]
+        if "pooler" not in name:  # nothing reads it
+            assert (name in same) == ("embeddings." in name or any(at[layer] for layer in frozen_layers)), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_layers_left_out_before_the_training(tiny, kind, tmp_path):
+    task = make_task(kind, n=32)
+    trained = finetune(tiny, task, replace(QUICK, epochs=1, without="3"), out=tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.n_layers == 2 and again.fingerprint == trained.encoder.fingerprint
+
+
 def test_long_texts_are_read_in_windows_and_it_is_said(tiny):
     task = make_task("spans", n=20)
     pair = tuple(f"{text} {'and so it was . ' * 30}".strip() for text in task.fit.pair)
@@ -216,10 +244,27 @@ def test_a_lottery_refuses_before_it_trains(source, options, tmp_path, monkeypat
 @pytest.mark.parametrize("kind", KINDS)
 def test_scratch_compares_them_too(tiny, kind):
     task, once = make_task(kind, n=32), replace(QUICK, epochs=1)
-    tuned, random = (finetune(tiny, task, replace(once, init=init)).result for init in ("pretrained", "random"))
-    arms = scratch([tuned], [random]).tables["scores"]["arm"].tolist()
-    assert arms[:2] == {"spans": ["whole text", "closest sentence"], "trees": ["left chain", "right chain"]}[kind]
-    assert arms[2:] == ["pretrained, not tuned", "random init, tuned", "fine-tuned"]
+    trained = {
+        name: [finetune(tiny, task, replace(once, **training.settings)).result]
+        for name, training in TRAININGS.items()
+    }
+    result = scratch(**trained, untuned=[untuned(tiny, task)], task=task)
+    baselines = {"spans": {"whole text", "closest sentence"}, "trees": {"left chain", "right chain"}}[kind]
+    assert baselines < set(result.tables["arms"]["arm"])
+    assert result.number("fine-tuned").value == trained["tuned"][0].number("after").value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_freeze_and_truncate_compare_them_too(tiny, kind):
+    task, once = make_task(kind, n=32), replace(QUICK, epochs=1)
+    held = [finetune(tiny, task, replace(once, frozen=frozen)).result for frozen in ("", "encoder")]
+    frozen = freeze(held, task, config=FreezeConfig(movement=False))
+    assert frozen.tables["arms"]["score"].tolist() == pytest.approx([one.number("after").value for one in held])
+    assert frozen.number(task.blind).value == task.chance()
+    config = TruncateConfig(remove=("0", "1"))
+    cut = [held[0], finetune(tiny, task, replace(once, without="3")).result]
+    found = truncate(tiny, task, cut, config=config)
+    assert found.tables["arms"]["score"].tolist() == pytest.approx([one.number("after").value for one in cut])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -36,6 +36,7 @@ _WHERE = {
     "EraseConfig": "bertscope.analyses.erase",
     "features": "bertscope.analyses.features",
     "change": "bertscope.analyses.change",
+    "claims": "bertscope.study.claims.question",
     "freeze": "bertscope.experiments.freeze",
     "FreezeConfig": "bertscope.experiments.freeze",
     "finetune": "bertscope.training.finetune",

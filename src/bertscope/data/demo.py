@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Literal
 
@@ -104,6 +105,7 @@ def _recipe(name: str) -> _Recipe:
     return _RECIPES[name]
 
 
+@lru_cache(maxsize=4)  # the steps of an experiment ask for the same sentences one after the other
 def _splits(name: str, seed: int) -> dict[str, Examples]:
     """All splits, drawn one after the other so that they share no sentence."""
     recipe = _recipe(name)

@@ -30,6 +30,7 @@ _FOLLOWS, _CONTRADICTS = "entailment", "contradiction"
 _SCORE = 0.8  # of the highest score: 4 of 5 in STS-B
 _HELD_OUT = 1000  # sets at most: all of them are compared with each other
 _FEWEST = 4
+_ALIKE = 64  # texts of like length among which they are shuffled
 _END = re.compile(r"""(?:(?<=\w\w[.!?])|(?<=\w\w[.!?]["')]))\s+(?=["'(]*[A-Z0-9])""")
 
 
@@ -51,19 +52,22 @@ class Sets:
         return Sets(tuple(tuple(column[row] for row in rows.tolist()) for column in self.columns))
 
     def shuffled(self, seed: int) -> Sets:
-        """The same anchors, each beside texts of other rows: nothing belongs together any more."""
+        """The same anchors, each beside another row's texts, about as long as its own: nothing belongs together any
+        more, and a step takes as long as before."""
         generator = np.random.default_rng(seed)
         anchors, *others = self.columns if len(self.columns) > 1 else self.columns * 2
-        moved = (_derangement(len(self), generator) for _ in others)
-        return Sets((anchors, *(tuple(column[row] for row in at) for column, at in zip(others, moved, strict=True))))
+        return Sets((anchors, *(_moved(column, generator) for column in others)))
 
 
-def _derangement(n: int, generator: np.random.Generator) -> list[int]:
-    """A random order in which nothing stays in its place: each row gets the text of the next one around a ring."""
-    ring = generator.permutation(n)
-    order = np.empty(n, np.int64)
-    order[ring] = np.roll(ring, 1)
-    return order.tolist()
+def _moved(column: tuple[str, ...], generator: np.random.Generator) -> tuple[str, ...]:
+    """The texts in another order, none in its own place: around a ring of those of like length."""
+    lengths = np.array([len(text) for text in column])
+    by_length = np.lexsort((generator.permutation(len(column)), lengths))
+    taken = np.empty(len(column), np.int64)
+    for some in np.array_split(by_length, max(1, len(column) // _ALIKE)):
+        ring = generator.permutation(some)
+        taken[ring] = np.roll(ring, 1)
+    return tuple(column[row] for row in taken.tolist())
 
 
 def matched(

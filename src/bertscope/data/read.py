@@ -97,7 +97,9 @@ def _root(kind: Literal["task", "examples"], source: str | Path, asked: TaskOpti
             return Root(kind, known.source, known.identity(), given)
         path = Path(source).absolute()
         if structure := structured_kind(path, asked):
-            return Root(kind, str(path), digest_files(filter(None, structured_files(path, structure))), given)
+            files = filter(None, structured_files(path, structure))
+            # Said outright, so that whoever looks at the texts reads the same splits.
+            return Root(kind, str(path), digest_files(files), given | {"kind": structure})
         return Root(kind, str(path), digest_files(plain_files(path)), given)
 
 

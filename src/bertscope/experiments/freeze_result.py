@@ -95,7 +95,7 @@ def _headline(table: pd.DataFrame, task: Task) -> list[Number]:
             Number(f"{name}, {row['arm']}", float(row[column]), n=int(row["runs"]), unit="x")
             for _, row in table[1:].iterrows()
         ]
-    return [*numbers, Number("majority", task.chance(), n=len(task.report), unit=task.metric)]
+    return [*numbers, Number(task.blind, task.chance(), n=len(task.report), unit=task.metric)]
 
 
 def _notes(table: pd.DataFrame, task: Task, config: FreezeConfig) -> list[str]:
@@ -131,7 +131,7 @@ def _figures(tables: Mapping[str, pd.DataFrame], task: Task, runs: int) -> list[
             "intervals", "arms", x="score", y="arm", low="low", high="high", title="The score with frozen parts",
             caption=f"The report split's {task.metric} when parts of the encoder keep their pretrained weights, mean "
             f"over seeds. {how_sure(runs)}",
-            labels={"score": task.metric, "arm": ""}, rules={"majority": task.chance()},
+            labels={"score": task.metric, "arm": ""}, rules={task.blind: task.chance()},
         ),
         Figure(
             "intervals", "arms", x="effect", y="arm", low="effect_low", high="effect_high",

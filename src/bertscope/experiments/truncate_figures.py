@@ -43,7 +43,7 @@ def _scores(task: Task, several: str | None, config: TruncateConfig) -> Figure:
         caption=f"The report split's {task.metric} {_how(config)}, mean over seeds. {how_sure(len(config.seeds))} "
         "The dashed rule is a constant answer.",
         labels={"removed": "layers removed from the top", "score": task.metric, "top": "classifier"},
-        rules={"majority": task.chance()},
+        rules={task.blind: task.chance()},
     )  # fmt: skip
 
 

@@ -13,6 +13,13 @@ from bertscope.models.surgery import reshape
 
 PARSER = "parser"
 """Where config.json's `bertscope` says what parser is on top."""
+_ON_TOP = (PARSER, "top")
+
+
+def said_of_encoder(config: Any) -> dict[str, Any]:
+    """What a model's config says of the encoder, and not of what is on top of it."""
+    said = getattr(config, "bertscope", None) or {}
+    return {key: value for key, value in said.items() if key not in _ON_TOP}
 
 
 def fresh(
@@ -30,7 +37,7 @@ def fresh(
     fingerprint `tuned_on` travel with the model, inside its config; what was on top of the base doesn't.
     """
     config = copy.deepcopy(base.model.config)
-    said = {key: value for key, value in (getattr(config, "bertscope", None) or {}).items() if key != PARSER}
+    said = said_of_encoder(config)
     config.bertscope = said | {"name": name or base.name, "tuned_on": tuned_on}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.models.encoder import Encoder, HeadKind
 from bertscope.models.families import Family, family_of
+from bertscope.models.fresh import said_of_encoder
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, weight_files
@@ -91,6 +92,8 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
         raise UserError(f"{folder} lacks {len(lacking)} of the model's weights, {lacking[0]!r} first; copy it again")
     if has == "none":
         model = model.base_model  # a cut model is opened with its top, which is left off here
+        if said := said_of_encoder(model.config):
+            model.config.bertscope = said
     model.eval().to(_device(device))
     tokenizer = tokenizer or _tokenizer(folder)
     if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):

@@ -35,7 +35,7 @@ def with_parser(base: Encoder, relations: tuple[str, ...], *, seed: int = 0, **h
         return transformers.AutoModel.from_config(config, dtype=torch.float32)
 
     model = fresh(base, build, seed=seed, **how)
-    if getattr(base.model.base_model, "pooler", None) is None and hasattr(model, "pooler"):
+    if not any(name.startswith("pooler") for name in base.model.base_model.state_dict()) and hasattr(model, "pooler"):
         model.pooler = None  # a parser has no use for one; a random one would pass for pretrained
     said = {"relations": list(relations), **_SIZES}
     with torch.random.fork_rng(devices=[]):

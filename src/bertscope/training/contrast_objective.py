@@ -21,15 +21,15 @@ from bertscope.core.files import digest_text
 from bertscope.core.statistics import bootstrap_interval, rank_draws
 from bertscope.data.positives import Sets
 from bertscope.data.task import Scores
-from bertscope.models.batches import Batch, Tokens, pad, tokenise_all
+from bertscope.models.batches import Batch, Tokens, group_by_budget, pad, tokenise_all
 from bertscope.models.encoder import Encoder
+from bertscope.models.observe import default_budget
 from bertscope.models.sentence_vectors import TextPool, pooled, sentence_vectors
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.training.contrastive import ContrastiveConfig
 
-_ROWS = 128  # held-out sets read at a time
 _SEED = 0  # of the dropout in views of held-out texts: the same in every epoch
 
 
@@ -124,12 +124,12 @@ class Contrastive:
         return pooled(self.encoder.model(**inputs).last_hidden_state, special, self.config.pool)
 
     def _held_out(self) -> tuple[Tensor, Tensor]:
-        """Unit vectors of the held-out anchors [n, d], and of their positives and hard negatives."""
+        """Unit vectors of the held-out anchors [n, d], of their positives and hard negatives in the same order."""
         anchors, *others = self._select
         parts: list[tuple[Tensor, ...]] = []
         with _views(self.encoder, dropout=not others), torch.no_grad():
-            for start in range(0, len(anchors), _ROWS):
-                batch = self._padded(anchors, np.arange(start, min(start + _ROWS, len(anchors))))
+            for rows in group_by_budget(anchors.lengths, default_budget(self.encoder)):
+                batch = self._padded(anchors, rows)
                 vectors = normalize(self._read([batch, *self._beside(others, batch)]).float(), dim=-1)
                 parts.append(vectors.split(len(batch)))
         first, *rest = (torch.cat(column) for column in zip(*parts, strict=True))
