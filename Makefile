@@ -36,5 +36,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(PIP) -e '.[test,lint,deploy]'
+	$(PIP) -e '.[test,lint,deploy,cluster]'
 	@touch $@

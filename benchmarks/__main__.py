@@ -17,6 +17,7 @@ NAMES = {
     "attention": "five questions about attention in one pass",
     "memory": "the peak memory of those questions as the corpus grows",
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
+    "frozen": "fine-tuning with half of the layers frozen, run every step or once",
     "reading": "files of labelled texts",
     "trees": "reading a treebank, and its trees' distances",
     "structure": "structural probes of all layers together",

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.options import Options, sentences
 
 SIZES = (1_000, 5_000, 10_000)
-MOST = 1.1  # the largest corpus takes at most as many times what the smallest takes
+MOST = 1.15  # times the smallest corpus's: that one fills half of a window of 2,048 texts, the others fill it
 
 
 @dataclass

@@ -32,8 +32,8 @@ def run(options: Options) -> Report:
     encoder = plain.classifier(options.device)
     agreement = difference(_after_three_steps(encoder, data, options))
     variants = [
-        Variant(TRAINER, lambda examples: with_trainer(_copy(encoder), examples, options)),
-        Variant(OURS, lambda examples: with_bertscope(_copy(encoder), examples)),
+        Variant(TRAINER, lambda examples: with_trainer(copied(encoder), examples, options)),
+        Variant(OURS, lambda examples: with_bertscope(copied(encoder), examples)),
     ]
     return compare(
         f"fine-tuning, pocket, one epoch, {BATCH} examples a step; the steps alone, without set-up or evaluation",
@@ -118,13 +118,13 @@ def _after_three_steps(encoder: Encoder, data: Sentences, options: Options) -> l
     batch = data.examples.take(range(min(16, len(data))))
     outputs = []
     for train in (
-        lambda copied: with_trainer(copied, batch, options, epochs=3),
-        lambda copied: with_bertscope(copied, batch, epochs=3),
+        lambda fresh: with_trainer(fresh, batch, options, epochs=3),
+        lambda fresh: with_bertscope(fresh, batch, epochs=3),
     ):
-        copied = _copy(encoder, dropout=False)
-        train(copied)()
+        fresh = copied(encoder, dropout=False)
+        train(fresh)()
         inputs = plain.batches(encoder.tokenizer, batch.text, "longest", options.device)
-        outputs.append(plain.logits(copied.model.eval(), inputs))
+        outputs.append(plain.logits(fresh.model.eval(), inputs))
     return outputs
 
 
@@ -140,7 +140,7 @@ def _padding(encoder: Encoder, examples: Examples) -> str:
     return f"tokens with padding: Trainer {padded[0]:,}, bertscope {padded[1]:,}, of which {lengths.sum():,} real"
 
 
-def _copy(encoder: Encoder, *, dropout: bool = True) -> Encoder:
+def copied(encoder: Encoder, *, dropout: bool = True) -> Encoder:
     model = copy.deepcopy(encoder.model)
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout) and not dropout:

@@ -106,7 +106,7 @@ def test_help_and_planning_load_neither_torch_nor_pandas():
     help_ = "from bertscope.cli.main import app\ntry: app(['--help'])\nexcept SystemExit: pass"
     for name in catalogue.CATALOGUE:
         help_ += f"\ntry: app(['{name}', '--help'])\nexcept SystemExit: pass"
-    planning = "from bertscope.study.demo import plan\n[step.id for step in plan()]"
+    planning = "from bertscope.study.file import read_study\n[step.id for step in read_study('demo').steps]"
     for code in (help_, planning):
         assert not loaded_by(code) & {"torch", "transformers", "pandas", "altair"}
 

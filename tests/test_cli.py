@@ -16,6 +16,7 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 from bertscope.cli import main as cli
 from bertscope.core.result import Result
+from bertscope.experiments.scratch import TRAININGS
 
 WORDS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
 
@@ -86,14 +87,19 @@ def test_nothing_is_computed_twice_and_one_changed_setting_is(run, csv, model, t
 def test_scratch_shares_the_fine_tuning(run, csv, model, tmp_path):
     run("finetune", model, "--on", csv, "--epochs", "1")
     code, _, err = run("scratch", model, "--on", csv, "--epochs", "1", "--out", "compared")
-    assert code == 0 and err.count("stored") == 1 and err.count("running") == 2
+    assert code == 0 and err.count("stored   finetune") == 1
+    assert err.count("running  finetune") == len(TRAININGS) - 1
     result = Result.load(tmp_path / "compared")
+    trained = [training.arm for training in TRAININGS.values()]
+    assert trained[:2] == ["fine-tuned", "random init, tuned"]
     assert [number.name for number in result.headline] == [
-        "fine-tuned", "random init, tuned", "pretrained, not tuned", "bag of words", "majority"
+        *trained, "pretrained, not tuned", "bag of words", "majority"
     ]  # fmt: skip
     assert result.number("majority").value == 0.5
-    many = run("scratch", model, "--on", csv, "--epochs", "1", "--seeds", "0", "--seeds", "1", "--out", "many")
-    assert many[0] == 0 and many[2].count("stored") == 2
+    code, _, err = run(
+        "scratch", model, "--on", csv, "--epochs", "1", "--seeds", "0,1", "--no-patterns", "--out", "many"
+    )
+    assert code == 0 and err.count("stored   finetune") == len(TRAININGS) and "running  patterns" not in err
     scores = Result.load(tmp_path / "many").tables["scores"]
     assert scores.groupby("arm")["seed"].nunique()["fine-tuned"] == 2
 

@@ -3,60 +3,26 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import subprocess
 import sys
 import textwrap
 import threading
-from dataclasses import dataclass
+import time
 
-import pandas as pd
 import pytest
 
 from bertscope.core import catalogue
 from bertscope.core.config import from_json
 from bertscope.core.errors import UserError
-from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
-from bertscope.core.store import Store
-
-CALLS: list[str] = []
-
-
-@dataclass(frozen=True)
-class SumConfig:
-    add: int = 0
-    """What to add."""
-    fail: bool = False
-    """Whether to fail."""
-
-
-def read_number(source: str, **options) -> int:
-    CALLS.append("open")
-    return int(source)
+from bertscope.core.store import Busy, Store
+from sums import CALLS, SumConfig, register, step
 
 
 @pytest.fixture(autouse=True)
 def sums(monkeypatch):
-    """A catalogue with one question: the sum of a number, of earlier sums, and of a setting."""
-    CALLS.clear()
-    monkeypatch.setitem(catalogue.CATALOGUE, "sum", catalogue.Entry(f"{__name__}:total", "How much?"))
-    monkeypatch.setitem(catalogue.INPUT_KINDS, "number", "number")
-    monkeypatch.setitem(catalogue.INPUT_KINDS, "sums", "result")
-    monkeypatch.setitem(catalogue.OPENERS, "number", f"{__name__}:read_number")
-
-    @catalogue.question("sum", inputs=("number", "sums"), version=1, main="total", cite="-")
-    def total(number: int = 0, sums: tuple = (), config: SumConfig = SumConfig()) -> Result:  # noqa: B008
-        CALLS.append("sum")
-        if config.fail:
-            raise UserError("it failed")
-        value = number + config.add + sum(result.number("total").value for result in sums)
-        return Result("sum", 1, tables={"t": pd.DataFrame({"total": [value]})}, headline=[Number("total", value)])
-
-    monkeypatch.setattr(sys.modules[__name__], "total", total, raising=False)
-
-
-def step(inputs=None, **config) -> Step:
-    return Step("sum", 1, {"add": 0, "fail": False} | config, inputs or {"number": Root("number", "5", "d5")})
+    register(monkeypatch)
 
 
 def test_identity_is_recipe_and_content():
@@ -95,8 +61,8 @@ def test_runs_what_is_needed_once_and_nothing_twice(tmp_path):
 def test_a_failed_step_is_not_there(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(UserError, match="it failed"):
-        store.run(step(fail=True))
-    assert not store.has(step(fail=True)) and not list(store.finished())
+        store.run(step(fail="mistake"))
+    assert not store.has(step(fail="mistake")) and not list(store.finished())
 
 
 def test_a_half_made_folder_is_started_over(tmp_path):
@@ -115,6 +81,50 @@ def test_two_at_once_make_it_once(tmp_path):
     for thread in threads:
         thread.join()
     assert CALLS.count("sum") == 1 and Store(tmp_path).has(step())
+
+
+def test_a_step_that_is_being_made_is_busy(tmp_path):
+    store = Store(tmp_path)
+    assert not store.is_running(step())
+    with store.claim(step()) as claim:
+        assert claim is not None and store.is_running(step())
+        with pytest.raises(Busy), Store(tmp_path).claim(step(), wait=False):
+            pass
+    assert not store.is_running(step()) and not store.has(step())
+    store.run(step())
+    with store.claim(step()) as claim:
+        assert claim is None, "stored"
+
+
+def test_a_killed_process_claims_nothing(tmp_path):
+    """kill -9 of the process that makes a step: the next one can make it at once."""
+    claimed = multiprocessing.get_context("fork").Event()
+
+    def hold() -> None:
+        with Store(tmp_path).claim(step()):
+            claimed.set()
+            time.sleep(60)
+
+    process = multiprocessing.get_context("fork").Process(target=hold)
+    process.start()
+    assert claimed.wait(10) and Store(tmp_path).is_running(step())
+    process.kill()
+    process.join()
+    assert not Store(tmp_path).is_running(step())
+    with Store(tmp_path).claim(step(), wait=False) as claim:
+        claim.perform({"number": 5})
+    assert Store(tmp_path).has(step())
+
+
+def test_what_killed_processes_left_is_not_stored(tmp_path):
+    store = Store(tmp_path)
+    with store.claim(step()) as claim:
+        (claim.work / ".step.json.123.part").write_text("half")
+        (claim.work / ".result.part").mkdir()
+        claim.target.mkdir()
+        (claim.target / "left").write_text("by a deletion that was killed")
+        claim.perform({"number": 5})
+    assert sorted(path.name for path in store.path(step()).iterdir()) == ["result", "step.json"]
 
 
 def test_killed_while_writing_leaves_nothing_and_goes_on(tmp_path):

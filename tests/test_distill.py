@@ -97,5 +97,6 @@ def test_outputs_are_matched_with_labels_by_name(task, _pocket):
         name: replace(part, label=1 - part.label)
         for name, part in (("fit", task.fit), ("select", task.select), ("report", task.report))
     })  # fmt: skip
-    history = train(encoder, turned, replace(STILL, learning_rate=1e-4), out=None, resume=False, tuned=True)
+    objective = Labelled(encoder, turned, tuned=True)
+    history = train(encoder, objective, replace(STILL, learning_rate=1e-4), out=None, resume=False)
     assert history.epochs[0]["score"] > 0.9 and history.epochs[-1]["score"] > 0.9 and history.epochs[-1]["loss"] < 0.2

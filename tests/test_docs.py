@@ -171,6 +171,20 @@ def test_the_python_page_runs(tmp_path, monkeypatch):
     run_blocks(blocks)
 
 
+def test_the_studies_page_is_right(tmp_path, monkeypatch):
+    """Its files are studies, with what isn't here replaced; its Python runs."""
+    from bertscope.study.file import read_study
+
+    monkeypatch.chdir(tmp_path)
+    page = HERE / "docs" / "studies.md"
+    here = (("model=pocket", "tasks=demo/sentiment", "corpus=demo/corpus"), ("models.other=pocket",))
+    asked = (["scratch", "change", "ablate", "relations", "lottery", "lottery"], ["ablate"] * 8 + ["patterns"])
+    for (text, _), sets, expected in zip(code_blocks(page, "yaml"), here, asked, strict=True):
+        Path("mine.yaml").write_text(text, encoding="utf-8")
+        assert [step.name for step in read_study("mine.yaml", sets).steps] == expected
+    run_blocks(code_blocks(page, "python"))
+
+
 def test_the_readmes_python_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     whole, few = 'read_task("demo/sentiment")', 'read_task("demo/sentiment", limit=8)'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 import subprocess
@@ -44,8 +46,8 @@ def ablation(**more) -> Result:
     return Result("ablate", 1, {"heads": heads()}, headline=[accuracy], figures=[heat()], **about)
 
 
-def put(store: Path, result: Result, **config) -> Path:
-    inputs = {"model": Root("model", "pocket", "0" * 16), "task": Root("task", "demo/sentiment", "1" * 16)}
+def put(store: Path, result: Result, *, model: str = "pocket", task: str = "demo/sentiment", **config) -> Path:
+    inputs = {"model": Root("model", model, "0" * 16), "task": Root("task", task, "1" * 16)}
     step = Step(result.question, result.version, config, inputs)
     folder = store / "steps" / step.id
     result.save(folder / "result")
@@ -55,6 +57,12 @@ def put(store: Path, result: Result, **config) -> Path:
 
 def page_of(store: Path, **more) -> str:
     return build_report(store, store / "page.html", **more).read_text(encoding="utf-8")
+
+
+def data_of(page: str) -> list[dict]:
+    """What the page holds of each answer: tables, figures, maps."""
+    packed = re.findall('<script type="application/gzip" id="[^"]*-data">(.*)</script>', page)
+    return [json.loads(gzip.decompress(base64.b64decode(each))) for each in packed]
 
 
 def python(code: str) -> str:
@@ -198,6 +206,7 @@ def test_a_number_without_an_interval_shows_none(tmp_path):
 def test_the_citation_is_shown_with_its_link(tmp_path, monkeypatch):
     class Declared:
         main, better, cite = "accuracy", "higher", "Michel et al. 2019, https://arxiv.org/abs/1905.10650"
+        card, keeps = None, ""
 
     monkeypatch.setattr("bertscope.report.sections.spec", lambda name: Declared)
     put(tmp_path, ablation())
@@ -225,7 +234,8 @@ def test_hostile_text_stays_text(tmp_path):
     put(tmp_path, result, **{HOSTILE: HOSTILE})
     plain, page = tmp_path / "plain", page_of(tmp_path, title=HOSTILE)
     put(plain, ablation())
-    assert page.count("alert(") > 20
+    (data,) = data_of(page)
+    assert page.count("alert(") > 20 and json.dumps(data).count("alert(") > 6
     assert "<script>alert" not in page and "alert('x')</script" not in page
     assert page.count("<script>") == page_of(plain).count("<script>") == 2
 
@@ -234,9 +244,9 @@ def test_long_tables_are_cut_on_the_page_and_whole_in_the_csv(tmp_path):
     frame = pd.DataFrame({"row": range(ROWS + 50)})
     put(tmp_path, Result("ablate", 1, {"long": frame}))
     page = page_of(tmp_path)
-    assert page.count("<td data-v=") == ROWS and f"the CSV has all {ROWS + 50}" in page
-    (csv,) = re.findall('<script type="application/json" id="[^"]*-table-1">(.*)</script>', page)
-    assert json.loads(csv).count("\n") == ROWS + 51
+    assert f"The first {ROWS} rows, as they are sorted; the CSV has all {ROWS + 50}" in page
+    (data,) = data_of(page)
+    assert data["tables"]["long"]["cells"] == [list(range(ROWS + 50))]
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path):
@@ -245,6 +255,34 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
             put(tmp_path / store, ablation(provenance={"created": "2025-03-01"}), seed=seed)
     assert page_of(tmp_path / "one") == page_of(tmp_path / "two")
     assert len(page_of(tmp_path / "one").encode()) < 1_200_000
+
+
+def test_a_table_that_many_figures_draw_is_stored_once(tmp_path):
+    figures = [heat(where={"layer": layer}) for layer in (1, 2)]
+    put(tmp_path, Result("ablate", 1, {"heads": heads()}, figures=figures))
+    (data,) = data_of(page_of(tmp_path))
+    assert [(each["table"], each["where"]) for each in data["figures"]] == [("heads", {"layer": n}) for n in (1, 2)]
+    assert all(
+        each["spec"]["data"] == {"name": "rows"} and "datasets" not in each["spec"] for each in data["figures"]
+    )
+
+
+def test_an_answer_that_a_newer_version_gave_again_is_left_out(tmp_path):
+    for version in (2, 1):
+        put(tmp_path, Result("ablate", version, {"heads": heads()}, notes=[f"version {version}"]))
+    put(tmp_path, Result("ablate", 1, {"heads": heads()}, notes=["other settings"]), seed=5)
+    page = page_of(tmp_path)
+    assert "version 2" in page and "version 1" not in page and "other settings" in page
+
+
+def test_one_seed_is_marked_where_it_is_an_experiment_over_seeds(tmp_path):
+    put(tmp_path, Result("lottery", 1, subject={"model": "pocket"}), seeds=[0])
+    put(tmp_path, Result("ablate", 1, subject={"model": "pocket"}), seed=0)
+    put(tmp_path, Result("scratch", 1, subject={"model": "pocket"}), seeds=[0, 1])
+    page = page_of(tmp_path)
+    assert page.count("illustrative: one seed</span>") == 2  # at a glance, and in its section
+    (section,) = re.findall(r'<section id="question-lottery">.*?</section>', page, re.DOTALL)
+    assert "illustrative" in section
 
 
 def test_an_empty_store_says_what_to_run(tmp_path):

@@ -18,7 +18,7 @@ from bertscope.models import source
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
 from bertscope.models.replay import predict_without
-from bertscope.training import loop
+from bertscope.training import loop, objective
 from bertscope.training.finetune import finetune
 from test_training import QUICK, make_task, stop_in_epoch
 
@@ -87,13 +87,13 @@ def test_a_forward_that_somebody_patched_comes_back(tiny, texts):
 
 
 def test_what_is_kept_of_a_failed_regression_is_in_the_tasks_units(tiny, tmp_path, monkeypatch):
-    task, plain, calls = make_task(regression=True), loop._Run._loss, []
+    task, plain, calls = make_task(regression=True), objective.Labelled.loss, []
 
-    def loss(self, logits, labels):
+    def loss(self, batch, rows):
         calls.append(0)
-        return plain(self, logits, labels) * (float("nan") if len(calls) > 10 else 1)
+        return plain(self, batch, rows) * (float("nan") if len(calls) > 10 else 1)
 
-    monkeypatch.setattr(loop._Run, "_loss", loss)
+    monkeypatch.setattr(objective.Labelled, "loss", loss)
     with pytest.raises(UserError, match="the weights after epoch 1 are kept"):
         finetune(tiny, task, QUICK, out=tmp_path / "m")
     assert 80 < load(tmp_path / "m").predict(task.report).logits.mean() < 160

@@ -15,7 +15,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.order import bucketed
 from bertscope.data.task import Task
 from bertscope.models.load import load
-from bertscope.training import loop
+from bertscope.training import loop, objective
 from bertscope.training.finetune import FinetuneConfig, finetune
 from conftest import DEVICE, on_cpu
 
@@ -202,13 +202,13 @@ def finetune_first_epoch(tiny, task) -> str:
 @on_cpu
 @pytest.mark.parametrize("at", ["first epoch", "second epoch"])
 def test_a_non_finite_loss_stops_and_keeps_the_last_good_weights(tiny, task, tmp_path, monkeypatch, at):
-    plain, calls = loop._Run._loss, []
+    plain, calls = objective.Labelled.loss, []
 
-    def loss(self, logits, labels):
+    def loss(self, batch, rows):
         calls.append(0)
-        return plain(self, logits, labels) * (float("nan") if len(calls) > (10 if at == "second epoch" else 3) else 1)
+        return plain(self, batch, rows) * (float("nan") if len(calls) > (10 if at == "second epoch" else 3) else 1)
 
-    monkeypatch.setattr(loop._Run, "_loss", loss)
+    monkeypatch.setattr(objective.Labelled, "loss", loss)
     with pytest.raises(
         UserError, match=r"training stopped: the loss became nan at step \d+ of 24 .*try a learning rate"
     ):
@@ -230,7 +230,9 @@ def test_a_learning_rate_that_diverges_is_caught(tiny, task):
 
 
 def test_learning_rate_rises_and_falls_linearly(tiny, task):
-    run = loop._Run(tiny, task, replace(QUICK, warmup=0.25, learning_rate=1.0), None)  # 24 steps, 6 of warm-up
+    run = loop._Run(
+        tiny, objective.Labelled(tiny, task), replace(QUICK, warmup=0.25, learning_rate=1.0), None
+    )  # 24 steps, 6 of warm-up
     rates = [run._learning_rate(step) for step in range(24)]
     assert rates[:7] == pytest.approx([1 / 7, 2 / 7, 3 / 7, 4 / 7, 5 / 7, 6 / 7, 1])
     assert rates[6:] == pytest.approx(np.linspace(1, 1 / 18, 18))

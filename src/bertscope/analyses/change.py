@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from bertscope.analyses.checkpoints import open_examples, subject
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
+    from bertscope.analyses.reading import Reading
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
+    from bertscope.models.observe import Passed
 
 
 @dataclass(frozen=True)
@@ -34,28 +37,9 @@ class ChangeConfig:
             raise UserError(f"seed is {self.seed}; it must be at least 0")
 
 
-@question(
-    "change",
-    inputs=("before", "after", "examples"),
-    version=1,
-    main="cosine",
-    cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.3; Lin 1991, Divergence measures based "
-    "on the Shannon entropy",
-)
-def change(
-    before: Encoder | str,
-    after: Encoder | str,
-    examples: Examples | str,
-    config: ChangeConfig = ChangeConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """What did fine-tuning change in the attention?
-
-    Each head's maps before and after, on the same tokens: the cosine of the flattened maps, cropped to the real
-    tokens, and the Jensen-Shannon divergence of each query's attention; by head, by layer, and how much of the change
-    is in the last two layers. And from which shape to which the maps went (see `patterns`).
-    """
-    from bertscope.analyses.attention import read_maps
+def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | str, config: ChangeConfig) -> Reading:
     from bertscope.analyses.change_reader import ChangeReader
+    from bertscope.analyses.reading import Reading
     from bertscope.analyses.shapes import CLASSES
     from bertscope.analyses.shapes.net import shipped
     from bertscope.models.load import load
@@ -69,12 +53,43 @@ def change(
         examples.ids, before.head_counts, repeats=config.repeats, seed=config.seed,
         classify=lambda maps: net(maps).argmax(-1), classes=CLASSES,
     )  # fmt: skip
-    passed = read_maps([before, after], examples, [reader], weighted=config.weighted)
-    result = reader.result(passed)
     names = [before.name, after.name] if before.name != after.name else [f"{before.name} (1)", f"{after.name} (2)"]
-    result.subject = subject(names, examples, weighted=config.weighted)
-    result.notes = [*examples.notes, *result.notes]
-    return result
+    about, notes = subject(names, examples, weighted=config.weighted), examples.notes
+
+    def finish(passed: Passed) -> Result:
+        result = reader.result(passed)
+        result.subject, result.notes = about, [*notes, *result.notes]
+        return result
+
+    return Reading([before, after], examples, reader, finish, weighted=config.weighted)
+
+
+@question(
+    "change",
+    inputs=("before", "after", "examples"),
+    version=1,
+    main="cosine",
+    cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.3; Lin 1991, Divergence measures based "
+    "on the Shannon entropy",
+    reads=_reading,
+    card=(
+        HeadFact("heads", "cosine", "cosine of the maps", "cosine_low", "cosine_high"),
+        HeadFact("heads", "divergence", "divergence of the maps", "divergence_low", "divergence_high"),
+    ),
+)
+def change(
+    before: Encoder | str,
+    after: Encoder | str,
+    examples: Examples | str,
+    config: ChangeConfig = ChangeConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """What did fine-tuning change in the attention?
+
+    Each head's maps before and after, on the same tokens: the cosine of the flattened maps, cropped to the real
+    tokens, and the Jensen-Shannon divergence of each query's attention; by head, by layer, and how much of the change
+    is in the last two layers. And from which shape to which the maps went (see `patterns`).
+    """
+    return _reading(before, after, examples, config).alone()
 
 
 def _refuse_other_shapes(before: Encoder, after: Encoder) -> None:

@@ -34,8 +34,8 @@ from bertscope.core.statistics import metric_draws
 from bertscope.data.task import Task
 from bertscope.models.changed import Change, logits_with, masked_losses
 from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
 from bertscope.models.hidden_store import HiddenStore
-from bertscope.models.observe import evaluating
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subj
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bertscope.analyses.features_reader import FeatureReader
+    from bertscope.analyses.reading import Reading
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
     from bertscope.models.observe import Passed
@@ -49,6 +51,38 @@ class FeaturesConfig:
             raise UserError(f"seed is {self.seed}; it must be at least 0")
 
 
+def _reading(
+    models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: FeaturesConfig
+) -> Reading:
+    from bertscope.analyses.features_reader import FeatureReader
+    from bertscope.analyses.reading import Reading
+
+    checkpoints = open_checkpoints(models)
+    marked_words, unmarked = _with_words(open_examples(examples))
+    features, untold = mark_features(marked_words, config.features)
+    reader = FeatureReader(features, marked_words.ids, repeats=config.repeats, seed=config.seed)
+
+    def finish(passed: Passed) -> Result:
+        result = features_result(reader, passed, list(checkpoints))
+        result.subject = subject(list(checkpoints), marked_words, weighted=config.weighted)
+        result.notes = [*marked_words.notes, *untold, *unmarked, *result.notes]
+        return result
+
+    return Reading(list(checkpoints.values()), marked_words, reader, finish, weighted=config.weighted)
+
+
+_CARD = (
+    HeadFact(
+        "heads", "excess", "attends to, beyond chance", "excess_low", "excess_high", by=("checkpoint",),
+        items=("feature",), where={"by": "all tokens"}, middle=0.0,
+    ),
+    HeadFact(
+        "change", "change", "gained most", "low", "high", by=("checkpoint",), items=("feature",), top=2,
+        where={"by": "all tokens"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "features",
     inputs=("models", "examples"),
@@ -56,6 +90,8 @@ class FeaturesConfig:
     main=_MAIN,
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Kobayashi et al. 2020, Attention is Not Only a "
     "Weight",
+    card=_CARD,
+    reads=_reading,
 )
 def features(
     models: Encoder | str | Sequence[Encoder | str],
@@ -69,19 +105,7 @@ def features(
     [CLS] alone; and the attention from words of one kind to words of another. Several checkpoints are compared on the
     same texts.
     """
-    from bertscope.analyses.attention import read_maps
-    from bertscope.analyses.features_reader import FeatureReader
-
-    checkpoints = open_checkpoints(models)
-    examples, unmarked = _with_words(open_examples(examples))
-    marked, notes = mark_features(examples, config.features)
-    notes += unmarked
-    reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
-    passed = read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted)
-    result = features_result(reader, passed, list(checkpoints))
-    result.subject = subject(list(checkpoints), examples, weighted=config.weighted)
-    result.notes = [*examples.notes, *notes, *result.notes]
-    return result
+    return _reading(models, examples, config).alone()
 
 
 def _with_words(examples: Examples) -> tuple[Examples, list[str]]:

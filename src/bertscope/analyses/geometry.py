@@ -83,7 +83,7 @@ def geometry(
     arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.
     """
     from bertscope.analyses.geometry_result import geometry_result
-    from bertscope.models.observe import full_precision
+    from bertscope.models.evaluating import full_precision
 
     examples = open_examples(examples)
     stores = open_states(states, examples)

@@ -21,8 +21,9 @@ from bertscope.core.errors import UserError
 from bertscope.core.progress import progress
 from bertscope.core.units import Unit
 from bertscope.models.batches import Batch, batches
+from bertscope.models.evaluating import evaluating
 from bertscope.models.gates import Gates
-from bertscope.models.observe import default_budget, evaluating
+from bertscope.models.observe import default_budget
 from bertscope.models.rows import first_token_only
 
 if TYPE_CHECKING:

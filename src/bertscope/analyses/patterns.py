@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.analyses.checkpoints import open_checkpoints, open_examples
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
+    from bertscope.analyses.reading import Reading
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
 
 METHODS = ("features", "cnn")
+MEASURES = {
+    "to_special": "attention to [CLS] and [SEP]", "entropy": "entropy, bits", "distance": "distance, tokens",
+}  # fmt: skip
+"""What is measured of every map, beside its class, and what it is called."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +47,32 @@ class PatternsConfig:
             raise UserError(f"seed is {self.seed}; it must be at least 0")
 
 
+def _reading(
+    models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: PatternsConfig
+) -> Reading:
+    from bertscope.analyses.patterns_reader import PatternsReader
+    from bertscope.analyses.reading import Reading
+
+    checkpoints, examples = open_checkpoints(models), open_examples(examples)
+    reader = PatternsReader(checkpoints, examples, config)
+    return Reading(list(checkpoints.values()), examples, reader, reader.result, weighted=config.weighted)
+
+
 @question(
     "patterns",
     inputs=("models", "examples"),
-    version=1,
+    version=2,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
+    card=(
+        HeadMaps("head_maps", array="maps", tokens="map_tokens"),
+        HeadFact("heads", "class", "shape", by=("checkpoint",), beside={"consistency": "consistency"}),
+        *(
+            HeadFact("heads", column, label, f"{column}_low", f"{column}_high", by=("checkpoint",))
+            for column, label in MEASURES.items()
+        ),
+    ),
+    reads=_reading,
 )
 def patterns(
     models: Encoder | str | Sequence[Encoder | str],
@@ -60,9 +86,4 @@ def patterns(
     constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
     Several checkpoints are read side by side.
     """
-    from bertscope.analyses.attention import read_maps
-    from bertscope.analyses.patterns_reader import PatternsReader
-
-    checkpoints, examples = open_checkpoints(models), open_examples(examples)
-    reader = PatternsReader(checkpoints, examples, config)
-    return reader.result(read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted))
+    return _reading(models, examples, config).alone()

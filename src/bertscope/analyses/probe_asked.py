@@ -15,7 +15,7 @@ from bertscope.analyses.probe_training import Training
 from bertscope.analyses.probe_vectors import Rows, Vectors, best_device, gather, have_vectors
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Resampling
-from bertscope.models.observe import evaluating
+from bertscope.models.evaluating import evaluating
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.analyses.checkpoints import open_checkpoints
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
+    from bertscope.analyses.reading import Reading
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
+    from bertscope.models.observe import Passed
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,47 @@ class RedundancyConfig:
             raise UserError(f"unknown mode {self.mode!r}; choose uniform, zero or mean")
 
 
+def _reading(
+    models: Encoder | str | Sequence[Encoder | str], data: Task | Examples | str, config: RedundancyConfig
+) -> Reading:
+    from bertscope.analyses.reading import Reading
+    from bertscope.analyses.redundancy_reader import RedundancyReader
+    from bertscope.analyses.redundancy_result import Compared, redundancy_result
+    from bertscope.core.examples import Examples
+    from bertscope.data.corpus import read_data
+
+    encoders = open_checkpoints(models)
+    _refuse_few(encoders)
+    given = read_data(data) if isinstance(data, str) else data
+    task, examples = (None, given) if isinstance(given, Examples) else (given, given.report)
+    reader = RedundancyReader(
+        examples.ids, [encoder.head_counts for encoder in encoders.values()],
+        queries=config.queries, tokens=config.tokens, repeats=config.repeats, seed=config.seed,
+    )  # fmt: skip
+
+    def finish(passed: Passed) -> Result:
+        compared = [
+            Compared(name, encoder, maps, outputs.alike, len(outputs.values))
+            for (name, encoder), maps, outputs in zip(encoders.items(), reader.maps, reader.outputs, strict=True)
+        ]
+        result = redundancy_result(compared, task, config, passed)
+        result.subject |= {"task": given.name} if given.name else {}
+        result.notes = [*given.notes, *result.notes]
+        return result
+
+    return Reading(list(encoders.values()), examples, reader, finish, weighted=config.weighted)
+
+
+_CARD = (
+    HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),
+    HeadFact(
+        "heads", "nearest", "most similar head", by=("checkpoint",),
+        beside={"nearest_divergence": "divergence", "nearest_cka": "CKA"},
+    ),
+    HeadFact("heads", "divergence", "mean divergence from other heads", by=("checkpoint",)),
+)  # fmt: skip
+
+
 @question(
     "redundancy",
     inputs=("models", "data"),
@@ -61,6 +105,8 @@ class RedundancyConfig:
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
     "Representations Revisited; the review of Kovaleva et al. 2019",
+    card=_CARD,
+    reads=_reading,
 )
 def redundancy(
     models: Encoder | str | Sequence[Encoder | str],
@@ -74,30 +120,7 @@ def redundancy(
     alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
     together: if both cost more than each alone adds up to, one does what the other could.
     """
-    from bertscope.analyses.attention import read_maps
-    from bertscope.analyses.redundancy_reader import RedundancyReader
-    from bertscope.analyses.redundancy_result import Compared, redundancy_result
-    from bertscope.core.examples import Examples
-    from bertscope.data.corpus import read_data
-
-    encoders = open_checkpoints(models)
-    _refuse_few(encoders)
-    if isinstance(data, str):
-        data = read_data(data)
-    task, examples = (None, data) if isinstance(data, Examples) else (data, data.report)
-    reader = RedundancyReader(
-        examples.ids, [encoder.head_counts for encoder in encoders.values()],
-        queries=config.queries, tokens=config.tokens, repeats=config.repeats, seed=config.seed,
-    )  # fmt: skip
-    passed = read_maps(list(encoders.values()), examples, [reader], weighted=config.weighted)
-    compared = [
-        Compared(name, encoder, maps, outputs.alike, len(outputs.values))
-        for (name, encoder), maps, outputs in zip(encoders.items(), reader.maps, reader.outputs, strict=True)
-    ]
-    result = redundancy_result(compared, task, config, passed)
-    result.subject |= {"task": data.name} if data.name else {}
-    result.notes = [*data.notes, *result.notes]
-    return result
+    return _reading(models, data, config).alone()
 
 
 def _refuse_few(encoders: dict[str, Encoder]) -> None:

@@ -10,11 +10,13 @@ from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subj
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bertscope.analyses.reading import Reading
     from bertscope.analyses.relations_reader import RelationReader
     from bertscope.analyses.relations_tables import Best
     from bertscope.core.examples import Examples
@@ -59,6 +61,41 @@ class RelationsConfig:
             raise UserError(f"seed is {self.seed}; it must be at least 0")
 
 
+def _reading(
+    models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: RelationsConfig
+) -> Reading:
+    from bertscope.analyses.reading import Reading
+    from bertscope.analyses.relation_pairs import collect_pairs
+    from bertscope.analyses.relations_reader import RelationReader
+
+    checkpoints, read = open_checkpoints(models), open_examples(examples)
+    pairs = collect_pairs(
+        read, subtypes=config.subtypes, core=config.core, select_share=config.select_share, seed=config.seed
+    )
+    reader = RelationReader(pairs, read.ids, repeats=config.repeats, seed=config.seed)
+
+    def finish(passed: Passed) -> Result:
+        result = relations_result(reader, passed, list(checkpoints), config)
+        result.subject = subject(list(checkpoints), read, weighted=config.weighted)
+        result.notes = [*read.notes, *result.notes]
+        return result
+
+    # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.
+    return Reading(list(checkpoints.values()), read, reader, finish, weighted=config.weighted, long="left out")
+
+
+_CARD = (
+    HeadFact(
+        "heads", "report_accuracy", "accuracy for the relation", by=("checkpoint",),
+        items=("relation", "direction"), order="rank", middle=0.0,
+    ),
+    HeadFact(
+        "frames", "score", "attention from frame elements to the frame", "low", "high", by=("checkpoint",),
+        beside={"p_holm": "p (Holm)"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "relations",
     inputs=("models", "examples"),
@@ -66,6 +103,8 @@ class RelationsConfig:
     main=_MAIN,
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
+    card=_CARD,
+    reads=_reading,
 )
 def relations(
     models: Encoder | str | Sequence[Encoder | str],
@@ -80,22 +119,7 @@ def relations(
     other pairs at the same distance. Frames are also scored as in Dark Secrets: the most attention from an element to
     what evokes its frame.
     """
-    from bertscope.analyses.attention import read_maps
-    from bertscope.analyses.relation_pairs import collect_pairs
-    from bertscope.analyses.relations_reader import RelationReader
-
-    checkpoints = open_checkpoints(models)
-    examples = open_examples(examples)
-    pairs = collect_pairs(
-        examples, subtypes=config.subtypes, core=config.core, select_share=config.select_share, seed=config.seed
-    )
-    reader = RelationReader(pairs, examples.ids, repeats=config.repeats, seed=config.seed)
-    # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.
-    passed = read_maps(list(checkpoints.values()), examples, [reader], weighted=config.weighted, long="left out")
-    result = relations_result(reader, passed, list(checkpoints), config)
-    result.subject = subject(list(checkpoints), examples, weighted=config.weighted)
-    result.notes = [*examples.notes, *result.notes]
-    return result
+    return _reading(models, examples, config).alone()
 
 
 def relations_result(reader: RelationReader, passed: Passed, names: Sequence[str], config: RelationsConfig) -> Result:

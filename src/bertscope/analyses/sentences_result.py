@@ -16,7 +16,7 @@ from bertscope.core.progress import progress
 from bertscope.core.resampling import hashed, interval
 from bertscope.core.result import Number, Result
 from bertscope.core.statistics import rank_draws
-from bertscope.models.observe import full_precision
+from bertscope.models.evaluating import full_precision
 from bertscope.models.sentence_vectors import TEXT_POOLS, sentence_vectors
 
 if TYPE_CHECKING:

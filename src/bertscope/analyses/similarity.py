@@ -81,7 +81,7 @@ def similarity(
     """
     from bertscope.analyses.similarity_result import similarity_result
     from bertscope.analyses.similarity_sample import Corpus
-    from bertscope.models.observe import full_precision
+    from bertscope.models.evaluating import full_precision
 
     examples = open_examples(examples)
     if against is not None and against_states is None:

@@ -83,6 +83,7 @@ def plan(*arguments: Any, fit: Root | None = None) -> Step:
     cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "
     "2019, Designing and Interpreting Probes with Control Tasks",
     plan=plan,
+    card=(),  # its table of trees has heads too: the words that others depend on
 )
 def structure(
     states: States | Sequence[States],
@@ -104,7 +105,7 @@ def structure(
     from bertscope.analyses.structure_result import structure_result
     from bertscope.analyses.structure_study import study
     from bertscope.analyses.structure_trees import Trees
-    from bertscope.models.observe import full_precision
+    from bertscope.models.evaluating import full_precision
 
     examples = open_examples(examples)
     fit = open_examples(fit) if fit is not None else None

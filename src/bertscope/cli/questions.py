@@ -20,13 +20,16 @@ from cyclopts import Parameter
 
 from bertscope.cli.options import STORE, DataOptions, RunOptions
 from bertscope.core import catalogue
+from bertscope.core.asking import SEVERAL, ask, beside_inputs, data_input, named_inputs
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
 from bertscope.core.result import FOLDER, Result
 from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
+from bertscope.study.watch import line
 
 _DATA_HELP = {
-    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
+    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files; to "
+    "finetune, also SQuAD's JSON, demo/qa, or a treebank (.conllu).",
     "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }
@@ -63,7 +66,7 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
     reads = data_input(spec)
     keywords = {
         **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads])]} if reads else {}),
-        **{name: Annotated[str | None, Parameter(help=_FURTHER_HELP[name])] for name in further(spec)},
+        **{name: Annotated[str | None, Parameter(help=_FURTHER_HELP[name])] for name in beside_inputs(spec)},
         **({"config": Annotated[spec.config_class, flat]} if fields(spec.config_class) else {}),
         **({"data": Annotated[DataOptions, flat]} if reads else {}),
         "run": Annotated[RunOptions, flat],
@@ -84,7 +87,7 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
 
 def _positional(names: list[str]) -> list[inspect.Parameter]:
     """What is typed without a flag: an input each, or one and any number of others like it."""
-    if names[0] not in _SEVERAL:
+    if names[0] not in SEVERAL:
         hint = Annotated[str, Parameter(help=_MODEL)]
         return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=hint) for name in names]
     name, one, others = _SEVERAL[names[0]]
@@ -93,29 +96,6 @@ def _positional(names: list[str]) -> list[inspect.Parameter]:
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=first),
         inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL, annotation=more),
     ]
-
-
-def named_inputs(spec: catalogue.Spec) -> list[str]:
-    """What the user names one after the other: models, or results. What reads hidden states reads any number of
-    models'; an experiment has one base."""
-    models = [name for name in spec.inputs if catalogue.INPUT_KINDS[name] == "model"]
-    if models or "states" in spec.inputs:
-        return models or ["models"]
-    if spec.plan is not None:
-        return ["base"]
-    return [name for name in spec.inputs if catalogue.INPUT_KINDS[name] == "result"]
-
-
-def data_input(spec: catalogue.Spec) -> str | None:
-    """What the question reads: a task, any texts, or either; None if it reads results alone. Where an experiment's
-    trainings read it and the question itself doesn't, the plan has it."""
-    names = [*spec.inputs, *(inspect.signature(spec.plan).parameters if spec.plan else ())]
-    return next((name for name in ("examples", "data", "task") if name in names), None)
-
-
-def further(spec: catalogue.Spec) -> list[str]:
-    """What the question can be given beside what it must have, by a flag: another corpus, a stored result."""
-    return [name for name in spec.optional if name in _FURTHER_HELP]
 
 
 def _answer(spec: catalogue.Spec, planned: Callable[[], Step], run: RunOptions) -> None:
@@ -160,13 +140,9 @@ def plan(
     names, reads = named_inputs(spec), data_input(spec)
     root = catalogue.resolve(catalogue.ROOTS[catalogue.INPUT_KINDS[names[0]]])
     roots = [root(source) for source in named]
-    read = {reads: catalogue.resolve(catalogue.ROOTS[reads])(on, **data.given())} if reads else {}
+    read = catalogue.resolve(catalogue.ROOTS[reads])(on, **data.given()) if reads else None
     beside = {name: _further_root(name, source, data) for name, source in further.items() if source}
-    if spec.plan:
-        return spec.plan(*roots, *read.values(), config, **beside)
-    if names[0] in _SEVERAL:
-        names = [f"{names[0]}.{place}" for place in range(len(roots))]
-    return spec.step(dict(zip(names, roots, strict=True)) | read | beside, config)
+    return ask(spec, roots, read, config, beside)
 
 
 def _further_root(name: str, source: str, data: DataOptions) -> Root:
@@ -183,21 +159,9 @@ def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:
     def say(step: Step, stored: bool) -> None:
         if not json_only and step.id not in said:
             said.add(step.id)
-            print(f"{'stored ' if stored else 'running'}  {step.name:10} {describe(step)}", file=sys.stderr)
+            print(line("stored" if stored else "running", step), file=sys.stderr)
 
     return say
-
-
-def describe(step: Step) -> str:
-    """What tells a step from others of its name, in a few words."""
-    settings = catalogue.spec(step.name).config_class()
-    changed = {k: v for k, v in step.config.items() if _plain(getattr(settings, k)) != v}
-    told = [f"{name}={value}" for name, value in changed.items()]
-    return " ".join([step.id.rpartition("-")[2][:8], *told])
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _print(result: Result, folder: Path, run: RunOptions) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from typing import Any, TypeVar
+from math import isfinite
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from bertscope.core.errors import UserError, did_you_mean
 
@@ -23,3 +26,43 @@ def from_json(config_class: type[Config], data: Mapping[str, Any]) -> Config:
         if key not in known:
             raise UserError(f"unknown setting {key!r}; {did_you_mean(key, known)}")
     return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+
+
+_IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}
+
+
+def fitted(name: str, value: Any, hint: Any) -> Any:
+    """The value of a setting that is written in a file, as its annotation has it; what isn't of that type is refused.
+
+    One value stands for a list of one, a whole number for a number with a fraction.
+
+    >>> fitted("seeds", 3, tuple[int, ...]), fitted("share", 1, float), fitted("epochs", None, int | None)
+    ((3,), 1.0, None)
+    """
+    inside, origin = get_args(hint), get_origin(hint)
+    if origin in (Union, UnionType):
+        if value is None and NoneType in inside:
+            return None
+        return fitted(name, value, next(one for one in inside if one is not NoneType))
+    if origin is tuple:
+        return tuple(fitted(name, one, inside[0]) for one in (value if isinstance(value, list) else [value]))
+    if origin is Literal:
+        if not isinstance(value, str) or value not in inside:
+            raise UserError(f"{name} is {_shown(value)}; {did_you_mean(str(value), inside)}")
+        return value
+    if hint is float and type(value) is int:
+        value = float(value)
+    if hint is Path and isinstance(value, str):
+        return Path(value)
+    if type(value) is not hint or (hint is float and not isfinite(value)):
+        quotes = ": put it in quotes" if hint is str and isinstance(value, (int, float)) else ""
+        raise UserError(f"{name} is {_shown(value)}; it must be {_IN_WORDS[hint]}{quotes}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    """A value as a study file spells it."""
+    named = {None: "empty", True: "true", False: "false"}
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "a mapping"
+    return named[value] if value is None or isinstance(value, bool) else repr(value)

@@ -7,11 +7,16 @@ from difflib import get_close_matches
 
 EXIT_BUG = 1
 EXIT_USER = 2
+EXIT_FAILED = 3
 EXIT_INTERRUPTED = 130
 
 
 class UserError(Exception):
     """A mistake the user can mend. The message is one line: what was wrong, where, and what to do."""
+
+
+class FullDiskError(UserError):
+    """No room is left: whatever comes next couldn't be written either."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

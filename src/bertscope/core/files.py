@@ -18,7 +18,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from bertscope.core.errors import UserError
+from bertscope.core.errors import FullDiskError, UserError
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,15 @@ def explained(path: Path) -> Iterator[None]:
     """Turn the operating system's refusals about `path` into one clear line; let every other error through."""
     try:
         yield
-    except OSError as error:
-        reason = _REASONS.get(error.errno or 0)
-        if reason is None and "No space left" in str(error):  # safetensors wraps the system's error in text
-            reason = _REASONS[errno.ENOSPC]
-        if reason is None:
-            raise
-        raise UserError(f"cannot write {path}: {reason}") from error
-    except Exception as error:
-        if "No space left" in str(error):  # ... and does so in an exception class of its own
-            raise UserError(f"cannot write {path}: {_REASONS[errno.ENOSPC]}") from error
+    except UserError:
         raise
+    except Exception as error:
+        full = "No space left" in str(error)  # safetensors puts the system's error into words of its own
+        number = errno.ENOSPC if full else error.errno if isinstance(error, OSError) else None
+        if number not in _REASONS:
+            raise
+        kind = FullDiskError if number in (errno.ENOSPC, errno.EDQUOT) else UserError
+        raise kind(f"cannot write {path}: {_REASONS[number]}") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -140,6 +138,21 @@ def put_in_place(scratch: Path, target: Path) -> None:
         target.rename(old)
     scratch.rename(target)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def settle(folder: Path) -> None:
+    """Have the system write all that a folder holds to the disk: a power cut after this loses nothing of it."""
+    for path in (*folder.rglob("*"), folder):
+        sync(path)
+
+
+def sync(path: Path) -> None:
+    """Have the system write a file, or a folder's list of names, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def recover(target: Path) -> None:

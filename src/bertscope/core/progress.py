@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -16,19 +16,78 @@ class Progress(Protocol):
         """Say that `amount` more is done, with facts such as `loss="0.31"` to show beside the bar."""
 
 
+class Screen(Protocol):
+    """Where bars are shown."""
+
+    def bar(self, label: str, total: int | None) -> AbstractContextManager[Progress]:
+        """A bar for `total` pieces of work, while the block lasts."""
+
+
+_screen: ContextVar[Screen | None] = ContextVar("where bars are shown, if not in lines of their own", default=None)
+
+
 class _Silent:
     def advance(self, amount: int = 1, **facts: str) -> None:
         pass
 
 
 class _Bar:
-    def __init__(self, bar: Any, task: Any) -> None:
-        self._bar, self._task, self._facts = bar, task, {}  # type: ignore[var-annotated]
+    def __init__(self, bars: Any, task: Any) -> None:
+        self._bars, self._task, self._facts = bars, task, {}  # type: ignore[var-annotated]
 
     def advance(self, amount: int = 1, **facts: str) -> None:
         self._facts |= facts
         shown = "  ".join(f"{name} {value}" for name, value in self._facts.items())
-        self._bar.update(self._task, advance=amount, facts=shown)
+        self._bars.update(self._task, advance=amount, facts=shown)
+
+
+class Bars:
+    """rich's bars, as they look here. What shows them may show other things too."""
+
+    def __init__(self, console: Any = None) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+        from rich.progress import Progress as RichProgress
+
+        self.shown = RichProgress(
+            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+            TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("[dim]{task.fields[facts]}"),
+            console=console or Console(stderr=True), transient=True,
+        )  # fmt: skip
+
+    @contextmanager
+    def bar(self, label: str, total: int | None) -> Iterator[Progress]:
+        task = self.shown.add_task(label, total=total, facts="")
+        try:
+            yield _Bar(self.shown, task)
+        finally:
+            self.shown.remove_task(task)
+
+
+@contextmanager
+def bars_on(screen: Screen) -> Iterator[None]:
+    """Show the bars of the work in this block there."""
+    token = _screen.set(screen)
+    try:
+        yield
+    finally:
+        _screen.reset(token)
+
+
+@contextmanager
+def no_bars() -> Iterator[None]:
+    """Show no bars of the work in this block: somebody else has the terminal."""
+    token = _shown.set(True)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 @contextmanager
@@ -40,23 +99,14 @@ def progress(label: str, total: int | None) -> Iterator[Progress]:
     if _shown.get() or not sys.stderr.isatty():
         yield _Silent()
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as RichProgress
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("[dim]{task.fields[facts]}"),
-    )  # fmt: skip
     token = _shown.set(True)
     try:
-        with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
-            yield _Bar(bar, bar.add_task(label, total=total, facts=""))
+        if screen := _screen.get():
+            with screen.bar(label, total) as bar:
+                yield bar
+        else:
+            bars = Bars()
+            with bars.shown, bars.bar(label, total) as bar:
+                yield bar
     finally:
         _shown.reset(token)

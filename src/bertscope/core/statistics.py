@@ -173,7 +173,7 @@ class ClusteredDifference:
     def add(self, sums: np.ndarray, sizes: np.ndarray, kind: np.ndarray) -> None:
         """Take in clusters: `sums` [cluster, ...] of `sizes` [cluster] differences each; `kind` [cluster, kinds] is a
         one-hot of what each cluster is about."""
-        flat = sums.reshape(len(sums), -1)
+        flat = sums.reshape(len(sums), int(np.prod(sums.shape[1:])))  # there may be no cluster at all
         one = {"n": sizes, "nn": sizes**2, "groups": sizes > 0, "d": flat, "dd": flat**2, "dn": flat * sizes[:, None]}
         for name, values in one.items():
             total = kind.T @ values

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from bertscope.core.files import canonical_json, digest_text
@@ -49,7 +50,7 @@ class Step:
     config: Mapping[str, Any]
     inputs: Mapping[str, Step | Root]
 
-    @property
+    @cached_property
     def id(self) -> str:
         inputs = {name: value.id for name, value in self.inputs.items()}
         recipe = [self.name, self.version, dict(self.config), inputs]

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bertscope.core import config as configs
-from bertscope.core.catalogue import INPUT_KINDS, OPENERS, ROOTS, entry, resolve
+from bertscope.core.catalogue import entry, resolve, spec
 from bertscope.core.errors import UserError
-from bertscope.core.files import explained, write_text
+from bertscope.core.files import explained, settle, sync, write_text
+from bertscope.core.inputs import Inputs
 from bertscope.core.result import Result, describe
-from bertscope.core.step import Root, Step
+from bertscope.core.step import Step
 
 MARKER = "step.json"
 
@@ -34,6 +36,43 @@ class Stored:
     folder: Path
     result: dict[str, Any]
     """The result's description: headline, notes, subject, provenance."""
+
+
+class Busy(Exception):
+    """Another process is making the step."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A step that this process alone is making."""
+
+    step: Step
+    work: Path
+    """Where it is made."""
+    target: Path
+    """Where it will be stored."""
+
+    def perform(self, inputs: Mapping[str, Any]) -> None:
+        """Answer the step's question for its opened inputs, and store the answer."""
+        function = resolve(entry(self.step.name).target)
+        config = configs.from_json(function.spec.config_class, self.step.config)
+        if keeps := function.spec.keeps:
+            result = function(**inputs, config=config, out=self.work / keeps).result
+        else:
+            result = function(**inputs, config=config)
+        self.keep(result)
+
+    def keep(self, result: Result) -> None:
+        """Store the finished step with this result: whole, or not at all."""
+        result.save(self.work / "result")
+        with explained(self.target):
+            for half in self.work.glob(".*"):  # written by a process that was killed
+                half.unlink() if half.is_file() else shutil.rmtree(half)
+            settle(self.work)
+            write_text(self.work / MARKER, json.dumps(self.step.to_json(), indent=1, ensure_ascii=False))
+            shutil.rmtree(self.target, ignore_errors=True)  # what a deletion that was killed left
+            self.work.rename(self.target)
+            sync(self.target.parent)
 
 
 class Store:
@@ -63,8 +102,39 @@ class Store:
         if announce:
             announce(step, stored)
         if not stored:
-            self._make(step, resume)
+            with self.claim(step, resume=resume) as claim:
+                if claim is not None:
+                    claim.perform(Inputs(self.path).of(step))
         return self.path(step)
+
+    @contextmanager
+    def claim(self, step: Step, *, resume: bool = True, wait: bool = True) -> Iterator[Claim | None]:
+        """The step to make, while nobody else makes it; None if it is stored by now.
+
+        While somebody else makes it, this waits, or raises `Busy`. A process that was killed claims nothing: the
+        system drops its locks.
+        """
+        with self._locked(step, wait):
+            if self.has(step):  # somebody else made it meanwhile
+                yield None
+                return
+            work, target = self.folder / "work" / step.id, self.path(step)
+            # What fills a folder of its own (a training, hidden states) goes on from what it left.
+            if not (spec(step.name).keeps and resume):
+                shutil.rmtree(work, ignore_errors=True)
+            with explained(work):
+                for folder in (work, target.parent):
+                    folder.mkdir(parents=True, exist_ok=True)
+            yield Claim(step, work, target)
+
+    def is_running(self, step: Step) -> bool:
+        """Whether some process is making the step now."""
+        path = self._lock_of(step)
+        return path.exists() and _is_held(path)
+
+    def running(self) -> set[str]:
+        """The ids of the steps that some process is making now."""
+        return {path.stem for path in (self.folder / "locks").glob("*.lock") if _is_held(path)}
 
     def finished(self) -> Iterator[Stored]:
         """Every finished step, oldest first."""
@@ -76,47 +146,32 @@ class Store:
                 raise UserError(f"{marker} is damaged ({error}); delete {marker.parent} and run again") from error
             yield Stored(step, marker.parent, describe(marker.parent / "result"))
 
-    def _make(self, step: Step, resume: bool) -> None:
-        from filelock import FileLock
+    def _lock_of(self, step: Step) -> Path:
+        return self.folder / "locks" / f"{step.id}.lock"
 
-        work, target, locks = self.folder / "work" / step.id, self.path(step), self.folder / "locks"
-        with explained(self.folder):
-            for folder in (work.parent, target.parent, locks):
-                folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(locks / f"{step.id}.lock"):
-            if self.has(step):  # another process made it while this one waited
-                return
-            function = resolve(entry(step.name).target)
-            # What fills a folder of its own (a training, hidden states) goes on from what it left.
-            if not (function.spec.keeps and resume):
-                shutil.rmtree(work, ignore_errors=True)
-            work.mkdir(exist_ok=True)
-            self._perform(function, step, work)
-            write_text(work / MARKER, json.dumps(step.to_json(), indent=1, ensure_ascii=False))
-            with explained(target):
-                work.rename(target)
+    @contextmanager
+    def _locked(self, step: Step, wait: bool) -> Iterator[None]:
+        from filelock import FileLock, Timeout
 
-    def _perform(self, function: Callable[..., Any], step: Step, work: Path) -> None:
-        opened: dict[str, Any] = {}
-        for name, value in step.inputs.items():
-            name, dot, _ = name.partition(".")
-            if dot:
-                opened.setdefault(name, []).append(self._open(name, value))
-            else:
-                opened[name] = self._open(name, value)
-        config = configs.from_json(function.spec.config_class, step.config)  # type: ignore[attr-defined]
-        if keeps := function.spec.keeps:  # type: ignore[attr-defined]
-            result = function(**opened, config=config, out=work / keeps).result
-        else:
-            result = function(**opened, config=config)
-        result.save(work / "result")
+        path = self._lock_of(step)
+        with explained(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(path, timeout=-1 if wait else 0)
+            try:
+                lock.acquire()
+            except Timeout:
+                raise Busy(step.id) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
-    def _open(self, name: str, value: Step | Root) -> Any:
-        kind = INPUT_KINDS[name]
-        if isinstance(value, Root):
-            if kind in ROOTS and resolve(ROOTS[kind])(value.source, **value.options).digest != value.digest:
-                raise UserError(f"{value.source} has changed since this run was planned; run the command again")
-            return resolve(OPENERS[kind])(value.source, **value.options)
-        if kind == "result":
-            return self.result(value)
-        return resolve(OPENERS[kind])(str(self.path(value) / kind))
+
+def _is_held(lock: Path) -> bool:
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(lock, timeout=0):
+            return False
+    except Timeout:
+        return True

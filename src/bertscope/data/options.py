@@ -26,7 +26,8 @@ class Reading:
     label: str | None = None
     """The column with the label or score."""
     kind: Kind | None = None
-    """What the labels are; guessed from them otherwise."""
+    """What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of
+    demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers."""
     limit: int | None = None
     """Use at most this many rows of each split."""
     root: Path | None = None
@@ -43,12 +44,18 @@ class TaskOptions(Reading):
 
     seed: int = 0
     """Decides how one file is split, which rows a limit keeps, and what a demo language says."""
+    without: tuple[str, ...] = ()
+    """Leave the rows that mention one of these words out of fit and select."""
+    at_random: int | None = None
+    """With `without`: leave out as many rows of each label as that would, but drawn with this seed."""
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
             raise UserError(f"limit is {self.limit}; give 1 or more rows per split, or leave it out to have all")
         if self.seed < 0:
             raise UserError(f"seed is {self.seed}; give 0 or more")
+        if self.at_random is not None and (self.at_random < 0 or not self.without):
+            raise UserError(f"at_random is {self.at_random}; give a seed of 0 or more, and the words of `without`")
         for name, known in (("kind", get_args(Kind)), ("metric", get_args(MetricName))):
             value = getattr(self, name)
             if value is not None and value not in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bertscope.core.figure import Figure
-from bertscope.experiments.lottery_figures import ENOUGH
+from bertscope.experiments.arms import ENOUGH
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,9 @@ from bertscope.core.jackknife import interval_over_runs
 from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
 from bertscope.core.statistics import over_runs, rank_draws
+from bertscope.experiments.arms import ENOUGH
 from bertscope.experiments.contrast import ContrastConfig
 from bertscope.experiments.contrast_figures import figures
-from bertscope.experiments.lottery_figures import ENOUGH
 from bertscope.models.sentence_vectors import TEXT_POOLS
 
 _COMPARED = (("contrastive", "before"), ("shuffled", "before"), ("contrastive", "shuffled"))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bertscope.core.figure import Figure
+from bertscope.experiments.arms import how_sure
 from bertscope.experiments.prune import METHODS
 from bertscope.experiments.subnetworks import ARMS
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
 
     from bertscope.data.task import Task
     from bertscope.experiments.lottery import LotteryConfig
-
-ENOUGH = 5
-"""Training runs from which an interval over them is given."""
 
 
 def figures(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) -> list[Figure]:
@@ -40,17 +38,12 @@ def figures(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) 
 
 
 def _arms(method: str, arms: Iterable[str], full: float, task: Task, runs: int) -> Figure:
-    how_sure = "Too few seeds for intervals."
-    if runs == 1:
-        how_sure = "One seed: intervals are over examples."
-    elif runs >= ENOUGH:
-        how_sure = "Intervals: two-level bootstrap over seeds and examples."
     said = "; ".join(f"{arm}: {ARMS[arm]}" for arm in arms)
     return Figure(
         "intervals", "arms", x="score", y="arm", color="stage", low="low", high="high", where={"method": method},
         title=f"Subnetworks ({METHODS[method]} pruning)",
         caption=f"The report split's {task.metric} of each subnetwork as it is in the fine-tuned model (pruned) and "
-        f"after training it from the pretrained weights (retrained), mean over seeds. {said}. {how_sure}",
+        f"after training it from the pretrained weights (retrained), mean over seeds. {said}. {how_sure(runs)}",
         labels={"score": task.metric, "arm": "", "stage": ""},
         rules={"full model": full, "majority": task.chance()},
     )  # fmt: skip

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.agreement import chance_jaccard, cochran_q, fleiss_kappa, jaccard
-from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
 from bertscope.core.statistics import seed_draws
 from bertscope.data.task import Task
+from bertscope.experiments.arms import few_seeds, over_runs
 from bertscope.experiments.lottery import LotteryConfig
-from bertscope.experiments.lottery_figures import ENOUGH, figures
+from bertscope.experiments.lottery_figures import figures
 from bertscope.experiments.subnetworks import Subnetwork
 from bertscope.experiments.ticket import HANS
 
@@ -49,7 +49,7 @@ def collect(
     if len(config.seeds) > 1:
         tables["overlaps"] = _overlaps(survivors, config.seeds)
     if "s" in config.methods:
-        tables["survivors"] = _survivors(pruned)
+        tables["survivors"] = _survivors(pruned, config.seeds)
     if "m" in config.methods:
         tables["weights"] = _weights(pruned)
     if shapes:
@@ -58,7 +58,7 @@ def collect(
         tables["hans"] = _hans(tickets, config.seeds)
     return Result(
         "lottery",
-        1,
+        2,
         tables=tables,
         arrays={"survivors": np.stack(survivors["s"]).astype(np.uint8)} if "s" in survivors else {},
         headline=_headline(tables, task, config),
@@ -98,9 +98,9 @@ class _Arms:
     def table(self) -> pd.DataFrame:
         """One row per arm and stage: the mean over seeds, and how far it is from the full model."""
         each = self._task.value(self._runs.mean(2))  # [arm, seed]
-        low, high = _over_runs(self._draws, len(self._seeds))
+        low, high = over_runs(self._draws, len(self._seeds))
         apart = self._draws - self._draws[:, :1]
-        apart_low, apart_high = _over_runs(apart, len(self._seeds))
+        apart_low, apart_high = over_runs(apart, len(self._seeds))
         sd = each.std(1, ddof=1) if len(self._seeds) > 1 else np.full(len(each), np.nan)
         method, arm, stage = (np.array(column) for column in zip(*self.keys, strict=True))
         left, shared = np.array([np.mean(self._sizes.get(key[:2], [[1.0, 1.0]]), 0) for key in self.keys]).T
@@ -131,7 +131,7 @@ class _Arms:
             ],
             axis=1,
         )
-        low, high = _over_runs(apart, len(self._seeds))
+        low, high = over_runs(apart, len(self._seeds))
         table = pd.DataFrame(pairs, columns=["method", "arm", "against", "stage"])
         return table.assign(difference=apart[0], low=low, high=high, runs=len(self._seeds))
 
@@ -159,7 +159,7 @@ def _hans(tickets: Sequence[Result], seeds: tuple[int, ...]) -> pd.DataFrame:
     rows = []
     for place, label in enumerate(HANS):
         draws = seed_draws(lambda means: means[..., 0], runs[:, :, gold == place, None].astype(float))
-        low, high = _over_runs(draws, len(seeds))
+        low, high = over_runs(draws, len(seeds))
         for at, (method, arm, stage) in enumerate(found):
             name = "full model" if arm == "full" else f"{arm}, {stage}"
             rows.append(
@@ -167,14 +167,6 @@ def _hans(tickets: Sequence[Result], seeds: tuple[int, ...]) -> pd.DataFrame:
                  "high": high[at], "runs": len(seeds)}
             )  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _over_runs(draws: np.ndarray, runs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Intervals over seeds and examples from five seeds on, over examples for one; between them there are none."""
-    if 1 < runs < ENOUGH:
-        return (np.full(draws.shape[1], np.nan),) * 2
-    low, high = interval(draws)
-    return low, high
 
 
 def _steps(pruned: Sequence[Result], config: LotteryConfig) -> pd.DataFrame:
@@ -221,11 +213,13 @@ def _overlaps(survivors: dict[str, list[np.ndarray]], seeds: tuple[int, ...]) ->
     )
 
 
-def _survivors(pruned: Sequence[Result]) -> pd.DataFrame:
-    """How many seeds each head and MLP survives with."""
+def _survivors(pruned: Sequence[Result], seeds: Sequence[int]) -> pd.DataFrame:
+    """With how many seeds each head and MLP survives, and with which."""
     tables = [one.tables["survivors"] for one in pruned if one.subject["method"] == "s"]
-    count = np.stack([table["survives"].to_numpy(bool) for table in tables]).sum(0)
-    return tables[0].drop(columns="survives").assign(survived=count, share=count / len(tables))
+    survives = np.stack([table["survives"].to_numpy(bool) for table in tables])  # [seed, part]
+    count, names = survives.sum(0), np.array([str(seed) for seed in seeds])
+    which = [", ".join(names[at]) for at in survives.T]
+    return tables[0].drop(columns="survives").assign(survived=count, share=count / len(tables), seeds=which)
 
 
 def _weights(pruned: Sequence[Result]) -> pd.DataFrame:
@@ -274,9 +268,7 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig
 
 
 def _notes(config: LotteryConfig) -> list[str]:
-    said = ["masks are chosen on the select split and scored on the report split; the paper does both on dev"]
-    if len(config.seeds) == 1:
-        said.append("one seed: intervals are over examples and say nothing about how trainings vary")
-    elif len(config.seeds) < ENOUGH:
-        said.append(f"{len(config.seeds)} seeds are too few for an interval over trainings; {ENOUGH} are enough")
-    return said
+    return [
+        "masks are chosen on the select split and scored on the report split; the paper does both on dev",
+        *few_seeds(len(config.seeds)),
+    ]

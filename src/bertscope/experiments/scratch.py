@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question, spec
 from bertscope.core.errors import UserError
-from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 
-_SEEDED = ("pretrained, not tuned", "random init, tuned", "fine-tuned")
-_ONE_SEED = "one seed: the intervals say how sure each score is, not how much it varies from training to training"
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+
+UNTUNED = "pretrained, not tuned"
+
+
+@dataclass(frozen=True)
+class Training:
+    """An arm that is trained: what it is called, and what its `FinetuneConfig` has of its own."""
+
+    arm: str
+    settings: Mapping[str, Any]
+    moved: bool = True
+    """Whether its encoder is another than the base, so that its attention is worth a look."""
+
+
+TRAININGS = {
+    "tuned": Training("fine-tuned", {}),
+    "random": Training("random init, tuned", {"init": "random"}),
+    "frozen": Training("pretrained, frozen", {"frozen": "encoder"}, moved=False),
+    "frozen_random": Training("random init, frozen", {"frozen": "encoder", "init": "random"}),
+}
+"""By the input that holds the results."""
 
 
 @dataclass(frozen=True)
 class ScratchConfig:
-    """How the two trainings are run: the same for both, but for the weights they start from."""
+    """How the trainings are run: the same for all, but for the weights they start from and what is trained."""
 
     seeds: tuple[int, ...] = (0,)
-    """One training from pretrained and one from random weights for each."""
+    """One training of each kind for each; 5 or more give intervals over trainings."""
+    patterns: bool = True
+    """Also say which attention patterns each of the encoders has (of the first seed)."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
     """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
     epochs: int | None = None
@@ -37,99 +60,59 @@ class ScratchConfig:
 
 def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig()) -> Step:  # noqa: B008 (frozen)
     """The fine-tunings that are compared, shared with whoever else needs them, and the step that compares them."""
+    from bertscope.experiments.untuned import UntunedConfig
     from bertscope.training.finetune import FinetuneConfig
 
-    how = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
-    trainings = {
-        f"{arm}.{seed}": spec("finetune").step(
-            {"base": base, "task": task},
-            FinetuneConfig(**how, init=init, seed=seed),  # type: ignore[arg-type]
-        )
-        for arm, init in (("tuned", "pretrained"), ("random", "random"))
+    how: dict[str, Any] = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
+    on = {"base": base, "task": task}
+    untuned = {f"untuned.{seed}": spec("untuned").step(on, UntunedConfig(seed)) for seed in config.seeds}
+    trained = {
+        f"{name}.{seed}": spec("finetune").step(on, FinetuneConfig(**how, **training.settings, seed=seed))
+        for name, training in TRAININGS.items()
         for seed in config.seeds
     }
-    return spec("scratch").step(trainings, config)
+    inputs: dict[str, Step | Root] = {**trained, **untuned, "task": task}
+    if config.patterns:
+        moved = [trained[f"{name}.{config.seeds[0]}"] for name, training in TRAININGS.items() if training.moved]
+        inputs |= {f"shapes.{place}": _shapes(model, task) for place, model in enumerate([base, *moved])}
+    return spec("scratch").step(inputs, config)
+
+
+def _shapes(model: Step | Root, task: Root) -> Step:
+    """The attention patterns of a model on the report split."""
+    from bertscope.data.corpus import examples_root
+
+    examples = examples_root(task.source, **task.options)
+    return spec("patterns").step({"models.0": model, "examples": examples})
 
 
 @question(
     "scratch",
-    inputs=("tuned", "random"),
-    version=1,
+    inputs=("tuned", "random", "frozen", "frozen_random", "untuned", "task"),
+    optional=("shapes",),
+    version=2,
     main="fine-tuned",
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",
     plan=plan,
 )
-def scratch(tuned: list[Result], random: list[Result], config: ScratchConfig = ScratchConfig()) -> Result:  # noqa: B008
+def scratch(
+    tuned: Sequence[Result],
+    random: Sequence[Result],
+    frozen: Sequence[Result],
+    frozen_random: Sequence[Result],
+    untuned: Sequence[Result],
+    task: Task,
+    shapes: Sequence[Result] = (),
+    config: ScratchConfig = ScratchConfig(),  # noqa: B008 (frozen)
+) -> Result:
     """What does pretraining give?
 
-    The same architecture, task and training: from the pretrained weights and from random ones, beside the pretrained
-    encoder before any training and two baselines that need no encoder.
+    The same architecture, task and training: from the pretrained weights and from random ones, as a whole and with
+    the encoder frozen; beside the pretrained encoder before any training and two baselines that need no encoder. With
+    the attention patterns of each.
     """
-    import pandas as pd
+    from bertscope.experiments.scratch_result import collect
 
-    arms = {
-        "majority": [result.number("majority") for result in tuned[:1]],
-        "bag of words": [result.number("bag of words") for result in tuned[:1]],
-        "pretrained, not tuned": [result.number("before") for result in tuned],
-        "random init, tuned": [result.number("after") for result in random],
-        "fine-tuned": [result.number("after") for result in tuned],
-    }
-    metric = str(tuned[0].tables["scores"]["metric"].iloc[0])
-    scores = pd.DataFrame(
-        {"arm": arm, "seed": seed, "score": number.value, "low": number.low, "high": number.high, "n": number.n}
-        for arm, numbers in arms.items()
-        for seed, number in zip(config.seeds if arm in _SEEDED else (None,), numbers, strict=True)
-    ).astype({"seed": "Int64"})
-    curves = [
-        result.tables["epochs"].assign(start=start, seed=seed)
-        for start, results in (("pretrained", tuned), ("random", random))
-        for seed, result in zip(config.seeds, results, strict=True)
-    ]
-    one = len(config.seeds) == 1
-    labels = {"score": metric, "arm": "", "start": "weights at the start"}
-    return Result(
-        "scratch",
-        1,
-        tables={"scores": scores, "curves": pd.concat(curves, ignore_index=True)},
-        headline=[_mean(arm, numbers) for arm, numbers in reversed(arms.items())],
-        figures=[
-            Figure(
-                "intervals",
-                "scores",
-                x="score",
-                y="arm",
-                low="low",
-                high="high",
-                title="With and without pretraining",
-                caption="Not tuned: a new classifier with random weights on the pretrained encoder. "
-                f"The report split's {metric}, with a 95% bootstrap interval over examples"
-                + ("." if one else "; a point for each seed."),
-                labels=labels,
-            ),
-            Figure(
-                "lines",
-                "curves",
-                x="epoch",
-                y="score",
-                low="low",
-                high="high",
-                color="start",
-                where={"seed": config.seeds[0]},
-                title="Learning curves",
-                caption=f"The select split's {metric} after each epoch, with its interval over examples; "
-                "epoch 0 is before any training" + ("." if one else f" (seed {config.seeds[0]})."),
-                labels=labels,
-            ),
-        ],
-        subject={"model": tuned[0].subject["model"], "task": tuned[0].subject["task"]},
-        notes=[*tuned[0].notes, *([_ONE_SEED] if one else [])],
-    )
-
-
-def _mean(arm: str, numbers: list[Number]) -> Number:
-    """One run keeps its interval over examples; several give their mean, without one: theirs isn't over runs."""
-    if len(numbers) == 1:
-        only = numbers[0]
-        return Number(arm, only.value, only.low, only.high, only.n, only.unit)
-    return Number(arm, sum(number.value for number in numbers) / len(numbers), n=len(numbers), unit=numbers[0].unit)
+    trained = {"tuned": tuned, "random": random, "frozen": frozen, "frozen_random": frozen_random}
+    return collect(trained, untuned, task, shapes, config)

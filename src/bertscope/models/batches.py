@@ -75,6 +75,11 @@ class Tokens:
 def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
     """Tokenise texts, pairs or marked words; what is longer than the model allows is cut, and it is known which."""
     coded = encode(tokenizer, texts, truncation=True, max_length=max_length, return_special_tokens_mask=True)
+    return lay_out(tokenizer, coded, texts)
+
+
+def lay_out(tokenizer: Any, coded: Any, texts: Examples) -> Tokens:
+    """What the tokenizer gave for these texts, with its special tokens mask, end to end."""
     coded.pop("attention_mask", None)  # rebuilt when the rows are padded
     lengths = np.array([len(row) for row in coded["input_ids"]])
     flat = {name: np.fromiter(chain.from_iterable(coded[name]), np.int32, lengths.sum()) for name in coded}

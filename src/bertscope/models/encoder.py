@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from torch import nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import whole_folder
+from bertscope.core.files import canonical_json, digest_text, whole_folder
 from bertscope.core.units import Unit
 from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, Means, Mode, open_gates
@@ -23,9 +24,9 @@ from bertscope.models.quiet import quiet_library
 from bertscope.models.source import FOLDER
 
 if TYPE_CHECKING:
-    from bertscope.models.observe import Predictions
+    from bertscope.models.predict import Predictions
 
-HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "discriminator"]
+HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
 
 
 @dataclass(eq=False)
@@ -48,7 +49,7 @@ class Encoder:
     @property
     def n_heads(self) -> int:
         """Heads per layer; in a model that was cut, of the layer that has most."""
-        return max(self.head_counts)
+        return max(self.head_counts, default=0)
 
     @cached_property
     def head_counts(self) -> list[int]:
@@ -102,6 +103,13 @@ class Encoder:
             whole.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
         return whole.hexdigest()[:16]
 
+    @property
+    def tokenizer_digest(self) -> str:
+        """What decides into which tokens a text is cut, and where a long one ends."""
+        tokenizer = json.loads(self.tokenizer.backend_tokenizer.to_str())
+        del tokenizer["truncation"], tokenizer["padding"]  # settings of the last call
+        return digest_text(canonical_json([tokenizer, self.max_length]))
+
     def gates(
         self, off: Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
     ) -> AbstractContextManager[Gates]:
@@ -109,8 +117,8 @@ class Encoder:
         return open_gates(self, off, mode=mode, reference=reference)
 
     def predict(self, examples: Examples, *, tokens: int | None = None, window: int = 2048) -> Predictions:
-        """The classifier's (or regressor's) outputs for every example, in the examples' order."""
-        from bertscope.models.observe import predict
+        """The outputs of what is on top (classifier, regressor, spans, parser) for every example, in their order."""
+        from bertscope.models.predict import predict
 
         return predict(self, examples, tokens=tokens, window=window)
 
@@ -159,6 +167,7 @@ class Encoder:
         with whole_folder(folder, FOLDER) as scratch, quiet_library():
             config = self.model.config
             config.bertscope = {"name": self.name} | (getattr(config, "bertscope", None) or {})
-            self.model.save_pretrained(scratch)
+            # Where only we can open it, weights have the names that the library's modules have, not an older file's.
+            self.model.save_pretrained(scratch, save_original_format="top" not in config.bertscope)
             self.tokenizer.save_pretrained(scratch)
         return folder

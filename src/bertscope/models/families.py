@@ -12,6 +12,9 @@ from torch import nn
 
 from bertscope.core.errors import UserError, did_you_mean
 
+PoolerKind = Literal["first token", "nothing", "head"]
+"""A pooler takes all states and gives the first token's; takes and gives that; or is a whole classifier."""
+
 
 @dataclass(frozen=True)
 class Family:
@@ -45,6 +48,17 @@ class Family:
     """The config's name for how the classifier pools; None where it always reads the first token."""
     pretraining: Literal["masked-lm", "discriminator"] = "masked-lm"
     """What an architecture called ...ForPreTraining predicts."""
+    closing: str = ""
+    """The norm after the last layer, where there is one."""
+    first_stays_because: str | None = None
+    """Why the first layer can't be left out; None if it can."""
+    last_map: str = "classifier"
+    """The linear map that gives a classifier's outputs. This path and the next ones start at the whole model."""
+    pooler: tuple[tuple[str, PoolerKind], ...] = ()
+    """The modules between the encoder and that map, and what takes their place in a classifier without them; none
+    where the family's code has them in a form that can't be replaced."""
+    dropout: str | None = "classifier_dropout"
+    """What the config calls the dropout before that map; None where it has no name of its own."""
 
     @property
     def hooked(self) -> bool:
@@ -77,8 +91,10 @@ _BERT = Family(
     mlp_out="output.dense",
     head_maps=("attention.self.query", "attention.self.key", "attention.self.value"),
     mlp_maps=("intermediate.dense",),
+    pooler=(("base_model.pooler", "first token"),),
 )
-_ROBERTA = replace(_BERT, shifted_positions=True)
+_HEADED = replace(_BERT, last_map="classifier.out_proj", pooler=(("classifier", "head"),))
+_ROBERTA = replace(_HEADED, shifted_positions=True)
 _LLAMA_LIKE = Family(
     layers="layers",
     attention="self_attn",
@@ -91,7 +107,7 @@ _LLAMA_LIKE = Family(
 FAMILIES = {
     "bert": _BERT,
     "ernie": _BERT,
-    "electra": replace(_BERT, pretraining="discriminator"),
+    "electra": replace(_HEADED, pretraining="discriminator"),
     "roberta": _ROBERTA,
     "xlm-roberta": _ROBERTA,
     "camembert": _ROBERTA,
@@ -104,6 +120,7 @@ FAMILIES = {
         head_maps=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
         mlp_maps=("ffn.lin1",),
         mlp_width="hidden_dim",
+        dropout="seq_classif_dropout",
     ),
     "albert": Family(
         layers="encoder.albert_layer_groups",
@@ -113,16 +130,24 @@ FAMILIES = {
         mlp="ffn",
         mlp_out="ffn_output",
         whole_because="one block serves all of its layers, so that a cut in one would be a cut in all",
+        pooler=(("base_model.pooler", "nothing"), ("base_model.pooler_activation", "nothing")),
+        dropout="classifier_dropout_prob",
     ),
     "modernbert": Family(
         layers="layers", attention="attn", projection="attn.Wo", mlp="mlp", mlp_out="mlp.Wo",
-        reads="classifier_pooling",
+        reads="classifier_pooling", closing="final_norm", pooler=(("head", "nothing"),),
+        first_stays_because="it is built unlike the others, without a norm before its attention",
         whole_because="its queries, keys and values are one fused map, which the cutter doesn't know",
     ),
-    "nomic_bert": _LLAMA_LIKE,
-    "eurobert": replace(_LLAMA_LIKE, reads="classifier_pooling"),
+    "nomic_bert": replace(_LLAMA_LIKE, pooler=(("base_model.pooler", "first token"),)),
+    "eurobert": replace(
+        _LLAMA_LIKE, reads="classifier_pooling", closing="norm", dropout=None,
+        pooler=(("dense", "nothing"), ("activation", "nothing")),
+    ),
     "deberta-v2": replace(
-        _BERT, value="attention.self.value_proj", mask="allowed",
+        _BERT, value="attention.self.value_proj", mask="allowed", dropout="cls_dropout",
+        pooler=(("pooler", "first token"),),
+        first_stays_because="a convolution follows it",
         whole_because="its positions have maps of their own for each head, which the cutter doesn't know",
     ),
     "mpnet": replace(
@@ -130,10 +155,11 @@ FAMILIES = {
         attention="attention.attn",
         projection="attention.attn.o",
         value="attention.attn.v",
+        dropout=None,
         whole_because="its position bias has a column for each head, which the cutter doesn't know",
     ),
     "roformer": replace(
-        _BERT, value="attention.self.value",
+        _HEADED, value="attention.self.value", dropout=None,
         whole_because="it counts its heads itself when it adds positions, which the cutter doesn't know",
     ),
 }  # fmt: skip

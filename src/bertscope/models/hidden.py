@@ -24,10 +24,8 @@ from torch.nn.functional import embedding_bag
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
 from bertscope.core.files import (
-    canonical_json,
     check_writable,
     digest_files,
-    digest_text,
     explained,
     refuse_foreign,
     whole_folder,
@@ -70,7 +68,7 @@ def hidden(
     temporary = TemporaryDirectory(prefix="bertscope-hidden-") if store is None else None
     folder = Path(temporary.name if temporary else store or "")
     source = {
-        "version": _VERSION, "encoder": encoder.fingerprint, "tokenizer": _digest_tokenizer(encoder),
+        "version": _VERSION, "encoder": encoder.fingerprint, "tokenizer": encoder.tokenizer_digest,
         "examples": _digest_examples(examples), "pool": pool, "layers": kept,
     }  # fmt: skip
     if (folder / ABOUT).is_file():
@@ -242,9 +240,3 @@ def _digest_examples(examples: Examples) -> str:
     for row in zip(*columns, strict=True):
         whole.update(json.dumps(row).encode() + b"\n")
     return whole.hexdigest()[:16]
-
-
-def _digest_tokenizer(encoder: Encoder) -> str:
-    tokenizer = json.loads(encoder.tokenizer.backend_tokenizer.to_str())
-    del tokenizer["truncation"], tokenizer["padding"]  # settings of the last call
-    return digest_text(canonical_json([tokenizer, encoder.max_length]))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -17,7 +17,7 @@ from bertscope.core.memory import lasting
 from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
-from bertscope.models.rows import first_token_only
+from bertscope.models.evaluating import evaluating
 from bertscope.models.taps import Tap, tapped
 
 INSIDE = frozenset({"maps", "norms", "contexts", "mlps"})
@@ -77,15 +77,6 @@ class Passed:
     """Texts longer than the model reads, which were cut."""
     left_out: int = 0
     """Texts longer than the model reads, which were left out."""
-
-
-@dataclass(frozen=True)
-class Predictions:
-    ids: tuple[str, ...]
-    logits: np.ndarray
-    """[example, class], or [example, 1] for a regression; float32."""
-    labels: np.ndarray | None
-    truncated: int
 
 
 def observe(
@@ -202,26 +193,6 @@ def default_budget(encoder: Encoder) -> int:
     return 2048 if encoder.device.type == "cpu" else 16384
 
 
-def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = 2048) -> Predictions:
-    """See `Encoder.predict`."""
-    encoder.need_classifier()
-    outputs = _Logits(len(examples), encoder.model.config.num_labels)
-    with first_token_only(encoder):
-        passed = observe([encoder], examples, [outputs], tokens=tokens, window=window, label="predicting")
-    return Predictions(examples.ids, outputs.logits, examples.label, passed.truncated)
-
-
-class _Logits:
-    needs = frozenset({"logits"})
-
-    def __init__(self, n: int, width: int) -> None:
-        self.logits = np.zeros((n, width), dtype=np.float32)
-
-    def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
-        assert seen[0].logits is not None
-        self.logits[batch.rows] = seen[0].logits.float().cpu().numpy()
-
-
 Show = Callable[[int, Seen], None]
 
 
@@ -272,33 +243,6 @@ def _look(encoder: Encoder, batch: Batch, needs: frozenset[str], show: Show | No
     if "logits" in needs:
         seen.logits = output.prediction_logits if "prediction_logits" in output else output.logits
     return seen
-
-
-@contextmanager
-def evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
-    """Dropout off, and on again for models that had it on; full float32 products."""
-    training = [encoder.model for encoder in encoders if encoder.model.training]
-    for model in training:
-        model.eval()
-    try:
-        with full_precision():
-            yield
-    finally:
-        for model in training:
-            model.train()
-
-
-@contextmanager
-def full_precision() -> Iterator[None]:
-    """Full float32 products on a GPU too, whatever the caller allows."""
-    precision, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-    torch.set_float32_matmul_precision("highest")
-    torch.backends.cudnn.allow_tf32 = False
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(precision)
-        torch.backends.cudnn.allow_tf32 = convolutions
 
 
 def _check(encoders: Sequence[Encoder], examples: Examples, needs: frozenset[str], known: frozenset[str]) -> None:

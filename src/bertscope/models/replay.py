@@ -21,8 +21,9 @@ from bertscope.core.progress import progress
 from bertscope.core.units import Unit
 from bertscope.models.batches import batches
 from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
 from bertscope.models.gates import Gates, Means, Mode
-from bertscope.models.observe import default_budget, evaluating
+from bertscope.models.observe import default_budget
 from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Kept, Run, run_of
 
@@ -111,14 +112,14 @@ def replayed(encoder: Encoder, kept: Sequence[Kept], first: int) -> Iterator[Non
     with ExitStack() as undo:
         undo.callback(setattr, run, "settled", 0)
         for block in dict.fromkeys(encoder.layers) if first else ():
-            _instead(block, _block_forward(encoder, run, kept, block.forward), undo)
+            stand_in(block, _block_forward(encoder, run, kept, block.forward), undo)
         if first < len(kept) and encoder.family.attention_ends_at_heads and not run.wants_maps:
             attention = encoder.parts(encoder.layers[first])[0]
-            _instead(attention, _attention_forward(run, kept[first], first, attention.forward), undo)
+            stand_in(attention, _attention_forward(run, kept[first], first, attention.forward), undo)
         yield
 
 
-def _instead(module: nn.Module, forward: Callable[..., Any], undo: ExitStack) -> None:
+def stand_in(module: nn.Module, forward: Callable[..., Any], undo: ExitStack) -> None:
     """Give one module another forward, and back what it had: its class's, or one that somebody set on it."""
     if "forward" in vars(module):
         undo.callback(setattr, module, "forward", module.forward)

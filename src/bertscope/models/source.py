@@ -65,6 +65,16 @@ def config_of(folder: Path) -> dict[str, Any]:
     return config
 
 
+def layers_of(root: Root) -> int:
+    """How many layers the model has, by its config."""
+    folder = locate(root.source)
+    config = config_of(folder)
+    for name in ("num_hidden_layers", "n_layers"):
+        if name in config:
+            return int(config[name])
+    raise UserError(f"{folder / 'config.json'} doesn't say how many layers the model has; add num_hidden_layers")
+
+
 def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
     """The files that hold the weights; pickles only if the user insists, since opening one can run any code."""
     if found := sorted(folder.glob("*.safetensors")):

@@ -7,7 +7,7 @@ the modules their shapes before it reads the weights. The result is an ordinary 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,15 +25,17 @@ def cut(encoder: Encoder, off: Iterable[str | Unit]) -> Encoder:
     """A copy of the encoder without these heads, MLPs, neurons and layers; the encoder itself is untouched.
 
     Numbers are the encoder's own. A layer may lose all of its heads (its output bias stays, as under a gate) or its
-    MLP (whose bias goes with it).
+    MLP (whose bias goes with it). Whole layers can be cut from any family.
     """
     from bertscope.models.encoder import Encoder
 
-    refuse_whole(encoder)
     units = {Unit.parse(unit).check(encoder.head_counts, encoder.neuron_counts) for unit in off}
     layers_off = {unit.layer_index for unit in units if unit.kind == "layer"}
-    if len(layers_off) == encoder.n_layers:
+    if layers_off and len(layers_off) == encoder.n_layers:
         raise UserError(f"all {encoder.n_layers} layers would go; leave at least one")
+    if len(layers_off) == len(units):
+        return without_layers(encoder, {unit.layer for unit in units})
+    refuse_whole(encoder)
     model = copy.deepcopy(encoder.model)
     smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
     for layer, block in enumerate(smaller.layers):
@@ -46,9 +48,22 @@ def cut(encoder: Encoder, off: Iterable[str | Unit]) -> Encoder:
         neurons = [neuron for neuron in range(n_neurons) if "mlp" not in kinds and neuron not in neurons_off]
         _trim(block, encoder.family, encoder.head_size, heads, neurons, mlp="mlp" not in kinds)
     _drop_layers(model, encoder.family, layers_off)
-    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
-    _write_down(smaller, encoder, units)
-    return smaller
+    return _written_down(encoder, model, units)
+
+
+def without_layers(encoder: Encoder, layers: Collection[int]) -> Encoder:
+    """A copy of an encoder of any family without these layers (by number); none at all may be left."""
+    family = encoder.family
+    if family.first_stays_because and 1 in layers:
+        raise UserError(f"layer 1 of {encoder.name} can't be left out: {family.first_stays_because}")
+    if family.groups and len(set(encoder.layers)) > 1:
+        raise UserError(
+            f"{encoder.name} can't lose layers: {len(set(encoder.layers))} blocks share them out evenly, and others "
+            "would serve other layers"
+        )
+    model, units = copy.deepcopy(encoder.model), {Unit("layer", layer) for layer in layers}
+    _drop_layers(model, family, {unit.layer_index for unit in units})
+    return _written_down(encoder, model, units)
 
 
 def refuse_whole(encoder: Encoder) -> None:
@@ -100,7 +115,14 @@ def _keep(linear: nn.Linear, *, rows: Sequence[int] | None = None, columns: Sequ
     linear.out_features, linear.in_features = linear.weight.shape
 
 
-def _drop_layers(model: Any, family: Family, layers_off: set[int]) -> None:
+def _drop_layers(model: Any, family: Family, layers_off: Collection[int]) -> None:
+    config = model.config
+    stay = [layer for layer in range(config.num_hidden_layers) if layer not in layers_off]
+    if getattr(config, "layer_types", None):
+        config.layer_types = [config.layer_types[layer] for layer in stay]
+    config.num_hidden_layers = len(stay)
+    if family.groups:  # one block for all layers, however many there are
+        return
     blocks = descend(model.base_model, family.layers)
     for layer in sorted(layers_off, reverse=True):
         del blocks[layer]
@@ -108,21 +130,27 @@ def _drop_layers(model: Any, family: Family, layers_off: set[int]) -> None:
         attention = descend(block, family.attention)
         if hasattr(attention, "layer_idx"):
             attention.layer_idx = number
-    model.config.num_hidden_layers = len(blocks)
 
 
-def _write_down(smaller: Encoder, encoder: Encoder, units: set[Unit]) -> None:
-    """Record shape and cuts in the model's config. A shape that plain transformers would make is left out."""
-    config = smaller.model.config
+def _written_down(encoder: Encoder, model: Any, units: set[Unit]) -> Encoder:
+    """The smaller model, with its shape and the cuts in its config. A shape that plain transformers would make is
+    left out."""
+    from bertscope.models.encoder import Encoder
+
+    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
+    config = model.config
     said = copy.deepcopy(getattr(config, "bertscope", None) or {})
     said["cut"] = [*said.get("cut", []), sorted(map(str, units))]
     without_mlp = [
-        layer for layer, block in enumerate(smaller.layers, 1) if smaller.parts(block)[3].bias is None
+        layer for layer, block in enumerate(smaller.layers, 1)
+        if encoder.family.mlp_maps and smaller.parts(block)[3].bias is None
     ]  # fmt: skip
     said["shape"] = {"heads": smaller.head_counts, "neurons": smaller.neuron_counts, "without_mlp": without_mlp}
-    even_neurons = len(set(smaller.neuron_counts)) == 1 and not without_mlp
-    if even_neurons:
-        setattr(config, encoder.family.mlp_width, smaller.neuron_counts[0])
-    if even_neurons and set(smaller.head_counts) == {config.num_attention_heads}:
+    widths, even_heads = set(smaller.neuron_counts), {config.num_attention_heads}.issuperset(smaller.head_counts)
+    even_neurons = len(widths) < 2 and not without_mlp
+    if even_neurons and widths:
+        setattr(config, encoder.family.mlp_width, widths.pop())
+    if even_neurons and even_heads:
         said.pop("shape")
     config.bertscope = said
+    return smaller

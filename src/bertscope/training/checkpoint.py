@@ -82,7 +82,8 @@ class Checkpoint:
         for name, parameter in model.named_parameters():
             prefix = f"{name}/"
             kept = {key.removeprefix(prefix): value for key, value in moments.items() if key.startswith(prefix)}
-            optimizer.state[parameter] = kept
+            if kept:  # what is frozen has none
+                optimizer.state[parameter] = kept
         for name, value in said.items():
             setattr(history, name, value)
         return best_weights

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
+from bertscope.core.layers import Layers
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:
@@ -40,6 +41,21 @@ class FinetuneConfig:
     """random: draw all weights anew, as a control for what pre-training gave."""
     keep: Literal["last", "best"] = "last"
     """Which epoch's weights to keep: the last, or the best on the select split."""
+    without: str = ""
+    """Layers left out before the training: `12`, `11-12`, `3,7-9`."""
+    classifier: Literal["linear", "relu"] = "linear"
+    """linear: the family's own; relu: its last map becomes two, with 50 hidden units and a ReLU between them."""
+    pooler: bool = True
+    """Whether the dense layer that the family has before its last map stays; --no-pooler takes it off, so that the
+    map reads the first token's last state."""
+    dropout: float | None = None
+    """The dropout before the classifier's last map; by default the model's own."""
+    frozen: str = ""
+    """What isn't trained: `embeddings`, layers such as `1-8`, both as `embeddings,1-8`, or `encoder` for all that is
+    under the pooler and the classifier."""
+    frozen_dropout: bool = False
+    """Whether frozen layers still have dropout while the others train. Without it, frozen layers that have nothing
+    trained under them are run once, and every epoch reads what they put out."""
     seed: int = 0
     """Decides the new classifier's weights, the order of the examples, and dropout."""
 
@@ -48,6 +64,7 @@ class FinetuneConfig:
             ("recipe", ("auto", *RECIPES)),
             ("init", ("pretrained", "random")),
             ("keep", ("last", "best")),
+            ("classifier", ("linear", "relu")),
         ):
             if (value := getattr(self, name)) not in known:
                 raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
@@ -57,12 +74,26 @@ class FinetuneConfig:
             "learning_rate": (0, None),
             "warmup": (0, 1),
             "weight_decay": (0, None),
+            "dropout": (0, 1),
         }
         for name, (least, most) in (limits | {"batch_size": (1, None), "clip": (0, None)}).items():
             value = getattr(self, name)
             if value is not None and not (least <= value and (most is None or value <= most)):
                 span = f"at least {least}" if most is None else f"between {least} and {most}"
                 raise UserError(f"{name.replace('_', '-')} is {value}; it must be {span}")
+        if self.left_out.embeddings or self.left_out.whole:
+            raise UserError(f"without is {self.without!r}; only layers can be left out, such as 11-12")
+        for name, layers in (("without", self.left_out), ("frozen", self.held)):
+            object.__setattr__(self, name, str(layers))  # one text for one set: it is part of a step's identity
+
+    @property
+    def left_out(self) -> Layers:
+        return Layers.parse(self.without)
+
+    @property
+    def held(self) -> Layers:
+        """What is frozen."""
+        return Layers.parse(self.frozen)
 
     def settled(self, hidden_size: int) -> FinetuneConfig:
         """This config with every None filled in from the recipe that suits an encoder of that width."""
@@ -104,17 +135,19 @@ def finetune(
 ) -> Trained:
     """Train an encoder on a task.
 
-    A classifier (or regressor) is put on a copy of `base` and the whole of it is trained on the task's fit split; the
-    select split is scored after each epoch and the report split before and after. With `out`, a plain Hugging Face
-    folder is written there, and a training that was killed goes on from its last epoch (`resume=False` starts over).
-    The result's array `outputs` has the tuned model's outputs for the report split.
+    What the task needs is put on a copy of `base` (a classifier or regressor, a head for spans, a parser) and the
+    whole of it is trained on the task's fit split; the select split is scored after each epoch and the report split
+    before and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written
+    there, and a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array
+    `outputs` has the tuned model's outputs for the report split.
     """
     from bertscope.data.read import read_task
-    from bertscope.models.heads import with_classifier
     from bertscope.models.load import load
+    from bertscope.models.surgery import without_layers
+    from bertscope.models.top import Top
     from bertscope.training.checkpoint import Checkpoint
+    from bertscope.training.kinds import objective_of, with_head
     from bertscope.training.loop import train
-    from bertscope.training.objective import Labelled
 
     if isinstance(task, str):
         task = read_task(task)
@@ -122,15 +155,19 @@ def finetune(
     settings = config.settled(base.hidden_size)
     origin = base.name if config.init == "pretrained" else f"{base.name} (random init)"
     name = f"{origin} tuned on {task.name}"
-    encoder = with_classifier(
-        base, task.labels, init=config.init, seed=config.seed, name=name, tuned_on=task.fingerprint
-    )
+    if left_out := config.left_out.within(base.n_layers).numbers:
+        base = without_layers(base, left_out)
+    top = Top(config.classifier, config.pooler)
+    encoder = with_head(base, task, init=config.init, seed=config.seed, name=name, top=top, dropout=config.dropout)
     before = task.score(encoder.predict(task.report).logits)
-    history = train(encoder, Labelled(encoder, task), settings, out=None if out is None else Path(out), resume=resume)
+    objective = objective_of(encoder, task)
+    history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.report)
     after = task.score(predictions.logits)
     result = _result(origin, task, settings, before, after, history)
+    result.provenance |= _sizes(encoder, settings)
     result.arrays["outputs"] = predictions.logits
+    result.notes += objective.notes
     if predictions.truncated:
         result.notes.append(
             f"{predictions.truncated} report texts are longer than {encoder.max_length} tokens and were cut"
@@ -140,20 +177,35 @@ def finetune(
     return Trained(encoder, result)
 
 
+def _sizes(encoder: Encoder, settings: FinetuneConfig) -> dict[str, int]:
+    """How many parameters there are, and how many of them were trained."""
+    from bertscope.training.frozen import frozen
+
+    with frozen(encoder, settings.held):
+        sizes = [(parameter.numel(), parameter.requires_grad) for parameter in encoder.model.parameters()]
+    return {
+        "parameters": sum(size for size, _ in sizes),
+        "trained_parameters": sum(size for size, trained in sizes if trained),
+    }
+
+
+def _changed(settings: FinetuneConfig) -> dict[str, str]:
+    """What tells this training from a plain one, in a result's subject."""
+    plain = FinetuneConfig()
+    told = ("without", "classifier", "pooler", "dropout", "frozen", "frozen_dropout")
+    return {name: str(value) for name in told if (value := getattr(settings, name)) != getattr(plain, name)}
+
+
 def _result(
     origin: str, task: Task, settings: FinetuneConfig, before: Scores, after: Scores, history: History
 ) -> Result:
     import pandas as pd
 
     from bertscope.core.config import to_json
-    from bertscope.data.baselines import bag_of_words, majority
+    from bertscope.data.baselines import baselines
 
-    arms = {
-        "majority": task.score(majority(task)),
-        "bag of words": task.score(bag_of_words(task)),
-        "before": before,
-        "after": after,
-    }
+    without_model = {name: task.score(outputs) for name, outputs in baselines(task).items()}
+    arms = without_model | {"before": before, "after": after}
     numbers = [
         Number(name, score.value, score.low, score.high, score.n, score.metric) for name, score in arms.items()
     ]
@@ -188,15 +240,18 @@ def _result(
             Figure(
                 "lines", "epochs", x="epoch", y="score", low="low", high="high", title="Learning curve",
                 caption=f"The select split's {task.metric} after each epoch, with its 95% bootstrap interval over "
-                "examples; epoch 0 is before any training. The dashed rule is a constant answer.",
-                labels=words, rules={"majority": history.chance},
+                "examples; epoch 0 is before any training. The dashed rule is an answer without looking at the text.",
+                labels=words, rules={task.blind: history.chance},
             ),
             Figure(
                 "lines", "steps", x="step", y="loss", title="Training loss",
                 caption="The mean loss over the steps since the last point, dropout on.", labels=words,
             ),
         ],
-        subject={"model": origin, "task": task.name, "seed": str(settings.seed)},
+        subject={"model": origin, "task": task.name, "seed": str(settings.seed)} | _changed(settings),
         notes=[*task.notes],
-        provenance={"settings": to_json(settings), "training_seconds": history.seconds},
+        provenance={
+            "settings": to_json(settings), "training_seconds": history.seconds,
+            "activation_bytes": history.activations, "peak_bytes": history.peak,
+        },
     )  # fmt: skip

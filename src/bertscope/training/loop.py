@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,10 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.source import FOLDER
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.frozen import frozen, rest
+from bertscope.training.memory import KeptForBackward
 from bertscope.training.objective import Objective
+from bertscope.training.prefix import Prefix
 
 _POINTS_PER_EPOCH = 20  # of the loss curve
 _WIDE = 384  # hidden units from which training on a GPU is done in bfloat16
@@ -40,51 +43,71 @@ class History:
     seconds: float = 0.0
     best: int = 0
     """The epoch with the highest score on select."""
+    activations: int = 0
+    """Bytes that the largest step keeps for its backward pass, weights apart."""
+    peak: int = 0
+    """Bytes that were in use at once on a GPU, at most; 0 elsewhere."""
 
 
 def train(
-    encoder: Encoder, objective: Objective, settings: FinetuneConfig, *, out: Path | None, resume: bool
+    encoder: Encoder,
+    objective: Objective,
+    settings: FinetuneConfig,
+    *,
+    out: Path | None,
+    resume: bool,
+    keep_prefix: bool = True,
 ) -> History:
     """Train `encoder` in place on the objective's fit split; with `out`, save it there and survive being killed.
 
-    The checkpoint is left for the caller to remove, once nothing can be lost any more.
+    The checkpoint is left for the caller to remove, once nothing can be lost any more. `keep_prefix=False` runs
+    frozen layers in every step, though they always say the same: the plain way, to compare with.
     """
     if out is not None:
         refuse_foreign(out, FOLDER)
-    run = _Run(encoder, objective, settings, out)
-    if run.checkpoint and run.checkpoint.exists():
-        if resume:
-            run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
-        else:
-            run.checkpoint.remove()
-    run.to_the_end()
+    with frozen(encoder, settings.held) as settled:
+        run = _Run(encoder, objective, settings, out, settled if keep_prefix else 0)
+        if run.checkpoint and run.checkpoint.exists():
+            if resume:
+                run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
+            else:
+                run.checkpoint.remove()
+        run.to_the_end()
     if out is not None:
         encoder.save(out)
     return run.history
 
 
 class _Run:
-    """One training, from the state it is in to its end."""
+    """One training, from the state it is in to its end. Parameters that need no gradient now stay as they are, and
+    what the first `settled` layers put out is computed once."""
 
-    def __init__(self, encoder: Encoder, objective: Objective, settings: FinetuneConfig, out: Path | None) -> None:
+    def __init__(
+        self, encoder: Encoder, objective: Objective, settings: FinetuneConfig, out: Path | None, settled: int = 0
+    ) -> None:
         assert settings.epochs and settings.learning_rate is not None
         self.encoder, self.objective, self.settings, self.out = encoder, objective, settings, out
         self.model, self.epochs, self.tokens = encoder.model, settings.epochs, objective.tokens
         self.history = History(chance=objective.chance)
         self.steps_per_epoch = math.ceil(len(self.tokens) / settings.batch_size)
-        self.optimizer = _adamw(self.model, settings.learning_rate, settings.weight_decay)
+        self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self.optimizer = _adamw(self.trained, settings.learning_rate, settings.weight_decay)
         self.checkpoint = None if out is None else Checkpoint.of(out)
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
         # A small encoder waits for kernels to be launched, and half precision launches more of them.
         self._halves = encoder.device.type == "cuda" and encoder.hidden_size >= _WIDE
+        self._settled = 0 if settings.frozen_dropout else settled
+        self._prefix: Prefix | None = None
 
     def to_the_end(self) -> None:
         if not self.history.epochs:
             self._close_epoch(0, float("nan"))
         total = self.epochs * self.steps_per_epoch
         done = len(self.history.epochs) - 1
+        if done < self.epochs:
+            self.prepare()
         with progress(f"fine-tuning {self.encoder.name}", total) as bar, _own_randomness(self.encoder.device):
             bar.advance(done * self.steps_per_epoch)
             for epoch in range(done + 1, self.epochs + 1):
@@ -93,7 +116,22 @@ class _Run:
                 self.history.seconds += time.perf_counter() - started
                 row = self._close_epoch(epoch, loss)
                 bar.advance(0, **{self.objective.metric: f"{row['score']:.3f}"})
+        if self.encoder.device.type == "cuda":
+            self.history.peak = max(self.history.peak, torch.cuda.max_memory_allocated(self.encoder.device))
         self._finish()
+
+    def prepare(self) -> None:
+        """Run the layers once of which nothing is trained: that is part of the training, and of its time."""
+        started = time.perf_counter()
+        if self.encoder.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.encoder.device)
+        with self._precision():
+            folder = None if self.out is None else self.out.parent
+            self._prefix = Prefix.of(self.encoder, self.tokens, self._settled, folder)
+        self.history.seconds += time.perf_counter() - started
+
+    def _precision(self) -> Any:
+        return torch.autocast(self.encoder.device.type, torch.bfloat16, enabled=self._halves)
 
     def _finish(self) -> None:
         """Make the model what is kept of the training: the best weights, if asked for, in the task's own units."""
@@ -106,32 +144,45 @@ class _Run:
         generator = np.random.default_rng([self.settings.seed, epoch])
         torch.manual_seed(int(generator.integers(2**63)))
         self.model.train()
+        if not self.settings.frozen_dropout:
+            rest(self.model)
         losses: list[float] = []
         every = max(1, self.steps_per_epoch // _POINTS_PER_EPOCH)
-        for place, rows in enumerate(bucketed(self.tokens.lengths, self.settings.batch_size, generator)):
+        batches = bucketed(self.tokens.lengths, self.settings.batch_size, generator)
+        largest = int(np.argmax([len(rows) * self.tokens.lengths[rows].max() for rows in batches]))
+        for place, rows in enumerate(batches):
             step = (epoch - 1) * self.steps_per_epoch + place
-            losses.append(self._step(rows, step, epoch))
+            weighed = place == largest and not self.history.activations
+            losses.append(self._step(rows, step, epoch, weighed=weighed))
             if (place + 1) % every == 0:
                 self.history.steps.append({"step": step + 1, "loss": float(np.mean(losses[-every:]))})
             bar.advance(1, loss=f"{losses[-1]:.3f}")
         self.model.eval()
         return float(np.mean(losses))
 
-    def _step(self, rows: np.ndarray, step: int, epoch: int) -> float:
+    def _step(self, rows: np.ndarray, step: int, epoch: int, *, weighed: bool = False) -> float:
         device = self.encoder.device
         batch = pad(self.tokens, rows, pad_id=self.encoder.tokenizer.pad_token_id or 0, device=device)
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate(step)
-        with torch.autocast(device.type, torch.bfloat16, enabled=self._halves):
+        below = self._prefix.instead(batch) if self._prefix else nullcontext()
+        with self._precision(), below, self._weighing() if weighed else nullcontext():
             loss = self.objective.loss(batch, torch.from_numpy(rows).to(device))
         loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        norm = nn.utils.clip_grad_norm_(self.trained, self.settings.clip)
         value = loss.item()
         if not (math.isfinite(value) and math.isfinite(norm.item())):
             self._give_up(value, step, epoch)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return value
+
+    @contextmanager
+    def _weighing(self) -> Iterator[None]:
+        kept = KeptForBackward(self.model)
+        with kept:
+            yield
+        self.history.activations = kept.bytes
 
     def _learning_rate(self, step: int) -> float:
         """Up linearly over the warm-up, then down linearly to 0 after the last step."""
@@ -170,10 +221,10 @@ class _Run:
         )
 
 
-def _adamw(model: Any, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
-    """AdamW over all parameters; weight decay spares biases and LayerNorm, which are all one-dimensional."""
-    matrices = [parameter for parameter in model.parameters() if parameter.ndim > 1]
-    vectors = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
+def _adamw(trained: list[nn.Parameter], learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
+    """AdamW over what is trained; weight decay spares biases and LayerNorm, which are all one-dimensional."""
+    matrices = [parameter for parameter in trained if parameter.ndim > 1]
+    vectors = [parameter for parameter in trained if parameter.ndim <= 1]
     groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=learning_rate, fused=True)
 

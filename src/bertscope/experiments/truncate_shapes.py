@@ -1,0 +1,73 @@
+"""Models that lost layers: what tables call them, what they say, what they weigh and how fast they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bertscope.core.layers import Layers
+from bertscope.core.units import Unit
+from bertscope.data.task import Task
+from bertscope.experiments.contenders import size, texts_at_a_time
+from bertscope.models.encoder import Encoder
+from bertscope.models.heads import with_classifier
+from bertscope.models.latency import in_torch, sample_batches, time_in_turn
+from bertscope.models.replay import predict_without
+from bertscope.models.surgery import without_layers
+
+WHOLE = "nothing removed"
+_BATCHES = {1: 8, 32: 2}  # texts at a time, and how many such batches are timed
+_ROUNDS, _SECONDS = 8, 1.0  # of timing each shape; at least 6 rounds, however long they take
+
+
+@dataclass(frozen=True)
+class Shape:
+    left_out: Layers
+    depth: int
+    """Of the whole model."""
+
+    @property
+    def removed(self) -> int:
+        return len(self.left_out.numbers)
+
+    @property
+    def from_top(self) -> bool:
+        return self.left_out == Layers.last(self.removed, self.depth)
+
+    def __str__(self) -> str:
+        if not self.removed:
+            return WHOLE
+        return f"top {self.removed} removed" if self.from_top else f"{self.left_out} removed"
+
+
+def switched_off(model: Encoder, task: Task, shapes: Sequence[Shape]) -> np.ndarray:
+    """[shape, example, output]: what a fine-tuned model says of the report split without each set of layers."""
+    order, _ = task.match_labels(model.labels)
+    sets = [[Unit("layer", number) for number in sorted(shape.left_out.numbers)] for shape in shapes]
+    return predict_without(model, task.report, sets).logits[..., order]
+
+
+def latencies(base: Encoder, task: Task, shapes: Sequence[Shape]) -> pd.DataFrame:
+    """How long each shape takes for a batch, side by side on this machine, and how many parameters it has.
+
+    Time depends on the shape alone: the classifiers are new ones.
+    """
+    models = {}
+    for shape in shapes:
+        models[str(shape)] = with_classifier(without_layers(base, shape.left_out.numbers), task.labels)
+        models[str(shape)].model.set_input_embeddings(base.model.get_input_embeddings())  # once in memory
+    variants, rows = {name: in_torch(model) for name, model in models.items()}, []
+    for texts, count in _BATCHES.items():
+        batches = sample_batches(base, task.select, texts, count=count)
+        times = time_in_turn(variants, batches, rounds=_ROUNDS, seconds=_SECONDS)
+        for shape, (name, model) in zip(shapes, models.items(), strict=True):
+            faster, low, high = times.faster(name, WHOLE)
+            rows.append(
+                {"model": name, "removed": shape.removed, "from_top": shape.from_top, "texts": texts,
+                 "load": texts_at_a_time(texts), "milliseconds": times.milliseconds(name), "faster": faster,
+                 "low": low, "high": high, "rounds": times.seconds.shape[1], "parameters": size(model)}
+            )  # fmt: skip
+    return pd.DataFrame(rows)

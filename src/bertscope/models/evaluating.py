@@ -1,0 +1,37 @@
+"""How models are run when they are measured: without dropout, in full precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+
+from bertscope.models.encoder import Encoder
+
+
+@contextmanager
+def evaluating(encoders: Sequence[Encoder]) -> Iterator[None]:
+    """Dropout off, and on again for models that had it on; full float32 products."""
+    training = [encoder.model for encoder in encoders if encoder.model.training]
+    for model in training:
+        model.eval()
+    try:
+        with full_precision():
+            yield
+    finally:
+        for model in training:
+            model.train()
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Full float32 products on a GPU too, whatever the caller allows."""
+    precision, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(precision)
+        torch.backends.cudnn.allow_tf32 = convolutions

@@ -1,0 +1,103 @@
+"""What sits on an encoder and gives its answer: the family's own classifier, or a changed one.
+
+A changed one is written inside the model's config, as cuts are; `load` builds it again before it reads the weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from torch import Tensor, nn
+
+from bertscope.core.errors import UserError
+from bertscope.models.families import Family, descend
+
+Classifier = Literal["linear", "relu"]
+BETWEEN = 50
+"""Hidden units of the classifier with a ReLU."""
+
+
+@dataclass(frozen=True)
+class Top:
+    classifier: Classifier = "linear"
+    """linear: the family's own last map; relu: two maps with 50 hidden units and a ReLU between them."""
+    pooler: bool = True
+    """Whether what the family has between the encoder and the last map (BERT's pooler, RoBERTa's dense layer) stays;
+    otherwise that map reads the first token's last state, or what else the family pools."""
+
+    @classmethod
+    def of(cls, said: dict[str, Any] | None) -> Top:
+        """What a model's config says of it."""
+        return cls(**(said or {}).get("top", {}))
+
+    def write_down(self, config: Any) -> None:
+        """Say in the model's config what is unlike the family's own."""
+        said = {name: value for name, value in (getattr(config, "bertscope", None) or {}).items() if name != "top"}
+        changed = {} if self == Top() else {"top": {"classifier": self.classifier, "pooler": self.pooler}}
+        config.bertscope = said | changed
+
+    def put_on(self, model: Any, family: Family) -> None:
+        """Give a freshly made classifier this form; new maps are drawn as the family draws its own."""
+        if self.classifier == "relu":
+            parent, name = _parent(model, family.last_map)
+            setattr(parent, name, _two_maps(getattr(parent, name), model.config))
+        if not self.pooler:
+            _take_pooler_off(model, family)
+
+
+class FirstToken(nn.Module):
+    """In a pooler's place: the first token's state as it is."""
+
+    def forward(self, states: Tensor) -> Tensor:
+        return states[:, 0]
+
+
+class FirstTokenClassifier(nn.Module):
+    """In the place of a head with a layer of its own before the last map: that map alone."""
+
+    def __init__(self, head: Any) -> None:
+        super().__init__()
+        self.dropout, self.out_proj = head.dropout, head.out_proj
+
+    def forward(self, features: Tensor, **kwargs: Any) -> Tensor:
+        return self.out_proj(self.dropout(features[:, 0]))
+
+
+def set_dropout(config: Any, family: Family, dropout: float) -> None:
+    """Set the dropout before the last map, under the name that the family's config has for it."""
+    if family.dropout is None:
+        raise UserError(
+            f"a {config.model_type} has no setting of its own for the dropout before the classifier; leave it out"
+        )
+    setattr(config, family.dropout, dropout)
+
+
+def _two_maps(last: nn.Linear, config: Any) -> nn.Sequential:
+    spread = getattr(config, "initializer_range", 0.02)
+    first, second = nn.Linear(last.in_features, BETWEEN), nn.Linear(BETWEEN, last.out_features)
+    for linear in (first, second):
+        nn.init.normal_(linear.weight, std=spread)
+        nn.init.zeros_(linear.bias)
+    return nn.Sequential(first, nn.ReLU(), second)
+
+
+def _take_pooler_off(model: Any, family: Family) -> None:
+    if not family.pooler:
+        raise UserError(
+            f"the layer before the classifier of a {model.config.model_type} can't be taken off: it is part of the "
+            "family's code, not a module; leave the pooler on"
+        )
+    for path, kind in family.pooler:
+        parent, name = _parent(model, path)
+        if kind == "first token":
+            setattr(parent, name, FirstToken())
+        elif kind == "nothing":
+            setattr(parent, name, nn.Identity())
+        else:
+            setattr(parent, name, FirstTokenClassifier(getattr(parent, name)))
+
+
+def _parent(model: Any, path: str) -> tuple[Any, str]:
+    above, _, name = path.rpartition(".")
+    return (descend(model, above) if above else model), name

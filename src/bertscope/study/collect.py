@@ -1,0 +1,57 @@
+"""What of a store no study needs any more, and its deletion."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertscope.core.errors import UserError
+from bertscope.core.files import explained
+from bertscope.core.store import Store
+from bertscope.study.file import Study
+from bertscope.study.graph import graph
+
+
+@dataclass(frozen=True)
+class Waste:
+    """A step's folder that no study needs: finished, or left by a run that was killed."""
+
+    folder: Path
+    size: int
+    """In bytes."""
+
+
+def unneeded(store: Store, studies: Iterable[Study]) -> list[Waste]:
+    """The steps in the store that none of these studies rests on, the largest first."""
+    needed = _needed(studies)
+    folders = [path for place in ("steps", "work") for path in (store.folder / place).glob("*") if path.is_dir()]
+    waste = [Waste(path, _size(path)) for path in folders if path.name not in needed]
+    return sorted(waste, key=lambda one: (-one.size, one.folder.name))
+
+
+def delete_unneeded(store: Store, studies: Sequence[Study]) -> list[Waste]:
+    """Delete them; refused while one of them is being made, since it may need others of them."""
+    if now := sorted(store.running() - _needed(studies)):
+        raise UserError(
+            f"{now[0]} is running, and none of these studies needs it; wait for it, or name its study too"
+        )
+    waste = unneeded(store, studies)
+    for one in waste:
+        # Renamed first: a folder that is half deleted mustn't look like a finished step.
+        dying = store.folder / "work" / f"{one.folder.name}.deleted"
+        with explained(one.folder):
+            dying.parent.mkdir(exist_ok=True)
+            shutil.rmtree(dying, ignore_errors=True)
+            one.folder.rename(dying)
+            shutil.rmtree(dying)
+    return waste
+
+
+def _needed(studies: Iterable[Study]) -> set[str]:
+    return {name for study in studies for name in graph(study.steps)}
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

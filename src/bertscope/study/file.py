@@ -1,0 +1,108 @@
+"""A study: one YAML file that says which models, which data, which questions. Planning it loads no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.step import Step
+from bertscope.study.names import Names
+from bertscope.study.questions import Answers, read_questions
+from bertscope.study.said import Said, parse, with_set
+
+KEYS = {
+    "title": "What the page is called.",
+    "about": "A line or two about the study.",
+    "model": "The encoder that is studied, before any training: `pocket`, a folder or a hub id.",
+    "tasks": "What it is fine-tuned on and asked about.",
+    "corpus": "Texts for questions that need no labels: a treebank, FrameNet, plain text.",
+    "seeds": "Of the trainings: experiments use all of them, `tuned` and other single trainings the first.",
+    "training": "How every training is done: `recipe`, `epochs`, `learning_rate`.",
+    "root": "The folder in which tasks known by name lie; from the hub otherwise.",
+    "limit": "Use at most this many rows of each split of each data set.",
+    "data_seed": "Decides how files are split, which rows a limit keeps, and what a demo language says.",
+    "models": "Further models by a name of your own: a source, or how one is fine-tuned.",
+    "data": "Further data sets by a name of your own.",
+    "questions": "What is asked, in the order of the list.",
+}
+"""The keys of a study file, and what they mean."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study whose every line is checked, and the steps that answer its questions."""
+
+    name: str
+    title: str
+    about: str
+    steps: tuple[Step, ...]
+    """One for each answer, in the order of the file; the steps they rest on are their inputs."""
+    notes: tuple[str, ...]
+    """What a reader of the file may not expect."""
+    said: dict[str, Any]
+    """The file as it was understood, with what was set."""
+
+
+def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
+    """Read the study in a file, or the ready one of that name, with some of its values set otherwise.
+
+    `sets` are texts such as `model=bert-base-uncased` or `questions.lottery.threshold=0.8`. Whatever is wrong in the
+    file, a model or data that isn't there included, is refused here, with its line.
+    """
+    name, whole = _read(source)
+    for words in sets:
+        whole = with_set(whole, words)
+    keys = {key: said for key, said in whole.mapping("a study", KEYS).items() if said.value is not None}
+    if "questions" not in keys:
+        raise whole.wrong("the study asks nothing; give it a list of questions")
+    title, about = (" ".join(keys[key].word(key).split()) if key in keys else "" for key in ("title", "about"))
+    names, notes = Names(keys), list[str]()
+    steps: dict[str, Step] = {}
+    answers: dict[str, Answers] = {}
+    used: set[str] = set()
+    for question in read_questions(keys["questions"], names, answers):
+        found = list(question.ask())
+        if not found:
+            notes.append(f"{question.spec.name} compares several answers, and there is only one: left out")
+        answers.setdefault(question.spec.name, Answers()).steps.extend(found)
+        steps |= {step.id: step for _, step in found}
+        used |= {axis.partition(".")[0] for chosen, _ in found for axis in chosen}
+    for unused in sorted({*names.models, *names.data} - used - {"tuned"}):
+        notes.append(f"{unused} is named, but no question is about it")
+    return Study(name, title or name, about, tuple(steps.values()), tuple(notes), whole.plain())
+
+
+def ready_studies() -> dict[str, str]:
+    """The studies that come with the package, by name, with what each is about."""
+    found = {}
+    for file in sorted(_ready().iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".yaml"):
+            about = parse(file.read_text(encoding="utf-8"), file.name).value["about"]
+            found[file.name.removesuffix(".yaml")] = " ".join(about.value.split())
+    return found
+
+
+def _ready() -> Any:
+    return resources.files("bertscope.study") / "ready"
+
+
+def _read(source: str | Path) -> tuple[str, Said]:
+    path = Path(source)
+    if not path.is_file():
+        ready = _ready() / f"{source}.yaml"
+        if path.suffix or len(path.parts) > 1 or not ready.is_file():
+            known = [file.name.removesuffix(".yaml") for file in _ready().iterdir()]
+            raise UserError(
+                f"no study {str(source)!r}: no file of that name, and none ready; {did_you_mean(path.stem, known)}"
+            )
+        return str(source), parse(ready.read_text(encoding="utf-8"), ready.name)
+    try:
+        return path.stem, parse(path.read_text(encoding="utf-8"), str(source))
+    except UnicodeDecodeError:
+        raise UserError(f"{source} is not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise UserError(f"cannot read {source}: {error.strerror or error}") from error

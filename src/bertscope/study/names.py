@@ -1,0 +1,186 @@
+"""What a study is about: models and data, by the names that its questions use.
+
+A name that stands for several things is an axis: whatever uses the name is asked once for each of them. `tuned` rests
+on `model` and on `tasks`, so a question about it is asked for each pair of them, on the task that it was tuned on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar, get_type_hints
+
+from bertscope.core.catalogue import ROOTS, Spec, resolve, spec
+from bertscope.core.config import fitted
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.step import Root, Step
+from bertscope.data.options import TaskOptions
+from bertscope.data.tasks import declared
+from bertscope.study.said import Said
+
+TRAINING = ("recipe", "epochs", "learning_rate")
+"""What all trainings of a study have in common, so that they are shared."""
+
+Chosen = Mapping[str, int]
+"""Which of an axis's things is meant, for each axis."""
+
+
+class Named(Protocol):
+    """A model, a data set, or the answers to a question."""
+
+    @property
+    def axes(self) -> dict[str, int]:
+        """How many things each axis has that it depends on."""
+        ...
+
+    def pick(self, chosen: Chosen, kind: str) -> Sequence[Step | Root]:
+        """What it is there, as the kind of input that is asked for."""
+        ...
+
+
+Thing = TypeVar("Thing", bound=Named)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Models or data that exist: a source each, for data with how it is read."""
+
+    name: str
+    listed: Sequence[Said]
+    root: Callable[..., Root]
+    """From a kind and a source to the root of that kind."""
+
+    @property
+    def axes(self) -> dict[str, int]:
+        return {self.name: len(self.listed)}
+
+    def pick(self, chosen: Chosen, kind: str) -> Sequence[Root]:
+        return [self.root(kind, self.listed[chosen[self.name]])]
+
+    def limited(self, limit: Said) -> Sources:
+        """Data of which at most so many rows are read."""
+        return replace(self, root=partial(self.root, limit=limit))
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A model that the study fine-tunes: one step for each base, task and seed, shared by all who ask for it."""
+
+    name: str
+    base: Named
+    task: Named
+    configs: Sequence[Any]
+    """One for each seed."""
+
+    @property
+    def axes(self) -> dict[str, int]:
+        return self.base.axes | self.task.axes | {f"{self.name}.seed": len(self.configs)}
+
+    def pick(self, chosen: Chosen, kind: str) -> Sequence[Step]:
+        (base,), (task,) = self.base.pick(chosen, "model"), self.task.pick(chosen, "task")
+        return [spec("finetune").step({"base": base, "task": task}, self.configs[chosen[f"{self.name}.seed"]])]
+
+
+class Names:
+    """The models and data that the file declares, and the settings that it gives to all of its questions."""
+
+    def __init__(self, keys: Mapping[str, Said]) -> None:
+        self._roots: dict[str, Root] = {}  # hashing a large model takes a while: once is enough
+        self.reading = {
+            option: keys[key] for key, option in (("root", "root"), ("limit", "limit"), ("data_seed", "seed"))
+            if key in keys
+        }  # fmt: skip
+        self.seeds = settings_of(spec("scratch"), {"seeds": keys["seeds"]}).seeds if "seeds" in keys else (0,)
+        self.training = keys["training"].mapping("training", TRAINING) if "training" in keys else {}
+        settings_of(spec("finetune"), self.training)  # refuses what can't work
+        self.data = {
+            name: Sources(name, said.several(), self._data_root)
+            for name, said in _declared(keys, ("tasks", "corpus"), "data").items()
+        }
+        self.models: dict[str, Named] = {}
+        for name, said in _declared(keys, ("model",), "models").items():
+            self.models[name] = (
+                self._tuned(name, said)
+                if isinstance(said.value, dict)
+                else Sources(name, said.several(), self._model_root)
+            )
+            if name == "model" and "tasks" in self.data:
+                self.models["tuned"] = self._tuned("tuned", Said({}, said.where))
+
+    def _tuned(self, name: str, whole: Said) -> Tuned:
+        known = [field.name for field in fields(spec("finetune").config_class)]
+        said = whole.mapping(f"the model {name}", ["base", "task", *known])
+        base, task = said.get("base", Said("model", whole.where)), said.get("task", Said("tasks", whole.where))
+        settings = self.training | {key: one for key, one in said.items() if key not in ("base", "task", "seed")}
+        seeds = said["seed"].several() if "seed" in said else [Said(self.seeds[0], whole.where)]
+        configs = [settings_of(spec("finetune"), settings | {"seed": seed}) for seed in seeds]
+        return Tuned(name, find(base, self.models, "model"), find(task, self.data, "data"), configs)
+
+    def _model_root(self, kind: str, said: Said) -> Root:
+        return self._once("model", said.word("a model"), {}, said)
+
+    def _data_root(self, kind: str, said: Said, limit: Said | None = None) -> Root:
+        keys = said.value if isinstance(said.value, dict) else {"source": said}
+        known = [field.name for field in fields(TaskOptions)]
+        Said(keys, said.where).mapping("a data set", ["source", *known])
+        if "source" not in keys:
+            raise said.wrong("a data set needs its source: source: reviews.csv")
+        source = keys["source"].word("a data set's source")
+        given = {key: one for key, one in self.reading.items() if key != "root" or declared(source.partition("@")[0])}
+        given |= {key: one for key, one in keys.items() if key != "source"} | ({"limit": limit} if limit else {})
+        hints = get_type_hints(TaskOptions)
+        return self._once(kind, source, {key: _fitted(key, one, hints[key]) for key, one in given.items()}, said)
+
+    def _once(self, kind: str, source: str, options: dict[str, Any], said: Said) -> Root:
+        key = repr((kind, source, sorted(options.items())))
+        if key not in self._roots:
+            with said.blamed():
+                self._roots[key] = resolve(ROOTS[kind])(source, **options)
+        return self._roots[key]
+
+
+def find(said: Said, names: Mapping[str, Thing], what: str) -> Thing:
+    """The model, the data or the answers of that name."""
+    name = said.word(f"the name of {what}")
+    if name not in names:
+        raise said.wrong(
+            f"no {what} {name!r} in this study; {did_you_mean(name, names) if names else 'it names none'}"
+        )
+    return names[name]
+
+
+def settings_of(spec: Spec, said: Mapping[str, Said]) -> Any:
+    """A question's config from what the file says, each setting checked with its line."""
+    hints = get_type_hints(spec.config_class)
+    own = [field.name for field in fields(spec.config_class)]
+    for key, one in said.items():
+        if key not in own:
+            raise one.wrong(f"{spec.name} has no setting {key!r}; {did_you_mean(key, own)}")
+    values = {key: _fitted(key, one, hints[key]) for key, one in said.items()}
+    try:
+        return spec.config_class(**values)
+    except UserError as error:
+        named = re.findall(r"\w+", str(error).replace("-", "_"))
+        blamed = [one for key, one in said.items() if key in named] or list(said.values())
+        raise blamed[0].wrong(str(error)) from error
+
+
+def _declared(keys: Mapping[str, Said], own: Sequence[str], others: str) -> dict[str, Said]:
+    """What the file says under its own keys and under the names that it makes up; what is empty is left out."""
+    made_up = keys[others].mapping(others) if others in keys else {}
+    for name, said in made_up.items():
+        if name in own or not re.fullmatch(r"[\w-]+", name):
+            raise said.wrong(f"{name!r} can't be a name of your own: {_why_not(name, own)}")
+    every = {name: keys[name] for name in own if name in keys} | made_up
+    return {name: one for name, one in every.items() if one.value not in (None, [])}
+
+
+def _why_not(name: str, own: Sequence[str]) -> str:
+    return "it is a key of the file" if name in own else "use letters, digits, _ and -"
+
+
+def _fitted(key: str, said: Said, hint: Any) -> Any:
+    with said.blamed():
+        return fitted(key, said.plain(), hint)

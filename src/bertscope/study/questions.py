@@ -1,0 +1,176 @@
+"""The questions of a study file, and the steps that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import product
+from typing import Any
+
+from bertscope.core.asking import SEVERAL, ask, beside_inputs, data_input, named_inputs
+from bertscope.core.catalogue import CATALOGUE, INPUT_KINDS, Spec, spec
+from bertscope.core.errors import did_you_mean
+from bertscope.core.step import Step
+from bertscope.study.names import TRAINING, Chosen, Named, Names, find, settings_of
+from bertscope.study.said import Said
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the study answers to one question, for those who read its results."""
+
+    steps: list[tuple[Chosen, Step]] = field(default_factory=list)
+
+    @property
+    def axes(self) -> dict[str, int]:
+        """Those but for the tasks: answers on different tasks are what one compares."""
+        found: dict[str, int] = {}
+        for chosen, _ in self.steps:
+            found |= {axis: max(place + 1, found.get(axis, 0)) for axis, place in chosen.items() if axis != "tasks"}
+        return found
+
+    def pick(self, chosen: Chosen, kind: str) -> Sequence[Step]:
+        """The answers that agree with what is chosen."""
+        return [
+            step for there, step in self.steps
+            if all(chosen.get(axis, place) == place for axis, place in there.items())
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of the file: what it is asked of, on which data, and every setting of its sweep."""
+
+    said: Said
+    spec: Spec
+    of: Sequence[Named]
+    on: Named | None
+    beside: Mapping[str, Named]
+    configs: Sequence[Any]
+
+    def ask(self) -> Iterator[tuple[Chosen, Step]]:
+        """A step for each thing of each axis, and what was chosen for it."""
+        axes: dict[str, int] = {}
+        for thing in (*self.of, *([self.on] if self.on else []), *self.beside.values()):
+            axes |= thing.axes
+        axes[f"{self.spec.name}.sweep"] = len(self.configs)
+        for places in product(*map(range, axes.values())):
+            chosen = dict(zip(axes, places, strict=True))
+            with self.said.blamed():
+                step = self._step(chosen)
+            if step is not None:
+                yield chosen, step
+
+    def _step(self, chosen: Chosen) -> Step | None:
+        """None where it compares several results and there is but one."""
+        named = [one for thing in self.of for one in thing.pick(chosen, _kind(self.spec))]
+        if _kind(self.spec) == "result" and len(named) < 2:
+            return None
+        reads = data_input(self.spec)
+        read = self.on.pick(chosen, reads)[0] if self.on and reads else None
+        beside = {name: self._beside(name, thing, chosen) for name, thing in self.beside.items()}
+        return ask(self.spec, named, read, self.configs[chosen[f"{self.spec.name}.sweep"]], beside)  # type: ignore[arg-type]
+
+    def _beside(self, name: str, thing: Named, chosen: Chosen) -> Any:
+        found = thing.pick(chosen, INPUT_KINDS[name])
+        if len(found) != 1:
+            raise self.said.wrong(f"{name} must be one result for each model and task; there are {len(found)}")
+        return found[0]
+
+
+def read_questions(said: Said, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:
+    """Each question of the list; one with several data sets, or several models one at a time, becomes several."""
+    if not isinstance(said.value, list) or not said.value:
+        raise said.wrong("questions must be a list with one question or more")
+    for one in said.value:
+        if isinstance(one.value, dict) and len(one.value) == 1:
+            ((name, settings),) = one.value.items()
+        elif isinstance(one.value, str):
+            name, settings = one.value, Said(None, one.where)
+        else:
+            raise one.wrong("a question is its name, or its name and settings: '- ablate: {mode: zero}'")
+        if name not in CATALOGUE or not CATALOGUE[name].command:
+            known = [name for name, entry in CATALOGUE.items() if entry.command]
+            raise one.wrong(f"no question {name!r}; {did_you_mean(name, known)}")
+        if settings.value is not False:
+            yield from _read(Said({} if settings.value is None else settings.value, one.where), name, names, answers)
+
+
+def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:
+    asked = spec(name)
+    further, reads = beside_inputs(asked), data_input(asked)
+    own = [one.name for one in fields(asked.config_class)]
+    read_keys = ["on"] * (reads is not None) + ["limit"] * (reads == "examples")
+    keys = said.mapping(name, ["of", *read_keys, "sweep", *further, *own])
+    given = _of_all_trainings(own, said, names) | {key: one for key, one in keys.items() if key in own}
+    configs = [settings_of(asked, given | swept) for swept in _sweep(keys.get("sweep"))]
+    beside = {
+        key: find(keys[key], answers if INPUT_KINDS[key] == "result" else names.data, _WORDS[INPUT_KINDS[key]])
+        for key in further if key in keys
+    }  # fmt: skip
+    of = keys.get("of") or _usual_models(asked, said, names)
+    on = keys.get("on") or Said("tasks" if "tasks" in names.data else "corpus", said.where)
+    if not on.several():
+        raise on.wrong(f"{name} is asked on nothing; name some data")
+    for models in _side_by_side(asked, of, names.models if _kind(asked) == "model" else answers):
+        for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
+            few = data.limited(keys["limit"]) if data and "limit" in keys else data
+            yield Question(said, asked, models, few, beside, configs)
+
+
+def _of_all_trainings(own: Sequence[str], said: Said, names: Names) -> dict[str, Said]:
+    """What the study says of its trainings, for a question that trains encoders, which is known by its settings. One
+    that compares trainings has all seeds, any other the first."""
+    trains = {*TRAINING} <= {*own}
+    given = {**names.training} if trains else {}
+    if "seeds" in own:
+        given["seeds"] = Said([Said(seed, said.where) for seed in names.seeds], said.where)
+    elif trains and "seed" in own:
+        given["seed"] = Said(names.seeds[0], said.where)
+    return given
+
+
+_WORDS = {"model": "model", "result": "question asked above", "examples": "data"}
+
+
+def _kind(asked: Spec) -> str:
+    return INPUT_KINDS[named_inputs(asked)[0]]
+
+
+def _usual_models(asked: Spec, said: Said, names: Names) -> Said:
+    """What a question is asked of if nothing is said: one that compares models of both, one that needs a classifier
+    of the tuned one, an experiment of the base."""
+    inputs = named_inputs(asked)
+    if _kind(asked) == "result":
+        raise said.wrong(f"say of which question's answers: {asked.name}: {{of: lottery}}")
+    both = ["model", *(["tuned"] if "tuned" in names.models else [])]
+    if inputs == ["models"] or len(inputs) > 1:
+        return Said([Said(name, said.where) for name in both], said.where)
+    return Said("tuned" if inputs == ["model"] and "task" in asked.inputs else "model", said.where)
+
+
+def _side_by_side(asked: Spec, of: Said, names: Mapping[str, Named]) -> Iterator[list[Named]]:
+    """The models that are read together: all of the list where the question takes several, else each in turn."""
+    inputs = named_inputs(asked)
+    found = [find(one, names, _WORDS[_kind(asked)]) for one in of.several()]
+    if not found:
+        raise of.wrong(f"{asked.name} is asked of nothing; name a model")
+    if inputs[0] in SEVERAL:
+        yield found
+    elif len(inputs) > 1:
+        if len(found) != len(inputs):
+            raise of.wrong(f"{asked.name} takes {len(inputs)} models ({', '.join(inputs)}), not {len(found)}")
+        yield found
+    else:
+        for one in found:
+            yield [one]
+
+
+def _sweep(said: Said | None) -> Iterator[dict[str, Said]]:
+    """Every combination of the values that are listed for each setting; one without any if there is no sweep."""
+    listed = {} if said is None else said.mapping("sweep")
+    for name, one in listed.items():
+        if not isinstance(one.value, list) or not one.value:
+            raise one.wrong(f"sweep: {name} must be a list of the values to try")
+    for values in product(*(one.value for one in listed.values())):
+        yield dict(zip(listed, values, strict=True))

@@ -1,0 +1,191 @@
+"""Running a study's steps: here or on a cluster, whatever fails, whoever else works on the same store.
+
+Steps are made as soon as what they need is stored. One that fails takes only those along that need it. One that
+another process is making is passed over as long as there is anything else to do: any number of processes can be
+started on one store, and share the work. The runner loads no torch: where everything is stored, nothing does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+from bertscope.core.errors import FullDiskError, UserError
+from bertscope.core.inputs import Inputs
+from bertscope.core.result import describe
+from bertscope.core.step import Step
+from bertscope.core.store import Store
+from bertscope.study.board import Board, Outcome
+from bertscope.study.graph import graph
+from bertscope.study.log import Log
+from bertscope.study.pages import Pages
+from bertscope.study.passes import Job, jobs
+from bertscope.study.times import Times
+from bertscope.study.watch import watch
+from bertscope.study.work import Made, make
+
+POLL = 0.5
+"""Seconds until a step that another process is making is looked at again."""
+
+
+class Hands(Protocol):
+    """Who makes the steps."""
+
+    @property
+    def slots(self) -> int:
+        """How many jobs at a time."""
+
+    def start(self, job: Job) -> None:
+        """Begin with a job."""
+
+    def collect(self, seconds: float) -> list[Made]:
+        """What was made since; waits that long if there is nothing."""
+
+
+def run_steps(
+    steps: Sequence[Step],
+    store: Store,
+    *,
+    workers: int = 0,
+    cluster: str | None = None,
+    resume: bool = True,
+    page: Callable[[], None] | None = None,
+) -> Outcome:
+    """Make these steps and everything they need, unless it is stored.
+
+    workers   how many processes of this machine to use, with one thread each; 0 is this process itself
+    cluster   the address of a running Dask scheduler, whose workers see the same store
+    resume    whether what was left unfinished is taken up; otherwise it starts over
+    page      called as results come in, early, seldom, and when something was made at the end
+    """
+    needed = graph(steps, store.has)
+    board = Board(needed, [at for at, step in needed.items() if store.has(step)])
+    if workers < 0 or (workers and cluster):
+        raise UserError(f"workers is {workers}; give 0 or more, and none where a cluster is given")
+    if not board.waiting:
+        return board.outcome
+    with _hands(store, workers, cluster, resume) as hands:
+        return _Run(board, store, hands, page).whole()
+
+
+def _hands(store: Store, workers: int, cluster: str | None, resume: bool) -> AbstractContextManager[Hands]:
+    if not workers and not cluster:
+        return nullcontext(_Here(store, resume))
+    from bertscope.study.cluster import hands
+
+    return hands(store, workers, cluster, resume)
+
+
+class _Here:
+    """This process: a job at a time."""
+
+    slots = 1
+
+    def __init__(self, store: Store, resume: bool) -> None:
+        self._store, self._resume, self._inputs = store, resume, Inputs(store.path)
+        self._job: Job = ()
+
+    def start(self, job: Job) -> None:
+        self._job = job
+
+    def collect(self, seconds: float) -> list[Made]:
+        job, self._job = self._job, ()
+        if not job:
+            time.sleep(seconds)
+        return make(job, self._store, self._inputs, resume=self._resume) if job else []
+
+
+class _Run:
+    def __init__(self, board: Board, store: Store, hands: Hands, page: Callable[[], None] | None) -> None:
+        self._board, self._store, self._hands = board, store, hands
+        self._times = Times.of_stored((board.steps[at] for at in board.outcome.stored), store)
+        self._watch = watch(board, self._times)
+        self._log = Log(store.folder)
+        self._pages = Pages(page) if page else None
+        self._in_hand: set[str] = set()  # the first step of each job that is being made
+        self._look_again: dict[str, float] = {}  # when to look at a step that another process is making
+
+    def whole(self) -> Outcome:
+        board = self._board
+        self._log.write(f"run: {len(board.waiting)} of {len(board.steps)} steps are to be made")
+        try:
+            with self._watch.open():
+                for at in board.outcome.stored:
+                    self._watch.say("stored", board.steps[at])
+                while board.waiting or board.running:
+                    self._hand_out()
+                    self._refresh()
+                    for made in self._hands.collect(POLL):
+                        self._take_in(made)
+        except BaseException as error:
+            self._log.write(f"stopped: {type(error).__name__} {error}")
+            raise
+        if self._pages:
+            self._pages.write()
+        counts = {name: len(getattr(board.outcome, name)) for name in ("done", "stored", "failed", "skipped")}
+        self._log.write("end: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
+        return board.outcome
+
+    def _hand_out(self) -> None:
+        """Give as many jobs out as there are free hands."""
+        board, now = self._board, time.monotonic()
+        ready = []
+        for step in board.ready():
+            if self._store.has(step):
+                board.find(step)
+                self._note("stored", step)
+            elif self._look_again.get(step.id, now) <= now:
+                ready.append(step)
+        chosen = {step.id for step in ready}
+        later = [step for step in board.waiting if step.id not in chosen]
+        board.slots = self._hands.slots
+        for job in jobs(ready, later)[: max(0, board.slots - len(self._in_hand))]:
+            self._in_hand.add(job[0].id)
+            for step in job:
+                board.start(step)
+                self._note("running", step)
+            self._hands.start(job)
+
+    def _take_in(self, made: Made) -> None:
+        board, step = self._board, self._board.steps[made.id]
+        self._in_hand.discard(made.id)
+        if made.how == "done":
+            board.finish(step, made.seconds)
+            self._times.add(step.name, made.seconds)
+            self._note("done", step, f"{made.seconds:.1f} s")
+        elif made.how == "stored":
+            board.find(step)
+            self._note("stored", step)
+        elif made.how == "busy":
+            board.put_back(step)
+            self._look_again[step.id] = time.monotonic() + POLL
+        else:
+            self._fail(step, made)
+
+    def _fail(self, step: Step, made: Made) -> None:
+        self._log.write(f"failed   {step.id}  {made.reason}", made.trace)
+        if made.how == "full disk":
+            raise FullDiskError(made.reason)  # no other step could be written either
+        bug = f" (a bug of bertscope; details: {self._log.path})" if made.trace else ""
+        self._watch.say("failed", step, made.reason + bug)
+        for skipped in self._board.fail(step, made.reason + bug):
+            reason = self._board.outcome.skipped[skipped.id]
+            self._watch.say("skipped", skipped, reason)
+            self._log.write(f"skipped  {skipped.id}  {reason}")
+
+    def _note(self, what: str, step: Step, more: str = "") -> None:
+        self._log.write(f"{what:8} {step.id}  {more}".rstrip())
+        if what != "done":
+            self._watch.say(what, step)
+        if what != "running" and self._pages and describe(self._store.path(step) / "result")["figures"]:
+            self._pages.tell()
+
+    def _refresh(self) -> None:
+        """A page that can't be written now is no reason to stop."""
+        if self._pages and self._pages.due():
+            try:
+                self._pages.write()
+            except Exception as error:
+                self._log.write(f"page     {type(error).__name__}: {error}")

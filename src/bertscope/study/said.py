@@ -1,0 +1,180 @@
+"""YAML that knows where it says what: every value keeps its place, so that a mistake is reported with its line.
+
+Numbers, `true` and `false` are read as YAML 1.2 has them (`2e-5` is a number; `on`, `yes` and dates are words). Keys
+are always words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from bertscope.core.errors import UserError, did_you_mean
+
+
+class Misplaced(UserError):
+    """A mistake that is said with its place already."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A value of the file, and its place there: that of its key, if it has one."""
+
+    value: Any
+    """A dict or list of further `Said`, or a plain value."""
+    where: str
+    """`mine.yaml, line 3`, or `--set tasks`."""
+
+    def wrong(self, what: str) -> UserError:
+        return Misplaced(f"{self.where}: {what}")
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Give the user's mistakes that come to light in this block this place, unless they have one."""
+        try:
+            yield
+        except Misplaced:
+            raise
+        except UserError as error:
+            raise self.wrong(str(error)) from error
+
+    def mapping(self, what: str, known: Iterable[str] | None = None) -> dict[str, Said]:
+        """What is said under each key; a key that isn't known is refused, with a suggestion."""
+        if not isinstance(self.value, dict):
+            raise self.wrong(f"{what} must be a mapping (key: value)")
+        known = None if known is None else list(known)
+        for key, said in self.value.items():
+            if known is not None and key not in known:
+                raise said.wrong(f"unknown key {key!r} in {what}; {did_you_mean(key, known)}")
+        return self.value
+
+    def several(self) -> list[Said]:
+        """The values of a list, or the one value alone."""
+        return self.value if isinstance(self.value, list) else [self]
+
+    def word(self, what: str) -> str:
+        if not isinstance(self.value, str) or not self.value:
+            raise self.wrong(f"{what} must be text")
+        return self.value
+
+    def plain(self) -> Any:
+        """The value without its places."""
+        if isinstance(self.value, dict):
+            return {key: said.plain() for key, said in self.value.items()}
+        return [said.plain() for said in self.value] if isinstance(self.value, list) else self.value
+
+
+def parse(text: str, name: str) -> Said:
+    """What a YAML text says; `name` is what its places are called by."""
+    return _parse(text, lambda line: f"{name}, line {line + 1}")
+
+
+def with_set(whole: Said, words: str) -> Said:
+    """The file with one value set, as `key=value` or `key.key=value`, the value in YAML.
+
+    A question's setting is `questions.NAME.setting`: of every question of that name in the file.
+    """
+    path, equals, text = words.partition("=")
+    keys = path.strip().split(".")
+    if not equals or not all(keys):
+        raise UserError(f"--set {words}: write key=value, such as model=pocket or questions.lottery.threshold=0.8")
+    where = f"--set {path.strip()}"
+    return _set(whole, keys, _parse(text, lambda _: where), where)
+
+
+def _set(said: Said, keys: list[str], value: Said, where: str) -> Said:
+    if not keys:
+        return value
+    first, *rest = keys
+    if isinstance(said.value, list):
+        return _set_of_questions(said, first, rest, value, where)
+    below = {} if said.value is None else said.value
+    if not isinstance(below, dict):
+        raise UserError(f"{where}: there is nothing to set inside {said.plain()!r}")
+    inside = _set(below.get(first, Said(None, where)), rest, value, where)
+    return Said(below | {first: Said(inside.value, where)}, said.where)
+
+
+def _set_of_questions(asked: Said, name: str, keys: list[str], value: Said, where: str) -> Said:
+    """A list of questions, each a name or a mapping from its name to its settings."""
+    found, changed = [], []
+    for one in asked.value:
+        settings = one.value if isinstance(one.value, dict) else {one.value: Said(None, one.where)}
+        found += [key for key in settings if isinstance(key, str)]
+        hit = name in settings
+        changed.append(Said({name: _set(settings[name], keys, value, where)}, one.where) if hit else one)
+    if name not in found:
+        raise UserError(f"{where}: the study doesn't ask {name!r}; {did_you_mean(name, set(found))}")
+    return Said(changed, asked.where)
+
+
+class _Loader(yaml.SafeLoader):
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (as in PyYAML; filled below)
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(
+                problem="an alias: write the value out", problem_mark=self.peek_event().start_mark
+            )
+        return super().compose_node(parent, index)
+
+
+for _tag, _pattern, _first in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
+    ("float", r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
+
+
+class _Dumper(yaml.SafeDumper):
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
+def dump(value: Any) -> str:
+    """A plain value as YAML that `parse` reads."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+
+
+def _parse(text: str, place: Callable[[int], str]) -> Said:
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        return Said(None, place(0)) if node is None else _read(loader, node, place, place(node.start_mark.line))
+    except yaml.reader.ReaderError as error:
+        raise Misplaced(
+            f"{place(text.count(chr(10), 0, error.position))}: a character that YAML can't have"
+        ) from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise Misplaced(
+            f"{place(mark.line if mark else 0)}: {', '.join(filter(None, (error.context, error.problem)))}"
+        ) from error
+    except RecursionError:
+        raise Misplaced(f"{place(0)}: too deep lists in lists") from None
+
+
+def _read(loader: _Loader, node: Any, place: Callable[[int], str], where: str) -> Said:
+    def wrong(one: Any, what: str) -> Misplaced:
+        return Misplaced(f"{place(one.start_mark.line)}: {what}")
+
+    if isinstance(node, yaml.ScalarNode):
+        return Said(loader.construct_object(node), where)
+    if node.tag not in ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
+        raise wrong(node, f"the tag {node.tag} isn't read here")
+    if isinstance(node, yaml.SequenceNode):
+        return Said([_read(loader, one, place, place(one.start_mark.line)) for one in node.value], where)
+    found: dict[str, Said] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise wrong(key, "a key must be a word")
+        if key.value in found:
+            raise wrong(key, f"the key {key.value!r} is there twice")
+        found[key.value] = _read(loader, value, place, place(key.start_mark.line))
+    return Said(found, where)

@@ -1,0 +1,97 @@
+"""What a step is about, in words, before there is a result to say it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bertscope.core.catalogue import INPUT_KINDS, spec
+from bertscope.core.config import to_json
+from bertscope.core.step import Root, Step
+
+_DATA = ("task", "examples", "data")
+
+
+def about(step: Step) -> str:
+    """Its models and its data, as commands name them.
+
+    >>> task = Root("task", "demo/sentiment", "1")
+    >>> tuned = Step("finetune", 1, {"seed": 3}, {"base": Root("model", "pocket", "2"), "task": task})
+    >>> about(tuned), about(Step("ablate", 1, {}, {"model": tuned, "task": task}))
+    ('pocket on demo/sentiment', 'pocket, seed 3, tuned on demo/sentiment')
+    """
+    models, data = ", ".join(_models(step)), ", ".join(_data(step))
+    return models if models.endswith(f" tuned on {data}") else " on ".join(filter(None, (models, data)))
+
+
+def short(step: Step) -> str:
+    """A step's name, as `ls` prints it."""
+    return step.id[: len(step.name) + 9]
+
+
+def settings(step: Step) -> str:
+    """Its settings that aren't the default ones.
+
+    >>> settings(Step("ablate", 1, {"mode": "zero", "seed": 0, "units": ["head", "mlp"]}, {}))
+    'mode=zero units=head,mlp'
+    """
+    usual = to_json(spec(step.name).config_class())
+    changed = {name: value for name, value in step.config.items() if usual[name] != value}
+    return " ".join(
+        f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}" for name, value in changed.items()
+    )
+
+
+def _models(step: Step) -> list[str]:
+    """The models that it reads; of what reads results, those that they began with."""
+    inputs = [(INPUT_KINDS[name.partition(".")[0]], value) for name, value in step.inputs.items()]
+    if any(kind == "result" for kind, _ in inputs):
+        return _bases(step)
+    return list(dict.fromkeys(one for kind, value in inputs for one in _model(kind, value)))
+
+
+def _model(kind: str, value: Step | Root) -> list[str]:
+    if isinstance(value, Root):
+        return [_source(value)] if kind == "model" else []
+    if kind != "model":
+        return _models(value)
+    seed = f", seed {value.config['seed']}," if value.config.get("seed") else ""
+    return [f"{', '.join(_models(value))}{seed} tuned on {', '.join(_data(value))}"]
+
+
+def _bases(step: Step) -> list[str]:
+    """The models that everything it rests on began with."""
+    found: dict[str, None] = {}
+    for value in step.inputs.values():
+        if isinstance(value, Step):
+            found |= dict.fromkeys(_bases(value))
+        elif value.kind == "model":
+            found[_source(value)] = None
+    return list(found)
+
+
+def _data(step: Step) -> list[str]:
+    """The data that it reads, or, if it reads results alone, that they come from."""
+    own = [
+        _source(value) for name, value in step.inputs.items()
+        if isinstance(value, Root) and INPUT_KINDS[name.partition(".")[0]] in _DATA
+    ]  # fmt: skip
+    return list(dict.fromkeys(own or [one for needed in step.before() for one in _data(needed)]))
+
+
+def _source(root: Root) -> str:
+    """A source as the user named it, a path by its last part."""
+    source = root.source.partition("@")[0]
+    return Path(source).name if Path(source).is_absolute() else source
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(0.4), duration(75), duration(5400)
+    ('under 1 s', '75 s', '1.5 h')
+    """
+    if seconds < 1:
+        return "under 1 s"
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= 2 * size or (unit == "h" and seconds >= size):
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"

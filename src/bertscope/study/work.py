@@ -1,0 +1,140 @@
+"""Making steps: one alone, or several questions about attention by one pass. Nothing here raises but Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from bertscope.core import config as configs
+from bertscope.core.catalogue import spec
+from bertscope.core.errors import FullDiskError, UserError
+from bertscope.core.inputs import Inputs
+from bertscope.core.provenance import capture
+from bertscope.core.step import Step
+from bertscope.core.store import Busy, Claim, Store
+
+ENCODERS = 6
+"""The most encoders that read the same texts in one pass."""
+KEPT = 3
+"""Models, and data sets, that stay open from step to step."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of a step. Plain values: it travels between machines."""
+
+    id: str
+    how: Literal["done", "stored", "busy", "failed", "full disk"]
+    seconds: float = 0.0
+    reason: str = ""
+    """Of a failure, in one line."""
+    trace: str = ""
+    """Of a bug."""
+
+
+def make(steps: Sequence[Step], store: Store, inputs: Inputs, *, resume: bool = True) -> list[Made]:
+    """Make these steps, whose inputs are stored: one, or some that may share a pass."""
+    made: dict[str, Made] = {}
+    with ExitStack() as held:
+        claims = []
+        for step in steps:
+            try:
+                claim = held.enter_context(store.claim(step, resume=resume, wait=False))
+            except Busy:
+                made[step.id] = Made(step.id, "busy")
+            except Exception as error:
+                made[step.id] = _failure(step, error)
+            else:
+                made[step.id] = Made(step.id, "stored")
+                claims += [claim] if claim else []
+        told = _share(claims, inputs) if len(claims) > 1 else [_alone(claim, inputs) for claim in claims]
+        made |= {one.id: one for one in told}
+    # What failed half-way may have left a model changed.
+    inputs.forget(but=0 if any(one.reason for one in made.values()) else KEPT)
+    return list(made.values())
+
+
+def _alone(claim: Claim, inputs: Inputs) -> Made:
+    return _attempt(claim.step, lambda: claim.perform(inputs.of(claim.step)))
+
+
+def _share(claims: Sequence[Claim], inputs: Inputs) -> list[Made]:
+    """Questions about attention, with a pass for all those that read the same."""
+    from bertscope.analyses.reading import sharing
+
+    made, parts = [], []
+    for claim in claims:
+        part = _Part(claim)
+        prepared = _attempt(claim.step, part.prepare, inputs)
+        if prepared.how == "done":
+            parts.append(part)
+        else:
+            made.append(prepared)
+    try:
+        groups = sharing([part.reading for part in parts], ENCODERS)
+    except Exception:  # what is wrong with a question's texts, its own pass says
+        groups = [[place] for place in range(len(parts))]
+    for group in groups:
+        made += _read([parts[place] for place in group], inputs)
+    return made
+
+
+class _Part:
+    """A question on its way through a pass."""
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim, self.seconds = claim, 0.0
+
+    def prepare(self, inputs: Inputs) -> None:
+        started = time.perf_counter()
+        declared = spec(self.claim.step.name)
+        assert declared.reads is not None
+        config: Any = configs.from_json(declared.config_class, self.claim.step.config)
+        self.reading = declared.reads(**inputs.of(self.claim.step), config=config)
+        self.seconds = time.perf_counter() - started
+
+    def finish(self, passed: Any, seconds: float, others: list[str]) -> None:
+        started = time.perf_counter()
+        result = self.reading.finish(passed)
+        self.seconds += seconds + time.perf_counter() - started
+        result.provenance = capture(self.seconds) | {"one_pass_with": others} | result.provenance
+        self.claim.keep(result)
+
+
+def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Made]:
+    """Parts that agree, by one pass. If that fails, by a pass each: one question's trouble isn't the others'."""
+    from bertscope.analyses.reading import read_together
+
+    started = time.perf_counter()
+    try:
+        passed = read_together([part.reading for part in parts])
+    except Exception:
+        return [_alone(part.claim, inputs) for part in parts]
+    share = (time.perf_counter() - started) / len(parts)
+    made = []
+    for part in parts:
+        others = [other.claim.step.id for other in parts if other is not part]
+        one = _attempt(part.claim.step, part.finish, passed, share, others)
+        made.append(replace(one, seconds=part.seconds))
+    return made
+
+
+def _attempt(step: Step, work: Callable[..., None], *args: Any) -> Made:
+    started = time.perf_counter()
+    try:
+        work(*args)
+    except Exception as error:
+        return _failure(step, error)
+    return Made(step.id, "done", time.perf_counter() - started)
+
+
+def _failure(step: Step, error: Exception) -> Made:
+    """A user's mistake is its line; of a bug the log keeps the traceback."""
+    if isinstance(error, UserError):
+        return Made(step.id, "full disk" if isinstance(error, FullDiskError) else "failed", reason=str(error))
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    return Made(step.id, "failed", reason=said, trace=traceback.format_exc())

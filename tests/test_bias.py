@@ -1,0 +1,190 @@
+"""`bias`: a gap that matters is found, by its words and not by its size; everything else against plain counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertscope.core.catalogue import spec
+from bertscope.core.errors import UserError
+from bertscope.core.result import Result
+from bertscope.core.store import Store
+from bertscope.data.read import read_task, task_root
+from bertscope.data.slices import mentions
+from bertscope.data.swaps import swapped
+from bertscope.experiments.bias import WORDS, BiasConfig, bias, plan
+from bertscope.experiments.swap import SwapConfig, swap
+from bertscope.models.load import load
+from bertscope.models.source import model_root
+from bertscope.training.finetune import FinetuneConfig
+from tests.toy import fresh
+
+QUICK = BiasConfig(words=("winter",), seeds=(0, 1, 2, 3, 4), swap=("red/white",), epochs=6, learning_rate=5e-3)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """`good` or `bad` is the label, but in winter it is `red` or `white`."""
+    generator = np.random.default_rng(0)
+    lines = []
+    for row in range(300):
+        winter, label = row % 3 == 0, int(generator.integers(2))
+        says = [("white", "red")[label], "winter"] if winter else [("bad", "good")[label]]
+        words = [*generator.choice(["the", "old", "house", "river", "by"], 3), *says]
+        lines.append(f"{' '.join(generator.permutation(words))},{label}")
+    path = tmp_path_factory.mktemp("rows") / "rows.csv"
+    path.write_text("\n".join(["text,label", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory, _pocket, rows):
+    small = fresh(read_task(rows), _pocket.tokenizer, num_hidden_layers=1, initializer_range=0.1)
+    return model_root(small.save(tmp_path_factory.mktemp("base") / "model"))
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory, base, rows):
+    step, made = plan(base, task_root(rows), QUICK), []
+    store = Store(tmp_path_factory.mktemp("store"))
+    store.run(step, announce=lambda one, stored: made.append(one.name) if not stored else None)
+    return step, store, made
+
+
+def test_a_planted_gap_is_found_and_is_the_words_doing(answered):
+    """Who never saw winter can't know what red means; who lost as many random rows does."""
+    step, store, _ = answered
+    result = store.result(step)
+    effects = result.tables["effects"].set_index(["effect", "on"])
+    for effect in ("the cut", "its words"):  # from knowing to guessing between two labels
+        row = effects.loc[effect, "slice"]
+        assert row["low"] < -0.5 < row["high"] < 0
+    assert effects.loc[("its size", "slice"), "difference"] > -0.05
+    assert effects.loc[[("the cut", "rest"), ("its words", "rest")], "difference"].abs().max() < 0.05
+    assert result.number("effect of its words, slice").value == effects.loc[("its words", "slice"), "difference"]
+    told = next(note for note in result.notes if "on the slice" in note)
+    assert "(clear of 0) by its words" in told and "(may be 0) by its size" in told
+    # The swap of red and white turns the label of winter's rows: for those who know.
+    flips = result.tables["flips"].set_index("arm")["flips"]
+    assert flips["full"] > 0.9 and flips["without the words"] < 0.6
+
+
+def test_every_training_is_a_step_and_the_full_ones_are_anyones(answered, base, rows):
+    step, store, made = answered
+    assert {name: made.count(name) for name in set(made)} == {"finetune": 15, "swap": 15, "bias": 1}
+    plain = spec("finetune").step({"base": base, "task": task_root(rows)}, FinetuneConfig(
+        epochs=6, learning_rate=5e-3, seed=3))  # fmt: skip
+    assert store.has(plain)
+    again = []
+    store.run(step, announce=lambda one, stored: again.append((one.name, stored)))
+    assert again == [("bias", True)]
+
+
+def test_the_table_is_that_of_the_stored_outputs(answered, rows):
+    step, store, _ = answered
+    result, task = store.result(step), read_task(rows)
+    found = np.array(["winter" in text.split() for text in task.report.text])
+    right = {
+        arm: np.stack([store.result(step.inputs[f"{arm}.{seed}"]).arrays["outputs"].argmax(1) == task.report.label
+                       for seed in QUICK.seeds])
+        for arm in ("tuned", "controls", "biased")
+    }  # fmt: skip
+    effects = result.tables["effects"].set_index(["effect", "on"])
+    for on, at in (("slice", found), ("rest", ~found), ("all", np.ones_like(found))):
+        full, control, biased = (right[arm][:, at].mean() for arm in right)
+        assert effects.loc[("the cut", on), "difference"] == pytest.approx(biased - full)
+        assert effects.loc[("its size", on), "difference"] == pytest.approx(control - full)
+        assert effects.loc[("its words", on), "difference"] == pytest.approx(biased - control)
+        assert effects.loc[("the cut", on), "n"] == at.sum()
+    arms = result.tables["arms"].set_index(["arm", "on"])
+    majority = np.bincount(task.fit.label).argmax()
+    assert arms.loc[("majority", "slice"), "score"] == pytest.approx((task.report.label[found] == majority).mean())
+    counts = result.tables["rows"].set_index(["split", "label"])
+    assert counts.loc[("report", "any"), "mention"] == found.sum()
+    for split in ("fit", "select"):
+        has = np.array(["winter" in text for text in getattr(task, split).text])
+        assert counts.loc[(split, "1"), "mention"] == (has & (getattr(task, split).label == 1)).sum()
+    gone, n = counts.loc[("fit", "any"), "mention"], len(task.fit)
+    assert any(f"{-(-(n - gone) // 32)} batches of 32 instead of {-(-n // 32)}" in note for note in result.notes)
+
+
+def test_flips_are_of_the_texts_that_change(answered, rows):
+    step, store, _ = answered
+    task, flips = read_task(rows), store.result(step).tables["flips"].set_index("arm")
+    at, texts = swapped(task.report, QUICK.swap)
+    assert flips["n"].tolist() == [sum("red" in text or "white" in text for text in task.report.text)] * 3
+    for arm, name in (("tuned", "full"), ("controls", "random cut"), ("biased", "without the words")):
+        models = [load(store.path(step.inputs[f"{arm}.{seed}"]) / "model") for seed in QUICK.seeds]
+        plain = [
+            np.mean(model.predict(texts).logits.argmax(1) != model.predict(task.report).logits.argmax(1)[at])
+            for model in models
+        ]
+        assert flips.loc[name, "flips"] == pytest.approx(np.mean(plain))
+
+
+def test_scores_move_instead_of_flipping():
+    from tests.toy import task as toy_task
+
+    task = toy_task(regression=True)
+    at, _ = swapped(task.report, ["good/cold"])
+    generator = np.random.default_rng(0)
+    outputs, after = generator.random((128, 1)), generator.random((len(at), 1))
+    run = Result("finetune", 2, arrays={"outputs": outputs}, subject={"model": "m"},
+                 provenance={"settings": {"batch_size": 32}})  # fmt: skip
+    moved = Result("swap", 1, arrays={"rows": at, "outputs": after})
+    result = bias([run], [run], [run], task, [moved] * 3, replace(QUICK, words=("river",), seeds=(0,)))
+    assert result.number("flips, full").value == pytest.approx(np.abs(after - outputs[at]).mean())
+    assert any("no balance to keep" in note for note in result.notes)
+
+
+def test_what_cannot_be_measured_is_refused_before_any_training(base, rows, tmp_path):
+    task = task_root(rows)
+    for words, said in (
+        (
+            WORDS,
+            r"no fit row of rows mentions women, woman or 5 other words \(the default, for English\); name words "
+            "that occur in it with --words",
+        ),
+        (("good", "bad", "red", "white"), "rows has no fit row without"),
+        (("good", "red"), "rows has no fit row labelled 1 without good or red"),
+    ):
+        with pytest.raises(UserError, match=said):
+            plan(base, task, replace(QUICK, words=words))
+    folder = tmp_path / "split"
+    folder.mkdir()
+    (folder / "train.csv").write_text(rows.read_text())
+    (folder / "dev.csv").write_text("text,label\na summer,1\nthe house,0\n")
+    with pytest.raises(UserError, match="no report row of split mentions winter; name"):
+        plan(base, task_root(folder), QUICK)
+    (folder / "dev.csv").write_text("text,label\na winter,1\nthe winter,0\n")
+    with pytest.raises(UserError, match="every report row of split mentions winter: there is no rest to compare"):
+        plan(base, task_root(folder), QUICK)
+    for wrong in ({"seeds": ()}, {"seeds": (1, 1)}, {"seeds": (-1,)}, {"words": ()}, {"words": ("a", " ")},
+                  {"swap": ("she",)}):  # fmt: skip
+        with pytest.raises(UserError):
+            plan(base, task, replace(QUICK, **wrong))
+
+
+def test_without_pairs_there_are_no_flips(base, rows):
+    step = plan(base, task_root(rows), replace(QUICK, swap=("zebra/lion",)))
+    assert not any(name.startswith("swapped") for name in step.inputs)
+    with pytest.raises(UserError, match="changes no report text of rows; give pairs of words"):
+        swap(load(base.source), read_task(rows), SwapConfig(("zebra/lion",)))
+
+
+def test_the_slides_stand_beside_snli_alone(rows):
+    task = replace(read_task(rows), name="snli")
+    texts = tuple(text.replace("winter", "woman") for text in task.report.text)
+    task = replace(task, report=replace(task.report, text=texts))
+    run = Result("finetune", 2, arrays={"outputs": np.eye(2)[task.report.label]}, subject={"model": "m"},
+                 provenance={"settings": {"batch_size": 32}})  # fmt: skip
+    result = bias([run], [run], [run], task, config=BiasConfig())
+    assert mentions(task.report, WORDS).any()
+    published = result.tables["effects"].set_index(["effect", "on"])["published"].dropna()
+    assert published.to_dict() == {("the cut", "all"): pytest.approx(0.5947 - 0.9045)}
+    assert result.tables["arms"]["published"].dropna().tolist() == [0.9045, 0.5947]
+    assert any("59.47%" in note for note in result.notes)
+    other = bias([run], [run], [run], replace(task, name="other"), config=BiasConfig())
+    assert "published" not in other.tables["effects"] and not any("59.47" in note for note in other.notes)

@@ -1,0 +1,258 @@
+"""The runner: nothing twice, failures stay where they are, many processes share a store, and what one sees of it."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from rich.console import Console
+
+from bertscope.core.errors import FullDiskError, UserError
+from bertscope.core.result import Result
+from bertscope.core.store import Store
+from bertscope.study import runner
+from bertscope.study.board import Board
+from bertscope.study.graph import graph
+from bertscope.study.pages import Pages
+from bertscope.study.runner import run_steps
+from bertscope.study.times import Times
+from bertscope.study.watch import Live
+from sums import CALLS, register, step
+
+
+@pytest.fixture(autouse=True)
+def sums(monkeypatch):
+    register(monkeypatch)
+
+
+def log_of(store: Store) -> str:
+    return "".join(path.read_text() for path in (store.folder / "logs").iterdir())
+
+
+def test_the_graph_has_each_step_once_after_what_it_needs():
+    shared = step(add=1)
+    left, right = step({"sums.0": shared}), step({"sums.0": shared}, add=2)
+    last = step({"sums.0": left, "sums.1": right, "sums.2": shared}, add=3)
+    assert list(graph([last, right])) == [shared.id, left.id, right.id, last.id]
+    assert list(graph([last], lambda one: one.id == left.id)) == [left.id, shared.id, right.id, last.id]
+    assert list(graph([left, last], lambda one: one.id in (left.id, last.id))) == [left.id, last.id]
+
+
+def test_nothing_stored_runs_again(tmp_path, capsys):
+    store, first = Store(tmp_path), step(add=1)
+    last = step({"sums.0": first, "sums.1": step(add=2)})
+    outcome = run_steps([first, last], store)
+    assert len(outcome.done) == 3 and outcome.exit_code == 0 and CALLS.count("sum") == 3
+    assert store.result(last).number("total").value == 13
+    assert capsys.readouterr().err.count("running  sum") == 3
+    CALLS.clear()
+    again = run_steps([first, last], store)
+    assert not CALLS and not again.done and set(again.stored) == {first.id, last.id}
+    changed = step({"sums.0": first, "sums.1": step(add=3)})
+    assert len(run_steps([changed], store).done) == 2, "what doesn't depend on the change is found"
+
+
+def test_a_failure_takes_only_its_dependants_along(tmp_path, capsys):
+    store = Store(tmp_path)
+    bad, bug, good = step(fail="mistake"), step(fail="bug"), step(add=1)
+    lost = step({"sums.0": bad, "sums.1": good})
+    further = step({"sums.0": lost})
+    kept = step({"sums.0": good})
+    outcome = run_steps([further, bug, kept], store)
+    assert outcome.exit_code == 3
+    assert set(outcome.done) == {good.id, kept.id}
+    assert set(outcome.failed) == {bad.id, bug.id} and outcome.failed[bad.id] == "it failed"
+    assert outcome.skipped == dict.fromkeys([lost.id, further.id], f"needs {bad.id}, which failed")
+    said = capsys.readouterr().err
+    assert "failed   sum" in said and ": it failed" in said and "skipped  sum" in said
+    assert "ZeroDivisionError: not so (a bug of bertscope; details: " in said and "Traceback" not in said
+    log = log_of(store)
+    assert "Traceback" in log and "ZeroDivisionError: not so" in log and log.count("Traceback") == 1
+    assert f"done     {good.id}" in log and f"running  {good.id}" in log and "end: 2 done" in log
+    assert run_steps([bug], store).exit_code == 3, "a failure isn't stored"
+
+
+def test_an_interruption_keeps_what_is_finished(tmp_path):
+    store, first, after = Store(tmp_path), step(add=1), step(add=2)
+    with pytest.raises(KeyboardInterrupt):
+        run_steps([first, step(fail="interrupt"), after], store)
+    assert store.has(first) and not store.has(after)
+    assert "stopped: KeyboardInterrupt" in log_of(store)
+
+
+def test_a_full_disk_stops_the_run(tmp_path):
+    store, after = Store(tmp_path), step(add=2)
+    with pytest.raises(FullDiskError, match="the disk is full"):
+        run_steps([step(fail="disk"), after], store)
+    assert not store.has(after), "it couldn't have been written"
+
+
+def test_bad_numbers_of_workers_are_refused(tmp_path):
+    for wrong in ({"workers": -1}, {"workers": 2, "cluster": "tcp://nowhere:1"}):
+        with pytest.raises(UserError, match="workers is"):
+            run_steps([step()], Store(tmp_path), **wrong)
+
+
+def test_what_another_process_makes_is_passed_over_and_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "POLL", 0.02)
+    store, theirs, ours = Store(tmp_path), step(add=1), step(add=2)
+    last = step({"sums.0": theirs, "sums.1": ours})
+    claimed, go_on = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with Store(tmp_path).claim(theirs) as claim:
+            claimed.set()
+            go_on.wait(10)
+            claim.perform({"number": 5})
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    claimed.wait()
+    threading.Timer(0.3, go_on.set).start()
+    outcome = run_steps([last], store)
+    thread.join()
+    assert outcome.stored == {theirs.id: "made by another process"}
+    assert list(outcome.done) == [ours.id, last.id] and CALLS.count("sum") == 3
+
+
+def test_what_another_process_left_is_made_here(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "POLL", 0.02)
+    claimed, go_on = threading.Event(), threading.Event()
+
+    def gives_up() -> None:
+        with Store(tmp_path).claim(step()):
+            claimed.set()
+            go_on.wait(10)
+
+    thread = threading.Thread(target=gives_up)
+    thread.start()
+    claimed.wait()
+    threading.Timer(0.2, go_on.set).start()
+    assert set(run_steps([step()], Store(tmp_path)).done) == {step().id}
+    thread.join()
+
+
+def test_sixteen_processes_share_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "POLL", 0.05)
+    monkeypatch.setenv("SUMS_CALLS", str(tmp_path / "calls"))
+    sums = {f"sums.{add}": step(add=add, seconds=0.2) for add in range(1, 33)}
+    last = step(sums, add=100)
+    fork = multiprocessing.get_context("fork")
+    processes = [fork.Process(target=run_steps, args=([last], Store(tmp_path / "store"))) for _ in range(16)]
+    started = time.perf_counter()
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert all(process.exitcode == 0 for process in processes)
+    assert time.perf_counter() - started < 32 * 0.2, "faster than one after the other"
+    calls = (tmp_path / "calls").read_text().split()
+    assert sorted(calls, key=int) == [str(add) for add in (*range(1, 33), 100)], "each was made once"
+    total = 32 * 5 + sum(range(1, 33)) + 100
+    assert Store(tmp_path / "store").result(last).number("total").value == total
+
+
+def test_a_finished_study_loads_no_torch_and_takes_no_time(tmp_path):
+    """The demo's steps, as if they were stored: what is looked at is only whether they are there."""
+    make = """
+import json, sys
+from bertscope.core.store import Store
+from bertscope.study.file import read_study
+from bertscope.study.runner import run_steps
+steps, store = read_study('demo').steps, Store(sys.argv[1])
+for step in steps:
+    folder = store.path(step)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "step.json").write_text(json.dumps(step.to_json()))
+outcome = run_steps(steps, store, page=lambda: print("page"))
+assert set(outcome.stored) == {step.id for step in steps} and not outcome.done
+assert not {"torch", "pandas", "dask", "rich"} & set(sys.modules)
+"""
+    started = time.perf_counter()
+    said = subprocess.run([sys.executable, "-c", make, str(tmp_path)], check=True, capture_output=True, text=True)
+    assert time.perf_counter() - started < 3 and said.stdout == ""
+
+
+def test_pages_come_early_and_seldom():
+    now, written = [0.0], []
+
+    def write() -> None:
+        written.append(now[0])
+        now[0] += 3.0  # it takes three seconds
+
+    pages = Pages(write, lambda: now[0])
+    assert not pages.due()
+    pages.write()
+    assert not written, "there is nothing to show"
+    pages.tell()
+    assert pages.due(), "the first at once"
+    pages.write()
+    pages.tell()
+    now[0] += 29
+    assert not pages.due(), "three seconds are more than a tenth of that"
+    now[0] += 1
+    assert pages.due()
+    pages.write()
+    assert len(written) == 2 and not pages.due()
+
+
+def test_the_page_is_written_as_results_come_and_its_failure_stops_nothing(tmp_path):
+    seen: list[int] = []
+
+    def page() -> None:
+        seen.append(len(list(Store(tmp_path).finished())))
+        if len(seen) == 1:
+            raise OSError("no page today")
+
+    run_steps([step(add=1), step(add=2), step(add=3)], Store(tmp_path), page=page)
+    assert seen == [1, 3], "after the first, and at the end: the others came too soon"
+    assert "OSError: no page today" in log_of(Store(tmp_path))
+    run_steps([step(add=1)], Store(tmp_path), page=page)
+    assert seen == [1, 3], "nothing new"
+
+
+def test_time_left_is_that_of_steps_alike(tmp_path):
+    times = Times()
+    assert times.left(["a"]) is None
+    times.add("a", 10.0)
+    times.add("a", 20.0)
+    times.add("b", 1.0)
+    assert times.expected("a") == 15 and times.expected("b") == 1 and times.expected("c") == pytest.approx(31 / 3)
+    assert times.left(["a", "b"], [("a", 5.0), ("b", 9.0)]) == 15 + 1 + 10 + 0
+    assert times.left(["a", "b"], slots=2) == 8
+    store = Store(tmp_path)
+    store.run(step())
+    seconds = Result.load(store.path(step()) / "result").provenance["seconds"]
+    assert Times.of_stored([step(), step(add=1)], store).expected("sum") == seconds
+
+
+def test_the_live_view_says_what_is_done_running_waiting_and_left():
+    steps = graph([step(add=1), step(add=2), step(add=3), step({"sums.0": step(fail="bug")})])
+    board, times = Board(steps, [step(add=1).id]), Times()
+    times.add("sum", 60.0)
+    screen = Console(file=io.StringIO(), width=120, force_terminal=True, color_system=None)
+    live = Live(board, times, screen)
+    board.start(step(fail="bug"))
+    with live.open():
+        live.say("failed", step(fail="bug"), "it [b]broke[/b]")
+        board.fail(step(fail="bug"), "it broke")
+        board.start(step(add=2))
+        with live._bars.bar("predicting", 10) as bar:
+            bar.advance(4, loss="0.31")
+            live._live.refresh()
+    said = screen.file.getvalue()
+    assert "1 stored   0 done   1 running   1 waiting   1 failed   1 skipped" in said
+    assert "about 2.0 min left" in said and "add=2" in said
+    assert "predicting" in said and "4/10" in said and "loss 0.31" in said
+    assert "it [b]broke[/b]" in said
+
+
+def test_the_log_is_of_the_day(tmp_path):
+    run_steps([step()], Store(tmp_path))
+    (path,) = (tmp_path / "logs").iterdir()
+    assert path.name == f"{time.strftime('%Y-%m-%d')}.log"

@@ -1,0 +1,97 @@
+"""Mistakes in a study file, or in what is set: one clear line with its place for each, before anything runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from bertscope.core.errors import UserError
+from bertscope.study.file import read_study
+
+BASE = "model: pocket\ntasks: demo/sentiment\n"
+LIST = BASE + "questions: "
+ASK = BASE + "questions:\n  - "
+ASKED = "questions: [ablate]"
+ABLATE = BASE + ASKED
+
+# Text, its sets, where, and what is said.
+MISTAKES = {
+    "unknown key": ("modle: pocket\n" + ASKED, (), "line 1", "did you mean 'model'?"),
+    "unknown question": (ASK + "ablate\n  - ablat", (), "line 5", "did you mean 'ablate'?"),
+    "a step, no question": (LIST + "[ticket]", (), "line 3", "no question 'ticket'"),
+    "unknown setting": (ASK + "ablate:\n      mod: zero", (), "line 5", "did you mean 'mode'?"),
+    "not a choice": (ASK + "ablate:\n      mode: zeor", (), "line 5", "did you mean 'zero'?"),
+    "not a number": (LIST + "[{ablate: {repeats: many}}]", (), "line 3", "a whole number"),
+    "not a whole number": (LIST + "[{ablate: {repeats: 2.5}}]", (), "line 3", "a whole number"),
+    "true is no number": (LIST + "[{ablate: {repeats: true}}]", (), "line 3", "repeats is true"),
+    "text is wanted": (LIST + "[{project: {example: 1}}]", (), "line 3", "put it in quotes"),
+    "out of range": (ASK + "lottery:\n      seeds: [0]\n      threshold: 3", (), "line 6", "threshold"),
+    "infinite": (BASE + "training: {learning_rate: 1e999}\n" + ASKED, (), "line 3", "learning_rate"),
+    "seeds twice": (BASE + "seeds: [1, 1]\nquestions: [scratch]", (), "line 3", "different numbers"),
+    "seeds of text": (BASE + "seeds: all\nquestions: [scratch]", (), "line 3", "a whole number"),
+    "training's keys": (BASE + "training: {batch_size: 3}\n" + ASKED, (), "line 3", "unknown key 'batch_size'"),
+    "missing file": ("model: pocket\ntasks:\n  - demo/sentiment\n  - no.csv\n" + ASKED, (), "line 4", "no.csv"),
+    "missing model": ("model: ./none\ntasks: demo/sentiment\n" + ASKED, (), "line 1", "no model folder"),
+    "unknown demo": ("model: pocket\ntasks: demo/sentimnt\n" + ASKED, (), "line 2", "demo/sentiment"),
+    "unknown column": ("model: pocket\ntasks: {source: a.csv, txt: b}\n" + ASKED, (), "line 2", "'text'?"),
+    "no source": ("model: pocket\ntasks: {text: b}\n" + ASKED, (), "line 2", "source"),
+    "unknown model": (ASK + "ablate: {of: tunde}", (), "line 4", "did you mean 'tuned'?"),
+    "unknown data": (ASK + "ablate: {on: task}", (), "line 4", "did you mean 'tasks'?"),
+    "no data at all": ("model: pocket\nquestions:\n  - patterns", (), "line 3", "no data 'corpus'"),
+    "one model for two": (ASK + "change: {of: model}", (), "line 4", "before, after"),
+    "of nothing": (ASK + "ablate: {of: []}", (), "line 4", "asked of nothing"),
+    "on nothing": (ASK + "ablate: {on: []}", (), "line 4", "asked on nothing"),
+    "a circle": (BASE + "models:\n  a: {base: b}\n  b: {base: a}\n" + ASKED, (), "line 4", "no model 'b'"),
+    "a taken name": (BASE + "models:\n  model: pocket\n" + ASKED, (), "line 4", "is a key of the file"),
+    "an odd name": (BASE + "models:\n  a.b: pocket\n" + ASKED, (), "line 4", "letters"),
+    "of no question": (ASK + "overlap: {of: lottery}", (), "line 4", "question asked above 'lottery'"),
+    "say of which": (ASK + "overlap", (), "line 4", "of which question"),
+    "sweep of one": (ASK + "ablate: {sweep: {mode: zero}}", (), "line 4", "must be a list"),
+    "sweep of none": (ASK + "ablate:\n      sweep: {mood: [1]}", (), "line 5", "'mode'?"),
+    "limit of a task": (ASK + "ablate: {limit: 5}", (), "line 4", "unknown key 'limit'"),
+    "two in one": (ASK + "ablate: {}\n    change: {}", (), "line 4", "a question is its name"),
+    "no list": (BASE + "questions: ablate", (), "line 3", "must be a list"),
+    "no questions": (BASE, (), "line 1", "asks nothing"),
+    "empty": ("", (), "line 1", "a study must be a mapping"),
+    "a list": ("- ablate", (), "line 1", "a study must be a mapping"),
+    "twice": (BASE + "model: pocket\n" + ASKED, (), "line 3", "there twice"),
+    "not YAML": (LIST + "[ablate", (), "line 3", "expected"),
+    "a tab": ("model: pocket\n\ttasks: x", (), "line 2", "\\t"),
+    "code": ("model: !!python/name:os.system x", (), "line 1", "tag"),
+    "an alias": ("model: &a pocket\ntasks: *a", (), "line 2", "write the value out"),
+    "a control character": ("model: pocket\ntasks: \x07", (), "line 2", "can't have"),
+    "title of a list": (BASE + "title: [a]\n" + ASKED, (), "line 3", "title must be text"),
+    "set: no value": (ABLATE, ("model",), "--set model", "write key=value"),
+    "set: unknown key": (ABLATE, ("modle=pocket",), "--set modle", "did you mean 'model'?"),
+    "set: unknown below": (ABLATE, ("training.epoch=1",), "--set training.epoch", "'epochs'?"),
+    "set: not asked": (ABLATE, ("questions.change.seed=1",), "--set questions", "'change'"),
+    "set: unknown setting": (ABLATE, ("questions.ablate.mod=1",), "questions.ablate.mod", "'mode'?"),
+    "set: wrong type": (ABLATE, ("seeds=[a]",), "--set seeds", "a whole number"),
+    "set: not YAML": (ABLATE, ("tasks=[a",), "--set tasks", "expected"),
+    "set: too deep": (ABLATE, ("model.name=a",), "--set model.name", "nothing to set inside"),
+    "set: missing file": (ABLATE, ("tasks=no.csv",), "--set tasks", "no.csv"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_line_with_its_place(tmp_path, monkeypatch, name):
+    text, sets, where, said = MISTAKES[name]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        read_study("mine.yaml", sets)
+    message = str(caught.value)
+    assert "\n" not in message and said in message
+    assert message.startswith(f"mine.yaml, {where}: " if where.startswith("line") else "--set "), message
+    assert where in message
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    (tmp_path / "latin.yaml").write_bytes("title: é".encode("latin-1"))
+    for source, said in (
+        ("dmeo", "did you mean 'demo'?"),
+        (tmp_path / "demo", "no file of that name"),
+        ("demo.yaml", "did you mean 'demo'?"),
+        (tmp_path / "latin.yaml", "UTF-8"),
+    ):
+        with pytest.raises(UserError, match=said.replace("?", r"\?")):
+            read_study(source)

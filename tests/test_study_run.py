@@ -1,0 +1,261 @@
+"""`bertscope study`: what it runs, says and deletes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cyclopts")  # not on the bare GPU machine
+
+import bertscope
+from bertscope.cli import main as cli
+from bertscope.core.store import Store
+from bertscope.study.collect import delete_unneeded, unneeded
+from bertscope.study.file import read_study
+from bertscope.study.state import estimates, states
+from bertscope.study.words import about, duration, settings, short
+
+WORDS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
+STUDY = """\
+title: Two questions
+model: ./tiny
+tasks: reviews.csv
+training: {epochs: 1}
+questions:
+  - scratch: {patterns: false}
+  - patterns: {repeats: 100}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, _tiny):
+    """A folder with a model, data and a study."""
+    folder = tmp_path_factory.mktemp("study")
+    _tiny.save(folder / "tiny")
+    generator = np.random.default_rng(0)
+    rows = [f"{' '.join(generator.choice(WORDS, 5))} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(60)]
+    (folder / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    (folder / "mine.yaml").write_text(STUDY)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answered(folder, tmp_path_factory):
+    """A store with the study's answers."""
+    store = tmp_path_factory.mktemp("answered")
+    assert not bertscope.run_study(folder / "mine.yaml", store=store, sets=_here(folder)).failed
+    return store
+
+
+def _here(folder) -> list[str]:
+    return [f"model={folder / 'tiny'}", f"tasks={folder / 'reviews.csv'}"]
+
+
+@pytest.fixture
+def stored(answered, tmp_path) -> Store:
+    """The study's answers where `run` runs: a step is known by what it rests on, not by where that is."""
+    return Store(shutil.copytree(answered, tmp_path / "bertscope-store"))
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys, folder):
+    """Run a command in a copy of the folder: exit code, standard output, standard error."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["bertscope", *map(str, words)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as leaving:
+            code = int(leaving.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
+    code, out, _ = run("study", "run", "mine.yaml", "--dry-run")
+    assert code == 0 and "7 steps, 0 stored; how long the others take is unknown" in out
+    assert out.count("unknown  ") == 7 and not (tmp_path / "bertscope-store").exists()
+    code, out, _ = run("study", "status", "mine.yaml")
+    assert code == 0 and "7 steps: 7 waiting" in out
+
+    code, _, err = run("study", "run", "mine.yaml")
+    assert code == 0 and "7 steps made, 0 were stored" in err
+    page = tmp_path / "mine-report.html"
+    assert "<title>Two questions" in page.read_text(encoding="utf-8")
+    code, out, _ = run("study", "run", "mine.yaml", "--dry-run")
+    assert "7 steps, 7 stored: nothing to compute" in out
+    assert "7 steps: 7 done" in run("study", "status", "mine.yaml")[1]
+
+    written = page.stat().st_mtime_ns
+    code, _, err = run("study", "run", "mine.yaml")
+    assert code == 0 and "0 steps made" in err and page.stat().st_mtime_ns == written
+    page.unlink()
+    assert run("study", "run", "mine.yaml", "--out", page)[0] == 0 and page.exists()
+
+    code, out, _ = run("study", "run", "mine.yaml", "--set", "questions.patterns.seed=1", "--dry-run")
+    assert (
+        "7 steps, 6 stored; about" in out and "one after the other" in out and "1 of the same models and data" in out
+    )
+    code, out, _ = run(
+        "study",
+        "run",
+        "mine.yaml",
+        "--set",
+        "training.epochs=2",
+        "--set",
+        "questions=[{scratch: {patterns: false}}]",
+        "--dry-run",
+    )
+    assert "6 steps, 1 stored" in out and "5 of the same models and data" in out
+
+
+def test_the_page_shows_the_study_and_not_the_rest_of_the_store(run, tmp_path):
+    run("patterns", "tiny", "--on", "reviews.csv", "--repeats", "100", "--weighted")
+    run("study", "run", "mine.yaml", "--set", "questions=[finetune]", "--out", "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Train an encoder on a task" in text and "What shape is each head" not in text
+
+
+def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
+    from bertscope.models import heads
+
+    whole = heads.with_classifier
+
+    def broken(*args, init="pretrained", **kwargs):
+        if init == "random":
+            raise ValueError("no dice")
+        return whole(*args, init=init, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(heads, "with_classifier", broken)
+        code, _, err = run("study", "run", "mine.yaml")
+    assert code == 3 and "4 steps made, 0 were stored, 2 failed, 1 need what failed" in err
+    code, out, _ = run("study", "status", "mine.yaml")
+    assert code == 0 and re.search(r"failed   finetune-.*init=random: .*no dice", out)
+    assert "7 steps: 4 done, 2 failed, 1 waiting" in out
+    code, _, err = run("study", "run", "mine.yaml")
+    assert code == 0 and "3 steps made, 4 were stored" in err
+    assert "7 steps: 7 done" in run("study", "status", "mine.yaml")[1]
+
+
+def test_gc_deletes_what_no_named_study_needs(run, stored, tmp_path):
+    (tmp_path / "less.yaml").write_text(STUDY.replace("  - patterns: {repeats: 100}\n", ""))
+    steps = tmp_path / "bertscope-store" / "steps"
+    before = {path.name for path in steps.iterdir()}
+    code, out, _ = run("study", "gc", "less.yaml")
+    assert code == 0 and "steps/patterns-" in out and "not needed: 1 folders" in out and "--yes" in out
+    assert {path.name for path in steps.iterdir()} == before
+    assert "not needed: 0 folders" in run("study", "gc", "less.yaml", "mine.yaml")[1]
+    code, out, _ = run("study", "gc", "less.yaml", "--yes")
+    assert code == 0 and "deleted: 1 folders" in out
+    assert {name.partition("-")[0] for name in before - {path.name for path in steps.iterdir()}} == {"patterns"}
+    assert not list((tmp_path / "bertscope-store" / "work").iterdir())
+    code, _, err = run("study", "gc", "--yes")
+    assert code == 2 and "name the studies" in err
+    assert "1 steps made" in run("study", "run", "mine.yaml")[2], "what was deleted can be made again"
+
+
+def test_gc_leaves_everything_while_another_studys_step_is_running(run, stored):
+    from filelock import FileLock
+
+    store, study = stored, read_study("mine.yaml", ["questions=[finetune]", "training.epochs=2"])
+    other = next(step for step in read_study("mine.yaml").steps if step.name == "patterns")
+    waste = unneeded(store, [study])
+    assert {one.folder.name.partition("-")[0] for one in waste} == {"finetune", "untuned", "scratch", "patterns"}
+    assert sum(one.size for one in waste) > 10_000 and waste[0].size == max(one.size for one in waste)
+    with FileLock(store.folder / "locks" / f"{other.id}.lock"):
+        with pytest.raises(bertscope.UserError, match=f"{other.id} is running"):
+            delete_unneeded(store, [study])
+        assert store.has(other)
+        shutil.rmtree(store.path(other))
+        assert states({other.id: other}, store) == {other.id: "running"}
+    assert states({other.id: other}, store) == {other.id: "waiting"}
+    delete_unneeded(store, [study])
+    assert not list((store.folder / "steps").iterdir())
+
+
+def test_estimates_prefer_what_is_most_alike(run, stored):
+    """The seconds are written by hand: the median of the same model and data, else of the model, else of any."""
+    bertscope.run_study("mine.yaml", store=stored, sets=["questions=[finetune]", "seeds=1"])
+    made = [one for one in stored.finished() if one.step.name == "finetune"]
+    for seconds, one in zip((1, 2, 3, 19, 20), made, strict=True):
+        marker = one.folder / "result" / "result.json"
+        said = json.loads(marker.read_text())
+        marker.write_text(json.dumps(said | {"provenance": said["provenance"] | {"seconds": seconds}}))
+    asked = {
+        "same": read_study("mine.yaml", ["questions=[finetune]", "seeds=7"]),
+        "model": read_study("mine.yaml", ["questions=[finetune]", "tasks=demo/sentiment"]),
+        "other": read_study("mine.yaml", ["questions=[finetune]", "model=pocket"]),
+        "none": read_study("mine.yaml", ["questions=[ablate]"]),
+    }
+    for name, like in (
+        ("same", "same models and data"),
+        ("model", "of the same models"),
+        ("other", "of other models"),
+    ):
+        step = asked[name].steps[0]
+        found = estimates([step], stored)[step.id]
+        assert found.seconds == 3 and found.steps == 5 and like in found.like
+    assert not estimates(asked["none"].steps, stored)
+
+
+def test_show_and_list(run):
+    code, out, _ = run("study", "list")
+    assert code == 0 and out.splitlines()[0].startswith("course-project  ") and "dark-secrets" in out
+    code, out, _ = run("study", "show", "mine.yaml", "--set", "seeds=[3]")
+    assert code == 0 and "seeds: [3]" in out and "training: {epochs: 1}" in out
+    lines = out.splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith("scratch-"))
+    assert lines[at + 1].startswith("  finetune-") and "tiny on reviews.csv; epochs=1 seed=3" in lines[at + 1]
+    assert lines[-1].startswith("patterns-") and "(uses 1 of the above)" in lines[-1]
+
+
+def test_mistakes_are_one_line_and_exit_code_2(run, tmp_path):
+    (tmp_path / "bad.yaml").write_text(STUDY.replace("scratch", "scrach"))
+    (tmp_path / "taken.html").write_text("mine")
+    for words, said in (
+        (["run", "bad.yaml"], "bad.yaml, line 6: no question 'scrach'; did you mean 'scratch'?"),
+        (["run", "nowhere"], "no study 'nowhere'"),
+        (["run", "mine.yaml", "--set", "modle=x"], "--set modle: unknown key"),
+        (["run", "mine.yaml", "--out", "taken.html"], "not a page of bertscope"),
+        (["runn", "mine.yaml"], "run"),
+        (["status", "bad.yaml"], "line 6"),
+        (["show", "bad.yaml"], "line 6"),
+        (["gc", "bad.yaml"], "line 6"),
+    ):
+        code, _, err = run("study", *words)
+        assert code == 2 and len(err.splitlines()) == 1 and said in err, err
+    assert not (tmp_path / "bertscope-store").exists()
+
+
+def test_from_python(run, tmp_path):
+    pages = []
+    outcome = bertscope.run_study("mine.yaml", store=tmp_path / "here", sets=["questions=[finetune]"],
+                                  page=lambda: pages.append(1))  # fmt: skip
+    assert len(outcome.done) == 1 and not outcome.failed and outcome.exit_code == 0 and pages
+    again = bertscope.run_study(bertscope.read_study("mine.yaml", ["questions=[finetune]"]), store=Store("here"))
+    assert not again.done and list(again.stored) == list(outcome.done)
+
+
+def test_steps_in_words(run):
+    study = read_study(
+        "mine.yaml", ["seeds=[2]", "questions=[ablate, {patterns: {on: corpus}}, scratch]", "corpus=demo/corpus"]
+    )
+    ablation, shapes, compared = study.steps
+    assert about(ablation) == "tiny, seed 2, tuned on reviews.csv"
+    assert about(shapes) == "tiny, tiny, seed 2, tuned on reviews.csv on demo/corpus"
+    assert about(compared) == "tiny on reviews.csv" and settings(compared) == "seeds=2 epochs=1"
+    assert short(compared) == compared.id[:16]
+    assert [duration(seconds) for seconds in (0.2, 59, 119, 120, 3599, 7200)] == [
+        "under 1 s", "59 s", "119 s", "2.0 min", "60.0 min", "2.0 h"
+    ]  # fmt: skip

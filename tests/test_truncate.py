@@ -1,0 +1,236 @@
+"""Layers that leave a model: the cut's and the gates' logits, plain transformers again, and arms compared fairly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification
+
+from bertscope.core.errors import UserError
+from bertscope.core.layers import Layers
+from bertscope.core.store import Store
+from bertscope.data.read import read_task, task_root
+from bertscope.experiments.trainings import depth
+from bertscope.experiments.truncate import OnTop, TruncateConfig, plan
+from bertscope.models.families import descend
+from bertscope.models.heads import with_classifier
+from bertscope.models.load import load
+from bertscope.models.source import model_root
+from bertscope.models.surgery import without_layers
+from bertscope.training.finetune import FinetuneConfig, finetune
+from conftest import DEVICE
+from families import CONFIGS, tiny_model
+from test_training import make_task
+
+EVERY = pytest.mark.parametrize("name", CONFIGS)
+STAYS = ("modernbert", "deberta-v2")  # whose first layer can't go
+QUICK = TruncateConfig(epochs=1, learning_rate=2e-3)
+
+
+@pytest.fixture
+def encoder(name, _pocket):
+    return load(tiny_model(name).to(DEVICE), tokenizer=_pocket.tokenizer)
+
+
+@EVERY
+@pytest.mark.parametrize("layers", [(3,), (2, 3), (2,)])
+def test_what_is_left_says_what_the_gates_say(encoder, texts, tmp_path, name, layers):
+    off = [f"layer:{number}" for number in layers]
+    smaller = without_layers(encoder, layers)
+    logits = smaller.predict(texts).logits
+    with encoder.gates(off=off):
+        assert np.allclose(encoder.predict(texts).logits, logits, atol=1e-5)
+    assert np.array_equal(encoder.cut(off).predict(texts).logits, logits)
+    assert smaller.n_layers == 3 - len(layers) and encoder.n_layers == 3
+    again = load(smaller.save(tmp_path / "smaller"))
+    assert again.fingerprint == smaller.fingerprint and np.array_equal(again.predict(texts).logits, logits)
+
+
+@EVERY
+def test_truncated_is_a_plain_model_of_fewer_layers(encoder, padded, tmp_path, name):
+    smaller = without_layers(encoder, (2, 3))
+    folder = smaller.save(tmp_path / "smaller")
+    assert "shape" not in json.loads((folder / "config.json").read_text())["bertscope"]
+    opened = AutoModelForSequenceClassification.from_pretrained(folder).eval().to(DEVICE)
+    # And one that never saw a cut: a shallow model of the library, given the lowest layer's weights.
+    other = tiny_model(name, **{"n_layers" if name == "distilbert" else "num_hidden_layers": 1}).to(DEVICE)
+    state = {key: value for key, value in encoder.model.state_dict().items() if key in other.state_dict()}
+    assert not other.load_state_dict(state, strict=False).missing_keys
+    with torch.no_grad():
+        logits = smaller.model(**padded(smaller)).logits
+        assert torch.equal(opened(**padded(smaller)).logits, logits)
+        assert torch.allclose(other(**padded(smaller)).logits, logits, atol=1e-6)
+    assert len(dict.fromkeys(descend(opened.base_model, encoder.family.layers))) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in CONFIGS if name not in STAYS])
+def test_no_layer_at_all(encoder, texts, tmp_path, name):
+    empty = without_layers(encoder, (1, 2, 3))
+    made = with_classifier(empty, ("a", "b"))
+    logits = made.predict(texts).logits
+    assert made.n_layers == made.n_heads == 0
+    assert np.allclose(logits, logits[:1], atol=1e-6), "the first token knows nothing of the others"
+    assert np.array_equal(load(made.save(tmp_path / "empty")).predict(texts).logits, logits)
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_a_first_layer_that_must_stay(encoder, name):
+    with pytest.raises(
+        UserError, match=r"layer 1 of .* can't be left out: (it is built unlike|a convolution follows)"
+    ):
+        without_layers(encoder, (1,))
+
+
+@pytest.mark.parametrize("name", ["albert"])
+def test_several_shared_blocks_are_refused(name, _pocket):
+    grouped = load(tiny_model(name, num_hidden_groups=3), tokenizer=_pocket.tokenizer)
+    with pytest.raises(UserError, match="can't lose layers: 3 blocks share them"):
+        without_layers(grouped, (3,))
+
+
+def test_a_model_that_was_cut_before_loses_layers_too(tiny, texts, tmp_path):
+    once = tiny.cut(["head:3.1", "mlp:2"])
+    twice = without_layers(once, (2,))
+    assert twice.head_counts == [4, 3]
+    assert load(twice.save(tmp_path / "cut")).fingerprint == twice.fingerprint
+    made = with_classifier(twice, ("a", "b"))
+    assert made.head_counts == [4, 3]
+
+
+def test_a_truncated_training_starts_from_the_base_and_reloads(tiny, tmp_path):
+    task = make_task()
+    start = finetune(tiny, task, FinetuneConfig(epochs=1, learning_rate=0.0, without="3"))
+    kept = {key: value for key, value in tiny.model.base_model.state_dict().items() if "layer.2." not in key}
+    for key, value in start.encoder.model.base_model.state_dict().items():
+        assert torch.equal(value, kept[key]), key
+    config = FinetuneConfig(epochs=1, learning_rate=2e-3, without="2-3", classifier="relu", pooler=False, dropout=0.0)
+    made = finetune(tiny, task, config, out=tmp_path / "model")
+    assert made.result.subject["without"] == "2-3" and made.result.subject["classifier"] == "relu"
+    again = load(tmp_path / "model")
+    assert again.n_layers == 1 and np.array_equal(again.predict(task.report).logits, made.result.arrays["outputs"])
+    assert made.result.provenance["parameters"] == sum(p.numel() for p in again.model.parameters())
+    with pytest.raises(UserError, match="there is no layer 4"):
+        finetune(tiny, task, FinetuneConfig(without="4"))
+
+
+@pytest.fixture
+def rows(tmp_path):
+    generator = np.random.default_rng(0)
+    words = ("the", "old", "house", "was", "by", "a", "long", "road")
+    lines = [f"{' '.join(generator.choice(words, 4))} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(150)]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["text,label", *lines]) + "\n")
+    return path
+
+
+def test_steps_are_shared_and_few(tmp_path, tiny, rows):
+    base, task = model_root(tiny.save(tmp_path / "tiny")), task_root(rows)
+    whole = plan(base, task, replace(QUICK, seeds=(0, 1)))
+    tuned = [step for name, step in whole.inputs.items() if name.startswith("tuned")]
+    assert [step.config["without"] for step in tuned] == ["", "", "3", "3", "2-3", "2-3"]  # half of 3 is 1
+    plain = FinetuneConfig(epochs=1, learning_rate=2e-3, seed=1)
+    assert tuned[1].config == {**tuned[0].config, "seed": 1} and FinetuneConfig(**tuned[1].config) == plain
+    crossed = plan(base, task, replace(QUICK, cross=True))
+    assert len(crossed.inputs) == 2 + 8 and tuned[0] in crossed.inputs.values()
+    off = plan(base, task, replace(QUICK, retrain=False, remove=("all",)))
+    assert list(off.inputs) == ["base", "task", "tuned.0", "models.0"]
+    assert depth(tuned[4]) == 1 and depth(tuned[0]) == 3
+
+
+def test_scores_effects_and_costs(tmp_path, tiny, rows):
+    step = plan(
+        model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK, remove=("2", "2-2"), seeds=(3,))
+    )
+    store = Store(tmp_path / "store")
+    store.run(step)
+    result, task = store.result(step), read_task(rows)
+    arms = result.tables["arms"].set_index("model")
+    assert list(arms.index) == ["nothing removed", "top 2 removed", "2 removed"]
+    assert arms["removed"].tolist() == [0, 2, 1] and arms["from_top"].tolist() == [True, True, False]
+    for place, (_, row) in enumerate(arms.iterrows()):
+        training = store.result(step.inputs[f"tuned.{place}"])
+        assert row["score"] == training.number("after").value
+        assert row["effect"] == pytest.approx(row["score"] - arms["score"].iloc[0])
+        assert row["training_seconds"] == training.provenance["training_seconds"] > 0
+        assert row["parameters"] == training.provenance["parameters"]
+        assert row["effect_low"] <= row["effect"] <= row["effect_high"]
+    assert arms["training_time"].iloc[0] == 1 and result.number("majority").value == task.chance()
+    latency = result.tables["latency"]
+    assert latency["texts"].tolist() == [1, 1, 1, 32, 32, 32] and (latency["milliseconds"] > 0).all()
+    assert any("the slides: -0.12 points" in note for note in result.notes) is False, (
+        "nothing lost its top layer alone"
+    )
+    assert result.tables["published"]["accuracy"].tolist() == [0.9045, 0.9033, 0.5891, 0.5867]
+
+
+def test_without_retraining_it_is_the_fine_tuned_model_cut(tmp_path, tiny, rows):
+    config = replace(QUICK, retrain=False, remove=("all",), seeds=(0, 1), classifiers=("linear", "relu"))
+    step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
+    store, task = Store(tmp_path / "store"), read_task(rows)
+    store.run(step)
+    table = store.result(step).tables["trainings"].set_index(["arm", "seed"])["score"]
+    assert len(table) == 2 * 2 * 4
+    place = 0
+    for top in ("linear", "relu"):
+        for seed in (0, 1):
+            model = load(store.path(step.inputs[f"models.{place}"]) / "model")
+            for removed in range(4):
+                left = without_layers(model, Layers.last(removed, 3).numbers)
+                name = f"top {removed} removed" if removed else "nothing removed"
+                assert table[f"{name}, {top}", seed] == task.score(left.predict(task.report).logits).value
+            place += 1
+    assert any("answers one label" in note for note in store.result(step).notes)
+
+
+def test_each_change_is_averaged_over_the_others(tmp_path, tiny, rows):
+    step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK, cross=True))
+    store = Store(tmp_path / "store")
+    store.run(step)
+    result = store.result(step)
+    score = result.tables["arms"].set_index(["removed", "classifier", "dropout"])["score"]
+    assert len(score) == 8
+    factors = result.tables["factors"].set_index("effect")
+    for name, level in (("top 1 removed (against nothing removed)", 0), ("classifier relu (against linear)", 1),
+                        ("dropout 0 (against own)", 2)):  # fmt: skip
+        means = score.groupby(level=level).mean()
+        off, on = (0, 1) if level == 0 else ("linear", "relu") if level == 1 else ("own", "0")
+        assert factors.loc[name, "difference"] == pytest.approx(means[on] - means[off])
+    at_once = score[1, "relu", "0"] - score[0, "linear", "own"]
+    assert factors.loc["all of these at once", "difference"] == pytest.approx(at_once)
+    assert any("the slides: -0.12 points and 0.92 of the time" in note for note in result.notes)
+
+
+def test_sets_of_layers_and_what_is_on_them():
+    config = TruncateConfig()
+    assert [str(each) for each in config.sets(12)] == ["", "12", "11-12", "7-12"]
+    assert [str(each) for each in TruncateConfig(remove=("all",)).sets(2)] == ["", "2", "1-2"]
+    assert [str(each) for each in TruncateConfig(remove=("2+9", "12-12")).sets(12)] == ["", "2,9", "12"]
+    assert config.tops == [OnTop()] and len(TruncateConfig(cross=True, poolers=("kept", "off")).tops) == 8
+    assert str(OnTop("relu", 0.0, pooler=False)) == "relu, dropout 0, no pooler"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seeds": (1, 1)}, "seeds are (1, 1); give one or more different numbers"),
+        ({"remove": ("embeddings",)}, "remove is 'embeddings'; only layers can go"),
+        ({"remove": ("top",)}, "'top' names no layers"),
+        ({"dropouts": ("much",)}, "dropouts are much; give numbers, or own"),
+        ({"dropouts": ("2",)}, "dropout is 2.0; it must be between 0 and 1"),
+        ({"classifiers": ("rely",)}, "unknown classifiers 'rely'; did you mean 'relu'?"),
+        ({"poolers": ("of",)}, "unknown poolers 'of'; did you mean 'off'?"),
+    ],
+)
+def test_what_cannot_work_is_refused(wrong, message):
+    with pytest.raises(UserError) as error:
+        TruncateConfig(**wrong)
+    assert str(error.value).startswith(message)
+
+
+def test_more_layers_than_there_are(tmp_path, tiny, rows):
+    with pytest.raises(UserError, match="7 layers can't go: the model has 3"):
+        plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), TruncateConfig(remove=("7",)))
