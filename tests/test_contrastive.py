@@ -330,7 +330,7 @@ def test_what_cannot_be_trained_is_refused(tiny, texts):
     for module in tiny.model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-    with pytest.raises(UserError, match="has no dropout: two views of a text would be the same"):
+    with pytest.raises(UserError, match="this encoder has no dropout: two views of a text would be the same"):
         contrastive(tiny, texts, None, QUICK)
     labelled = replace(sts(), kind="classification", labels=("no", "yes"))
     with pytest.raises(UserError, match="toy sts has no pairs of texts with scores"):

@@ -154,7 +154,7 @@ def _projection(encoder: Encoder, seed: int) -> nn.Module:
 def _need_dropout(encoder: Encoder) -> None:
     if not any(isinstance(module, nn.Dropout) and module.p > 0 for module in encoder.model.modules()):
         raise UserError(
-            f"{encoder.name} has no dropout: two views of a text would be the same; use --pairs pairs or triples"
+            "this encoder has no dropout: two views of a text would be the same; use --pairs pairs or triples"
         )
 
 
