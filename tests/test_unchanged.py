@@ -32,6 +32,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "shrink": {"target": "50%", "epochs": 1, "force": True, "onnx": False, "rows": 32},
     "states": {"init": "random"},
     "finetune": {"epochs": 1},
+    "untuned": {},
+    "contrastive": {"epochs": 1},
 }
 """The questions that read a model, as quick as they can be."""
 
