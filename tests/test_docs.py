@@ -181,7 +181,7 @@ def test_the_studies_page_is_right(tmp_path, monkeypatch):
     asked = (["scratch", "change", "ablate", "relations", "lottery", "lottery"], ["ablate"] * 8 + ["patterns"])
     for (text, _), sets, expected in zip(code_blocks(page, "yaml"), here, asked, strict=True):
         Path("mine.yaml").write_text(text, encoding="utf-8")
-        assert [step.name for step in read_study("mine.yaml", sets).steps] == expected
+        assert [step.name for step in read_study("mine.yaml", sets).steps] == [*expected, "claims"]
     run_blocks(code_blocks(page, "python"))
 
 

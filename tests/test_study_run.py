@@ -83,18 +83,18 @@ def run(tmp_path, monkeypatch, capsys, folder):
 
 def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
     code, out, _ = run("study", "run", "mine.yaml", "--dry-run")
-    assert code == 0 and "7 steps, 0 stored; how long the others take is unknown" in out
-    assert out.count("unknown  ") == 7 and not (tmp_path / "bertscope-store").exists()
+    assert code == 0 and "8 steps, 0 stored; how long the others take is unknown" in out
+    assert out.count("unknown  ") == 8 and not (tmp_path / "bertscope-store").exists()
     code, out, _ = run("study", "status", "mine.yaml")
-    assert code == 0 and "7 steps: 7 waiting" in out
+    assert code == 0 and "8 steps: 8 waiting" in out
 
     code, _, err = run("study", "run", "mine.yaml")
-    assert code == 0 and "7 steps made, 0 were stored" in err
+    assert code == 0 and "8 steps made, 0 were stored" in err
     page = tmp_path / "mine-report.html"
     assert "<title>Two questions" in page.read_text(encoding="utf-8")
     code, out, _ = run("study", "run", "mine.yaml", "--dry-run")
-    assert "7 steps, 7 stored: nothing to compute" in out
-    assert "7 steps: 7 done" in run("study", "status", "mine.yaml")[1]
+    assert "8 steps, 8 stored: nothing to compute" in out
+    assert "8 steps: 8 done" in run("study", "status", "mine.yaml")[1]
 
     written = page.stat().st_mtime_ns
     code, _, err = run("study", "run", "mine.yaml")
@@ -104,7 +104,7 @@ def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
 
     code, out, _ = run("study", "run", "mine.yaml", "--set", "questions.patterns.seed=1", "--dry-run")
     assert (
-        "7 steps, 6 stored; about" in out and "one after the other" in out and "1 of the same models and data" in out
+        "8 steps, 6 stored; about" in out and "one after the other" in out and "2 of the same models and data" in out
     )
     code, out, _ = run(
         "study",
@@ -127,9 +127,9 @@ def test_the_page_shows_the_study_and_not_the_rest_of_the_store(run, tmp_path):
 
 
 def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
-    from bertscope.models import heads
+    from bertscope.training import kinds
 
-    whole = heads.with_classifier
+    whole = kinds.with_classifier
 
     def broken(*args, init="pretrained", **kwargs):
         if init == "random":
@@ -137,15 +137,15 @@ def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
         return whole(*args, init=init, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(heads, "with_classifier", broken)
+        patch.setattr(kinds, "with_classifier", broken)
         code, _, err = run("study", "run", "mine.yaml")
-    assert code == 3 and "4 steps made, 0 were stored, 2 failed, 1 need what failed" in err
+    assert code == 3 and "4 steps made, 0 were stored, 2 failed, 2 need what failed" in err
     code, out, _ = run("study", "status", "mine.yaml")
     assert code == 0 and re.search(r"failed   finetune-.*init=random: .*no dice", out)
-    assert "7 steps: 4 done, 2 failed, 1 waiting" in out
+    assert "8 steps: 4 done, 2 failed, 2 waiting" in out
     code, _, err = run("study", "run", "mine.yaml")
-    assert code == 0 and "3 steps made, 4 were stored" in err
-    assert "7 steps: 7 done" in run("study", "status", "mine.yaml")[1]
+    assert code == 0 and "4 steps made, 4 were stored" in err
+    assert "8 steps: 8 done" in run("study", "status", "mine.yaml")[1]
 
 
 def test_gc_deletes_what_no_named_study_needs(run, stored, tmp_path):
@@ -153,16 +153,19 @@ def test_gc_deletes_what_no_named_study_needs(run, stored, tmp_path):
     steps = tmp_path / "bertscope-store" / "steps"
     before = {path.name for path in steps.iterdir()}
     code, out, _ = run("study", "gc", "less.yaml")
-    assert code == 0 and "steps/patterns-" in out and "not needed: 1 folders" in out and "--yes" in out
+    assert code == 0 and "steps/patterns-" in out and "not needed: 2 folders" in out and "--yes" in out
     assert {path.name for path in steps.iterdir()} == before
     assert "not needed: 0 folders" in run("study", "gc", "less.yaml", "mine.yaml")[1]
     code, out, _ = run("study", "gc", "less.yaml", "--yes")
-    assert code == 0 and "deleted: 1 folders" in out
-    assert {name.partition("-")[0] for name in before - {path.name for path in steps.iterdir()}} == {"patterns"}
+    assert code == 0 and "deleted: 2 folders" in out
+    assert {name.partition("-")[0] for name in before - {path.name for path in steps.iterdir()}} == {
+        "patterns",
+        "claims",
+    }
     assert not list((tmp_path / "bertscope-store" / "work").iterdir())
     code, _, err = run("study", "gc", "--yes")
     assert code == 2 and "name the studies" in err
-    assert "1 steps made" in run("study", "run", "mine.yaml")[2], "what was deleted can be made again"
+    assert "2 steps made" in run("study", "run", "mine.yaml")[2], "what was deleted can be made again"
 
 
 def test_gc_leaves_everything_while_another_studys_step_is_running(run, stored):
@@ -171,7 +174,13 @@ def test_gc_leaves_everything_while_another_studys_step_is_running(run, stored):
     store, study = stored, read_study("mine.yaml", ["questions=[finetune]", "training.epochs=2"])
     other = next(step for step in read_study("mine.yaml").steps if step.name == "patterns")
     waste = unneeded(store, [study])
-    assert {one.folder.name.partition("-")[0] for one in waste} == {"finetune", "untuned", "scratch", "patterns"}
+    assert {one.folder.name.partition("-")[0] for one in waste} == {
+        "finetune",
+        "untuned",
+        "scratch",
+        "patterns",
+        "claims",
+    }
     assert sum(one.size for one in waste) > 10_000 and waste[0].size == max(one.size for one in waste)
     with FileLock(store.folder / "locks" / f"{other.id}.lock"):
         with pytest.raises(bertscope.UserError, match=f"{other.id} is running"):
@@ -206,7 +215,7 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
         step = asked[name].steps[0]
         found = estimates([step], stored)[step.id]
         assert found.seconds == 3 and found.steps == 5 and like in found.like
-    assert not estimates(asked["none"].steps, stored)
+    assert not {name.partition("-")[0] for name in estimates(asked["none"].steps, stored)} - {"claims"}
 
 
 def test_show_and_list(run):
@@ -217,7 +226,7 @@ def test_show_and_list(run):
     lines = out.splitlines()
     at = next(place for place, line in enumerate(lines) if line.startswith("scratch-"))
     assert lines[at + 1].startswith("  finetune-") and "tiny on reviews.csv; epochs=1 seed=3" in lines[at + 1]
-    assert lines[-1].startswith("patterns-") and "(uses 1 of the above)" in lines[-1]
+    assert lines[-2].startswith("patterns-") and "(uses 1 of the above)" in lines[-2]
 
 
 def test_mistakes_are_one_line_and_exit_code_2(run, tmp_path):
@@ -251,7 +260,7 @@ def test_steps_in_words(run):
     study = read_study(
         "mine.yaml", ["seeds=[2]", "questions=[ablate, {patterns: {on: corpus}}, scratch]", "corpus=demo/corpus"]
     )
-    ablation, shapes, compared = study.steps
+    ablation, shapes, compared, _ = study.steps
     assert about(ablation) == "tiny, seed 2, tuned on reviews.csv"
     assert about(shapes) == "tiny, tiny, seed 2, tuned on reviews.csv on demo/corpus"
     assert about(compared) == "tiny on reviews.csv" and settings(compared) == "seeds=2 epochs=1"
