@@ -116,7 +116,7 @@ def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
         "questions=[{scratch: {patterns: false}}]",
         "--dry-run",
     )
-    assert "6 steps, 1 stored" in out and "5 of the same models and data" in out
+    assert "7 steps, 1 stored" in out and "5 of the same models and data" in out
 
 
 def test_the_page_shows_the_study_and_not_the_rest_of_the_store(run, tmp_path):
