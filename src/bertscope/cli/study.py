@@ -85,12 +85,14 @@ def perform(
     started, shelf = time.perf_counter(), Store(store)
 
     steps = graph(read.steps)
+    shown = {*steps}
 
     def page() -> None:
-        build_report(shelf, out, title=read.title, only=steps)
+        build_report(shelf, out, title=read.title, only=shown)
 
     outcome = run_study(read, store=shelf, workers=workers, cluster=cluster, resume=resume, page=page)
-    if not out.exists() and any(shelf.has(step) for step in steps.values()):
+    finished = [step for step in steps.values() if shelf.has(step)]
+    if _judged(finished, shelf, shown) or (finished and not out.exists()):
         page()
     counts = f"{len(outcome.done)} steps made, {len(outcome.stored)} were stored"
     if outcome.failed:
@@ -98,6 +100,19 @@ def perform(
     print(f"{counts}; {time.perf_counter() - started:.0f} s; open {out.resolve()}", file=sys.stderr)
     if outcome.exit_code:
         raise SystemExit(outcome.exit_code)
+
+
+def _judged(finished: Sequence[Step], shelf: Store, shown: set[str]) -> bool:
+    """Check the papers' claims against what the study found; whether that is new to the page."""
+    from bertscope.study.claims.question import claims_step
+
+    ledger = claims_step(finished)
+    if ledger is None:
+        return False
+    shown.add(ledger.id)
+    stored = shelf.has(ledger)
+    shelf.run(ledger)
+    return not stored
 
 
 @study.command(name="list")
