@@ -125,19 +125,11 @@ def redundancy(name: str) -> Planted:
     ]  # fmt: skip
 
 
-def scratch(arm: str, seeds: int = 5) -> Planted:
-    """Seeds whose differences have the mean `value` and a Student interval that reaches so far."""
-    from scipy.stats import t
-
+def scratch(effect: str, runs: int = 5) -> Planted:
     def made(value: float, reach: float) -> list[Result]:
-        spread = reach / (t.ppf(0.975, max(1, seeds - 1)) / seeds**0.5) if seeds > 1 else 0.0
-        noise = np.linspace(-1, 1, seeds) if seeds > 1 else np.zeros(1)
-        noise = spread * noise / (noise.std(ddof=1) if seeds > 1 else 1)
-        rows = [{"arm": "majority", "seed": None, "score": 0.5}]
-        for seed in range(seeds):
-            rows += [{"arm": "fine-tuned", "seed": seed, "score": 0.6 + value + noise[seed]},
-                     {"arm": arm, "seed": seed, "score": 0.6}]  # fmt: skip
-        return [result("scratch", {"scores": pd.DataFrame(rows).assign(n=400).astype({"seed": "Int64"})})]
+        rows = [{"effect": name, "runs": runs, "n": 400, **ends(by, reach, "difference")}
+                for name, by in ((effect, value), ("other", 0.77))]  # fmt: skip
+        return [result("scratch", {"effects": pd.DataFrame(rows)})]
 
     return made
 
@@ -346,8 +338,8 @@ PLANTED: dict[str, Planted] = {
     "no-layer-is-needed": ablate("heads", best=False),
     "similar-heads-are-redundant": redundancy("interaction, similar minus random"),
     "relation-heads-not-needed": redundancy("named heads off together"),
-    "pretraining-gives": scratch("random init, tuned"),
-    "tuning-gives": scratch("pretrained, not tuned"),
+    "pretraining-gives": scratch("pretraining"),
+    "tuning-gives": scratch("fine-tuning"),
     "m-good-reaches-full": good("m"),
     "s-good-comes-close": good("s"),
     "s-random-as-good": compared("s", "good", "random"),

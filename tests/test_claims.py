@@ -12,7 +12,7 @@ import pytest
 from bertscope.core.catalogue import spec
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
-from bertscope.experiments.lottery_figures import ENOUGH as ENOUGH_OF_EXPERIMENTS
+from bertscope.experiments.arms import ENOUGH as ENOUGH_OF_EXPERIMENTS
 from bertscope.study.claims.claim import Bound, Estimate, Published, task_key
 from bertscope.study.claims.estimates import ENOUGH, extreme, mean, over_layers, over_seeds, share_of, trained
 from bertscope.study.claims.ledger import CLAIMS, judged
@@ -165,7 +165,7 @@ def test_pooled_heads_give_a_number_but_no_verdict():
     ("claim_id", "planted"),
     [
         ("m-good-reaches-full", good("m", runs=1)), ("s-random-as-good", compared("s", "good", "random", runs=4)),
-        ("pretraining-gives", scratch("random init, tuned", seeds=1)),
+        ("pretraining-gives", scratch("pretraining", runs=1)),
         ("top-layer-costs-nothing", lambda value, reach: truncate(value, reach, runs=3)),
     ],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,10 @@ from bertscope.analyses.relations import RelationsConfig
 from bertscope.analyses.structure import StructureConfig
 from bertscope.core.result import Result
 from bertscope.core.store import Store
-from bertscope.data.corpus import read_examples
+from bertscope.data.corpus import data_root, read_examples
 from bertscope.data.read import task_root
-from bertscope.experiments import lottery, scratch
+from bertscope.experiments import bias, contrast, freeze, lottery, scratch, truncate
+from bertscope.experiments.contrast import ContrastConfig
 from bertscope.models.source import model_root
 from bertscope.study.claims.ledger import CLAIMS, judged
 from bertscope.study.claims.summary import SENTENCES, said
@@ -72,14 +74,25 @@ def analysed(pair, corpus) -> list[Result]:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, pair) -> list[Result]:
     folder = tmp_path_factory.mktemp("trained")
-    rows = [f"{'the old house was'} {'good' if row % 2 else 'bad'} {row},{row % 2}" for row in range(60)]
-    (folder / "rows.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    generator = np.random.default_rng(0)
+    words = ("the", "old", "house", "was", "by", "a", "long", "road", "in", "winter")
+    texts = [" ".join(generator.choice(words, 6)) for _ in range(90)]
+    labelled = [f"{text} {'good' if row % 2 else 'bad'},{row % 2}" for row, text in enumerate(texts)]
+    scored = [f"{text},{other},{row % 9 / 2}" for row, (text, other) in enumerate(pairwise(texts))]
+    (folder / "rows.csv").write_text("\n".join(["text,label", *labelled]) + "\n")
+    (folder / "sts.csv").write_text("\n".join(["text,text_pair,score", *scored]) + "\n")
+    (folder / "texts.txt").write_text("\n".join(f"{text}." for text in texts))
     base, task = model_root(pair[0].save(folder / "tiny")), task_root(folder / "rows.csv")
     store = Store(folder / "store")
     config = replace(QUICK, epochs=1, patterns=True)
+    measured = ContrastConfig(sts=str(folder / "sts.csv"), corpus=str(folder / "texts.txt"), batch_size=8)
     steps = [
         lottery.plan(base, task, config),
         scratch.plan(base, task, scratch.ScratchConfig(seeds=(0, 1), epochs=1)),
+        truncate.plan(base, task, truncate.TruncateConfig(remove=("1",), epochs=1)),
+        freeze.plan(base, task, freeze.FreezeConfig(sets=("2",), epochs=1, words=50)),
+        bias.plan(base, task, bias.BiasConfig(words=("winter",), epochs=1)),
+        contrast.plan(base, data_root(folder / "texts.txt"), measured),
     ]
     for step in steps:
         store.run(step)
@@ -107,4 +120,4 @@ def test_every_record_about_a_model_finds_what_it_reads(analysed):
 
 def test_every_record_about_trainings_finds_what_it_reads(trained):
     tested = checked(trained, untested=set())
-    assert set(tested["verdict"]) == {"underpowered"}  # two seeds
+    assert set(tested.loc[tested["claim"] != "without-top-layer-faster", "verdict"]) == {"underpowered"}  # few seeds

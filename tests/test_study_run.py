@@ -92,6 +92,7 @@ def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
     assert code == 0 and "8 steps made, 0 were stored" in err
     page = tmp_path / "mine-report.html"
     assert "<title>Two questions" in page.read_text(encoding="utf-8")
+    assert '<section id="ledger"' in page.read_text(encoding="utf-8")
     code, out, _ = run("study", "run", "mine.yaml", "--dry-run")
     assert "8 steps, 8 stored: nothing to compute" in out
     assert "8 steps: 8 done" in run("study", "status", "mine.yaml")[1]
@@ -166,6 +167,15 @@ def test_gc_deletes_what_no_named_study_needs(run, stored, tmp_path):
     code, _, err = run("study", "gc", "--yes")
     assert code == 2 and "name the studies" in err
     assert "2 steps made" in run("study", "run", "mine.yaml")[2], "what was deleted can be made again"
+
+
+def test_a_ledger_is_kept_as_long_as_what_it_rests_on(run, stored, tmp_path):
+    (tmp_path / "less.yaml").write_text(STUDY.replace("  - patterns: {repeats: 100}\n", ""))
+    run("study", "run", "mine.yaml")
+    assert list((tmp_path / "bertscope-store" / "steps").glob("claims-*"))
+    assert "not needed: 0 folders" in run("study", "gc", "mine.yaml")[1]
+    out = run("study", "gc", "less.yaml")[1]
+    assert "not needed: 2 folders" in out and "steps/patterns-" in out and "steps/claims-" in out
 
 
 def test_gc_leaves_everything_while_another_studys_step_is_running(run, stored):

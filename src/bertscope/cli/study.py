@@ -86,14 +86,15 @@ def perform(
     started, shelf = time.perf_counter(), Store(store)
 
     steps = graph(read.steps)
+    shown = {*steps}
 
     def page() -> None:
-        build_report(shelf, out, title=read.title, only=steps)
+        build_report(shelf, out, title=read.title, only=shown)
 
     outcome = run_study(read, store=shelf, workers=workers, cluster=cluster, resume=resume, page=page)
     if outcome.failed and (ledger := claims_step(step for step in steps.values() if shelf.has(step))):
         shelf.run(ledger)  # the claims about what didn't fail
-        steps[ledger.id] = ledger
+        shown.add(ledger.id)
         page()
     elif not out.exists() and any(shelf.has(step) for step in steps.values()):
         page()

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.core.files import explained
+from bertscope.core.step import Step
 from bertscope.core.store import Store
+from bertscope.study.claims.question import NAME as LEDGER
 from bertscope.study.file import Study
 from bertscope.study.graph import graph
 
@@ -26,6 +28,7 @@ class Waste:
 def unneeded(store: Store, studies: Iterable[Study]) -> list[Waste]:
     """The steps in the store that none of these studies rests on, the largest first."""
     needed = _needed(studies)
+    needed |= {one.step.id for one in store.finished() if one.step.name == LEDGER and _over(one.step) <= needed}
     folders = [path for place in ("steps", "work") for path in (store.folder / place).glob("*") if path.is_dir()]
     waste = [Waste(path, _size(path)) for path in folders if path.name not in needed]
     return sorted(waste, key=lambda one: (-one.size, one.folder.name))
@@ -51,6 +54,11 @@ def delete_unneeded(store: Store, studies: Sequence[Study]) -> list[Waste]:
 
 def _needed(studies: Iterable[Study]) -> set[str]:
     return {name for study in studies for name in graph(study.steps)}
+
+
+def _over(ledger: Step) -> set[str]:
+    """What a ledger of claims rests on: it is needed as long as all of that is."""
+    return {value.id for value in ledger.inputs.values()}
 
 
 def _size(folder: Path) -> int:

@@ -92,6 +92,8 @@ def read_questions(said: Said, names: Names, answers: Mapping[str, Answers]) -> 
         if name not in CATALOGUE or not CATALOGUE[name].command:
             known = [name for name, entry in CATALOGUE.items() if entry.command]
             raise one.wrong(f"no question {name!r}; {did_you_mean(name, known)}")
+        if name == "claims":
+            raise one.wrong("claims are checked at the end of every study; leave the question out")
         if settings.value is not False:
             yield from _read(Said({} if settings.value is None else settings.value, one.where), name, names, answers)
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
-from bertscope.study.claims.estimates import cell, trained
-from bertscope.study.claims.reading import reading
+from bertscope.study.claims.estimates import cell
+from bertscope.study.claims.reading import of_training, reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ def effect_of(what: str, on: str) -> Callable[[Result], Iterator[Reading]]:
     def read(result: Result) -> Iterator[Reading]:
         rows = result.tables["effects"]
         for _, row in rows[(rows["effect"] == what) & (rows["on"] == on)].iterrows():
-            yield _trained(result, cell(row, "difference", "low", "high"), row)
+            yield _of(result, cell(row, "difference", "low", "high"), row)
 
     return read
 
@@ -35,7 +35,7 @@ def without_top(result: Result) -> Iterator[Reading]:
     rows = result.tables["arms"]
     rows = rows[(rows["removed"] == 1) & rows["from_top"] & (rows["top"] == rows["top"].iloc[0])]
     for _, row in rows.iterrows() if "layers" not in result.subject else ():
-        yield _trained(result, cell(row, "effect"), row)
+        yield _of(result, cell(row, "effect"), row)
 
 
 def faster(result: Result) -> Iterator[Reading]:
@@ -52,15 +52,13 @@ def slope(difference: str) -> Callable[[Result], Iterator[Reading]]:
         rows = result.tables["slopes"]
         task = ", ".join(filter(None, (result.subject.get(key) for key in ("task", "pairs"))))
         for _, row in rows[rows["arm"] == difference].iterrows():
-            yield _trained(result, cell(row, "slope", "low", "high"), row, task=task)
+            yield _of(result, cell(row, "slope", "low", "high"), row, task=task)
 
     return read
 
 
-def _trained(result: Result, effect: Estimate, row: pd.Series, **about: str) -> Reading:
-    runs, n = int(row["runs"]), int(row["n"]) if "n" in row else None
-    sure, why = trained(effect, runs)
-    return reading(result, sure, n, "seeds, then texts", runs=runs, why=why, **about)
+def _of(result: Result, effect: Estimate, row: pd.Series, **about: str) -> Reading:
+    return of_training(result, effect, row["runs"], int(row["n"]) if "n" in row else None, **about)
 
 
 _BIAS = "bertscope bias BASE --on TASK --seeds 0 1 2 3 4"

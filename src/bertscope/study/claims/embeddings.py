@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
-from bertscope.study.claims.estimates import cell, column, mean, trained
-from bertscope.study.claims.reading import TUNED, UNTRAINED, by_name, layer_third, reading, tuned_from
+from bertscope.study.claims.estimates import cell, column, mean
+from bertscope.study.claims.reading import TUNED, UNTRAINED, by_name, layer_third, of_training, reading, tuned_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,8 +128,7 @@ def frozen_below(result: Result) -> Iterator[Reading]:
     count = 2 * int(result.tables["movement"]["layer"].max()) // 3
     rows = result.tables["arms"]
     for _, row in rows[rows["frozen"] == f"embeddings,1-{count}"].iterrows():
-        effect, why = trained(cell(row, "effect"), int(row["runs"]))
-        yield reading(result, effect, int(row["n"]), "seeds, then texts", runs=int(row["runs"]), why=why)
+        yield of_training(result, cell(row, "effect"), row["runs"], int(row["n"]))
 
 
 _SIMILARITY = "bertscope similarity BASE TUNED --on DATA"

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
-from bertscope.study.claims.estimates import cell, over_layers, over_seeds, student, trained
+from bertscope.study.claims.estimates import cell, over_layers, over_seeds, student
 from bertscope.study.claims.published import FULL, HEADS_LEFT, KAPPA, RETRAINED, WEIGHTS_LEFT, apart
-from bertscope.study.claims.reading import reading
+from bertscope.study.claims.reading import of_training, reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LOTTERY = Source("Lottery", "Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning")
 _claim = partial(Claim, source=LOTTERY, question="lottery")
-_OVER = "seeds, then texts"
 
 
 def _texts(result: Result) -> int | None:
@@ -31,18 +30,12 @@ def _arm(result: Result, method: str, arm: str, stage: str) -> pd.DataFrame:
     return rows[(rows["method"] == method) & (rows["arm"] == arm) & (rows["stage"] == stage)]
 
 
-def _told(result: Result, effect: Estimate, runs: float, **more: float) -> Reading:
-    """A reading of a training's effect: with its interval only from five seeds on."""
-    sure, why = trained(effect, int(runs))
-    return reading(result, sure, _texts(result), _OVER, runs=int(runs), why=why, **more)
-
-
 def against_full(method: str) -> Callable[[Result], Iterator[Reading]]:
     """Good subnetworks, trained again, minus the full model."""
 
     def read(result: Result) -> Iterator[Reading]:
         for _, row in _arm(result, method, "good", "retrained").iterrows():
-            yield _told(result, cell(row, "minus_full"), row["runs"])
+            yield of_training(result, cell(row, "minus_full"), row["runs"], _texts(result))
 
     return read
 
@@ -51,7 +44,7 @@ def close_to_full(result: Result) -> Iterator[Reading]:
     """The same for s-pruning, where a tenth of what the full model has over chance may be lost."""
     full, chance = result.number("full").value, result.number("majority").value
     for _, row in _arm(result, "s", "good", "retrained").iterrows():
-        yield _told(result, cell(row, "minus_full"), row["runs"], at=-0.1 * (full - chance))
+        yield of_training(result, cell(row, "minus_full"), row["runs"], _texts(result), at=-0.1 * (full - chance))
 
 
 def against(method: str, arm: str, other: str) -> Callable[[Result], Iterator[Reading]]:
@@ -61,7 +54,7 @@ def against(method: str, arm: str, other: str) -> Callable[[Result], Iterator[Re
         rows = result.tables["comparisons"]
         rows = rows[(rows["method"] == method) & (rows["stage"] == "retrained")]
         for _, row in rows[(rows["arm"] == arm) & (rows["against"] == other)].iterrows():
-            yield _told(result, cell(row, "difference", "low", "high"), row["runs"])
+            yield of_training(result, cell(row, "difference", "low", "high"), row["runs"], _texts(result))
 
     return read
 
@@ -72,7 +65,7 @@ def training_helps(result: Result) -> Iterator[Reading]:
         _arm(result, "m", "bad", "pruned").iterrows(), _arm(result, "m", "bad", "retrained").iterrows(), strict=True
     ):
         gain = cell(after, "score", "low", "high") - cell(before, "score", "low", "high")
-        yield _told(result, gain, after["runs"])
+        yield of_training(result, gain, after["runs"], _texts(result))
 
 
 def _votes(result: Result) -> tuple[np.ndarray, np.ndarray] | None:
@@ -87,7 +80,7 @@ def _votes(result: Result) -> tuple[np.ndarray, np.ndarray] | None:
 def heads_left(result: Result) -> Iterator[Reading]:
     if (found := _votes(result)) is not None:
         votes, _ = found
-        yield _of_parts(result, over_seeds(votes.mean(1)), votes, "seeds")
+        yield of_training(result, over_seeds(votes.mean(1)), len(votes), votes.shape[1], "seeds")
 
 
 def weights_left(result: Result) -> Iterator[Reading]:
@@ -95,8 +88,8 @@ def weights_left(result: Result) -> Iterator[Reading]:
     for _, row in rows[(rows["method"] == "m") & (rows["parts"] == "weights")].iterrows():
         (_, good), *_ = _arm(result, "m", "good", "retrained").iterrows()
         runs, of = int(good["runs"]), int(row["of"])
-        effect, why = trained(student(row["survive"] / of, row["survive_sd"] / of, runs), runs)
-        yield reading(result, effect, of, "seeds", runs=runs, why=why)
+        share = student(row["survive"] / of, row["survive_sd"] / of, runs)
+        yield of_training(result, share, runs, of, "seeds")
 
 
 def agreement(result: Result) -> Iterator[Reading]:
@@ -105,7 +98,7 @@ def agreement(result: Result) -> Iterator[Reading]:
     if (found := _votes(result)) is not None and len(found[0]) > 1:
         votes, layers = found
         kappa = over_layers(lambda places: fleiss_kappa(votes[:, places]), layers)
-        yield _of_parts(result, kappa, votes, "layers")
+        yield of_training(result, kappa, len(votes), votes.shape[1], "layers")
 
 
 def super_survivors(result: Result) -> Iterator[Reading]:
@@ -117,12 +110,7 @@ def super_survivors(result: Result) -> Iterator[Reading]:
             survive = mine.sum(1).mean()
             return float(mine.all(0).sum() / survive) if survive else float("nan")
 
-        yield _of_parts(result, over_layers(share, layers), votes, "layers")
-
-
-def _of_parts(result: Result, effect: Estimate, votes: np.ndarray, over: str) -> Reading:
-    sure, why = trained(effect, len(votes))
-    return reading(result, sure, votes.shape[1], over, runs=len(votes), why=why)
+        yield of_training(result, over_layers(share, layers), len(votes), votes.shape[1], "layers")
 
 
 def survivors_shapes(result: Result) -> Iterator[Reading]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bertscope.study.claims.claim import Estimate, Reading
+from bertscope.study.claims.estimates import trained
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +20,14 @@ def reading(result: Result, effect: Estimate, n: int | None, over: str, **more: 
     """About the result's own model and task, unless `more` says otherwise."""
     about = {"model": result.subject.get("model", ""), "task": result.subject.get("task", "")}
     return Reading(effect, n=n, over=over, **about | more)
+
+
+def of_training(
+    result: Result, effect: Estimate, runs: float, n: int | None, over: str = "seeds, then texts", **more: Any
+) -> Reading:
+    """The effect of a training: with its interval only from five seeds on."""
+    sure, why = trained(effect, int(runs))
+    return reading(result, sure, n, over, runs=int(runs), why=why, **more)
 
 
 def numbers(result: Result, name: str) -> Iterator[tuple[str, Number]]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Published, Reading
 from bertscope.study.claims.dark_secrets import DARK_SECRETS
-from bertscope.study.claims.estimates import column, extreme, over_seeds, trained
+from bertscope.study.claims.estimates import cell, column, extreme
 from bertscope.study.claims.published import FROM_RANDOM, TUNED, UNTUNED, apart
-from bertscope.study.claims.reading import estimate, numbers, raw, reading
+from bertscope.study.claims.reading import estimate, numbers, of_training, raw, reading
 
 if TYPE_CHECKING:
     from bertscope.core.result import Result
@@ -53,21 +53,15 @@ def named_heads(result: Result) -> Iterator[Reading]:
         yield reading(result, estimate(number), number.n, "texts", model=name)
 
 
-def _beyond(result: Result, arm: str) -> Iterator[Reading]:
-    """The fine-tuned model's score minus that of another arm, seed by seed."""
-    scores = result.tables["scores"].set_index(["arm", "seed"])["score"]
-    differences = (scores["fine-tuned"] - scores[arm]).dropna()
-    effect, why = trained(over_seeds(differences.to_numpy(float)), len(differences))
-    n = int(result.tables["scores"]["n"].iloc[0])
-    yield reading(result, effect, n, "seeds", runs=len(differences), why=why)
+def gain_by(what: str) -> Callable[[Result], Iterator[Reading]]:
+    """What pre-training, or fine-tuning, adds to the score."""
 
+    def read(result: Result) -> Iterator[Reading]:
+        rows = result.tables["effects"]
+        for _, row in rows[rows["effect"] == what].iterrows():
+            yield of_training(result, cell(row, "difference", "low", "high"), row["runs"], int(row["n"]))
 
-def beyond_random(result: Result) -> Iterator[Reading]:
-    return _beyond(result, "random init, tuned")
-
-
-def beyond_untuned(result: Result) -> Iterator[Reading]:
-    return _beyond(result, "pretrained, not tuned")
+    return read
 
 
 _RANGES = (
@@ -160,7 +154,7 @@ CLAIMS = (
         effect="score of the fine-tuned model minus that of a random start, tuned",
         unit="score",
         asks=Bound(">", 0),
-        read=beyond_random,
+        read=gain_by("pretraining"),
         published=Published("11.5 to 79.8 points, by task", apart(TUNED, FROM_RANDOM)),
         command=_SCRATCH,
     ),
@@ -172,7 +166,7 @@ CLAIMS = (
         effect="score of the fine-tuned model minus that of the pretrained one with a new classifier",
         unit="score",
         asks=Bound(">", 0),
-        read=beyond_untuned,
+        read=gain_by("fine-tuning"),
         published=Published("11.9 to 50.7 points, by task", apart(TUNED, UNTUNED)),
         command=_SCRATCH,
     ),
