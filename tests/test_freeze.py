@@ -273,6 +273,8 @@ def test_the_whole_of_it(tmp_path, tiny, rows):
     assert (moved["embeddings, 1-2"][[0, 1, 2]] == 1).all() and moved["embeddings, 1-2"][3] < 1
     assert moved["embeddings"][0] == 1 and (moved["nothing"] < 1).all()
     assert (moved["2"] < 1).all(), "a frozen layer over layers that move moves with them"
+    (said,) = (note for note in result.notes if "Merchant" in note)
+    assert said.startswith("embeddings and first 2 layers frozen: ") and said.endswith("whether that holds here")
 
 
 def test_an_interval_over_texts_and_seeds_has_both_errors():

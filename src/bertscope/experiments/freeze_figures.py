@@ -39,8 +39,8 @@ def _costs() -> list[Figure]:
     return [
         Figure(
             "bars", "arms", x="training_time", y="arm", title="The time of the training",
-            caption="The seconds of the training's steps, and of running frozen layers once, against those of "
-            "training everything; mean over seeds. It says little of a machine that does other things at the same time.",
+            caption="The seconds of the steps, and of running frozen layers once, against those of training "
+            "everything; mean over seeds. It says little of a machine that does other things at the same time.",
             labels={"training_time": "of the time of training everything", "arm": "frozen"},
         ),
         Figure(

@@ -11,7 +11,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.layers import Layers
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
-from bertscope.experiments.arms import Arms, few_seeds, number
+from bertscope.experiments.arms import ENOUGH, Arms, few_seeds, number
 from bertscope.experiments.freeze import FreezeConfig
 from bertscope.experiments.freeze_figures import figures
 from bertscope.experiments.movement import movement
@@ -103,17 +103,17 @@ def _notes(table: pd.DataFrame, task: Task, config: FreezeConfig) -> list[str]:
 
 
 def _verdict(table: pd.DataFrame, task: Task) -> list[str]:
-    """Merchant et al.'s conclusion beside what was found."""
-    said = []
-    for _, row in table[1:].iterrows():
-        frozen = Layers.parse(row["frozen"])
-        if frozen.embeddings and frozen.numbers and len(frozen.numbers) == max(frozen.numbers):
-            sure = " (too few seeds to say how sure)"
-            if not pd.isna(row["effect_low"]):
-                sure = f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
-            said.append(
-                f"the first {len(frozen.numbers)} frozen: {100 * row['effect']:+.2f} points of {task.metric}{sure}"
-            )
-    if said:
-        said.append("Merchant et al.: freezing the first 8 of bert-base's 12 layers costs MNLI and SQuAD little")
-    return said
+    """Merchant et al.'s conclusion beside what was found with most of the lower layers frozen."""
+    first = [len(held.numbers) if held == Layers.first(len(held.numbers)) else 0
+             for held in map(Layers.parse, table["frozen"])]  # fmt: skip
+    if not max(first):
+        return []
+    row = table.iloc[int(np.argmax(first))]
+    found = f"embeddings and first {max(first)} layers frozen: {100 * row['effect']:+.2f} points of {task.metric}"
+    paper = "Merchant et al. find that the first 8 of bert-base's 12 cost MNLI and SQuAD little"
+    if row["runs"] < ENOUGH:
+        return [f"{found}; {paper}; too few seeds to say whether that holds here"]
+    sure = f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
+    clear = row["effect_low"] * row["effect_high"] > 0
+    holds = "here the change is clear of 0" if clear else "here the change may be 0, which doesn't contradict them"
+    return [f"{found}{sure}; {paper}; {holds}"]
