@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertscope.experiments.arms import Arms, few_seeds
+from bertscope.experiments.arms import Arms, few_seeds, in_points
 
 
 def mean(means):
@@ -55,3 +55,5 @@ def test_few_runs_have_no_interval_over_them(seeds, interval):
         assert table["low"].notna().all() == interval and table["high"].notna().all() == interval
     assert arms.table()["sd"].isna().all() == (seeds == 1)
     assert len(few_seeds(seeds)) == (seeds < 5)
+    said = in_points(arms.effects({"gain": ("high", "low")}).iloc[0])
+    assert said.endswith(" (clear of 0)") == (seeds >= 5)  # one seed's interval says nothing about trainings

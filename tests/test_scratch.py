@@ -11,6 +11,7 @@ from bertscope.core.result import Number, Result
 from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
 from bertscope.experiments.scratch import TRAININGS, UNTUNED, ScratchConfig, plan, scratch
+from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from tests.toy import fresh
@@ -70,6 +71,16 @@ def test_the_untuned_model_is_where_the_fine_tuning_starts(answered):
         assert store.result(step.inputs[f"untuned.{seed}"]).number("untuned").value == before.value
 
 
+def test_a_frozen_encoder_is_where_it_began(answered):
+    step, store, _ = answered
+    base, labels = load(step.inputs["tuned.0"].inputs["base"].source), read_task(step.inputs["task"].source).labels
+    for name, init in (("frozen", "pretrained"), ("frozen_random", "random")):
+        start = with_classifier(base, labels, init=init, seed=0).model.base_model.encoder.state_dict()
+        trained = load(str(store.path(step.inputs[f"{name}.0"]) / "model")).model.base_model.encoder.state_dict()
+        for part, weights in start.items():
+            assert np.array_equal(weights.cpu(), trained[part].cpu()), (name, part)
+
+
 def test_the_patterns_are_those_of_each_arms_encoder(answered):
     from bertscope.analyses.patterns import patterns
 
@@ -98,12 +109,13 @@ def _run(name: str, task, outputs) -> Result:
 def test_the_papers_numbers_stand_beside_its_tasks():
     task = replace(toy(), name="glue/mrpc")
     generator = np.random.default_rng(0)
-    tuned, random = ([_run("after", task, generator.random((128, 2)))] for _ in range(2))
+    trained = [[_run("after", task, generator.random((128, 2)))] for _ in TRAININGS]
     untuned = [_run("untuned", task, generator.random((128, 2)))]
-    result = scratch(tuned, random, untuned, task, config=ScratchConfig(patterns=False))
+    result = scratch(*trained, untuned, task, config=ScratchConfig(patterns=False))
     published = result.tables["arms"].set_index("arm")["published"].dropna()
     assert published.to_dict() == {"fine-tuned": 0.823, "random init, tuned": 0.683, UNTUNED: 0.316}
     assert result.tables["arms"].loc[0, "low"] < result.tables["arms"].loc[0, "high"]  # one seed: over examples
     assert any("one seed" in note for note in result.notes) and "classes" not in result.tables
-    two = scratch(tuned * 2, random * 2, untuned * 2, task, config=ScratchConfig(seeds=(0, 1), patterns=False))
-    assert two.tables["arms"]["low"][:3].isna().all() and two.tables["effects"]["low"].isna().all()
+    twice = [runs * 2 for runs in (*trained, untuned)]
+    two = scratch(*twice, task, config=ScratchConfig(seeds=(0, 1), patterns=False))
+    assert two.tables["arms"]["low"][:5].isna().all() and two.tables["effects"]["low"].isna().all()

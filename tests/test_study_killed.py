@@ -31,10 +31,10 @@ FORK = multiprocessing.get_context("fork")
 
 @pytest.fixture
 def steps(tiny, tmp_path) -> list[Step]:
-    """Two trainings, hidden states, two questions that share a pass, and what collects them."""
+    """Four trainings, hidden states, two questions that share a pass, and what collects them."""
     base, task = model_root(str(tiny.save(tmp_path / "base"))), task_root("demo/sentiment", limit=160)
     texts = examples_root("demo/sentiment", limit=160)
-    compared = scratch.plan(base, task, scratch.ScratchConfig(epochs=3))
+    compared = scratch.plan(base, task, scratch.ScratchConfig(epochs=3, patterns=False))
     tuned = compared.inputs["tuned.0"]
     return [
         compared,

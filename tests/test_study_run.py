@@ -27,7 +27,7 @@ model: ./tiny
 tasks: reviews.csv
 training: {epochs: 1}
 questions:
-  - scratch
+  - scratch: {patterns: false}
   - patterns: {repeats: 100}
 """
 
@@ -83,18 +83,18 @@ def run(tmp_path, monkeypatch, capsys, folder):
 
 def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
     code, out, _ = run("study", "run", "mine.yaml", "--dry-run")
-    assert code == 0 and "4 steps, 0 stored; how long the others take is unknown" in out
-    assert out.count("unknown  ") == 4 and not (tmp_path / "bertscope-store").exists()
+    assert code == 0 and "7 steps, 0 stored; how long the others take is unknown" in out
+    assert out.count("unknown  ") == 7 and not (tmp_path / "bertscope-store").exists()
     code, out, _ = run("study", "status", "mine.yaml")
-    assert code == 0 and "4 steps: 4 waiting" in out
+    assert code == 0 and "7 steps: 7 waiting" in out
 
     code, _, err = run("study", "run", "mine.yaml")
-    assert code == 0 and "4 steps made, 0 were stored" in err
+    assert code == 0 and "7 steps made, 0 were stored" in err
     page = tmp_path / "mine-report.html"
     assert "<title>Two questions" in page.read_text(encoding="utf-8")
     code, out, _ = run("study", "run", "mine.yaml", "--dry-run")
-    assert "4 steps, 4 stored: nothing to compute" in out
-    assert "4 steps: 4 done" in run("study", "status", "mine.yaml")[1]
+    assert "7 steps, 7 stored: nothing to compute" in out
+    assert "7 steps: 7 done" in run("study", "status", "mine.yaml")[1]
 
     written = page.stat().st_mtime_ns
     code, _, err = run("study", "run", "mine.yaml")
@@ -104,12 +104,19 @@ def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
 
     code, out, _ = run("study", "run", "mine.yaml", "--set", "questions.patterns.seed=1", "--dry-run")
     assert (
-        "4 steps, 3 stored; about" in out and "one after the other" in out and "1 of the same models and data" in out
+        "7 steps, 6 stored; about" in out and "one after the other" in out and "1 of the same models and data" in out
     )
     code, out, _ = run(
-        "study", "run", "mine.yaml", "--set", "training.epochs=2", "--set", "questions=[scratch]", "--dry-run"
+        "study",
+        "run",
+        "mine.yaml",
+        "--set",
+        "training.epochs=2",
+        "--set",
+        "questions=[{scratch: {patterns: false}}]",
+        "--dry-run",
     )
-    assert "3 steps, 0 stored" in out and "3 of the same models and data" in out
+    assert "6 steps, 1 stored" in out and "5 of the same models and data" in out
 
 
 def test_the_page_shows_the_study_and_not_the_rest_of_the_store(run, tmp_path):
@@ -124,7 +131,7 @@ def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
 
     whole = heads.with_classifier
 
-    def broken(*args, init, **kwargs):
+    def broken(*args, init="pretrained", **kwargs):
         if init == "random":
             raise ValueError("no dice")
         return whole(*args, init=init, **kwargs)
@@ -132,13 +139,13 @@ def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(heads, "with_classifier", broken)
         code, _, err = run("study", "run", "mine.yaml")
-    assert code == 3 and "2 steps made, 0 were stored, 1 failed, 1 need what failed" in err
+    assert code == 3 and "4 steps made, 0 were stored, 2 failed, 1 need what failed" in err
     code, out, _ = run("study", "status", "mine.yaml")
     assert code == 0 and re.search(r"failed   finetune-.*init=random: .*no dice", out)
-    assert "4 steps: 2 done, 1 failed, 1 waiting" in out
+    assert "7 steps: 4 done, 2 failed, 1 waiting" in out
     code, _, err = run("study", "run", "mine.yaml")
-    assert code == 0 and "2 steps made, 2 were stored" in err
-    assert "4 steps: 4 done" in run("study", "status", "mine.yaml")[1]
+    assert code == 0 and "3 steps made, 4 were stored" in err
+    assert "7 steps: 7 done" in run("study", "status", "mine.yaml")[1]
 
 
 def test_gc_deletes_what_no_named_study_needs(run, stored, tmp_path):
@@ -164,7 +171,7 @@ def test_gc_leaves_everything_while_another_studys_step_is_running(run, stored):
     store, study = stored, read_study("mine.yaml", ["questions=[finetune]", "training.epochs=2"])
     other = next(step for step in read_study("mine.yaml").steps if step.name == "patterns")
     waste = unneeded(store, [study])
-    assert {one.folder.name.partition("-")[0] for one in waste} == {"finetune", "scratch", "patterns"}
+    assert {one.folder.name.partition("-")[0] for one in waste} == {"finetune", "untuned", "scratch", "patterns"}
     assert sum(one.size for one in waste) > 10_000 and waste[0].size == max(one.size for one in waste)
     with FileLock(store.folder / "locks" / f"{other.id}.lock"):
         with pytest.raises(bertscope.UserError, match=f"{other.id} is running"):
@@ -181,7 +188,7 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
     """The seconds are written by hand: the median of the same model and data, else of the model, else of any."""
     bertscope.run_study("mine.yaml", store=stored, sets=["questions=[finetune]", "seeds=1"])
     made = [one for one in stored.finished() if one.step.name == "finetune"]
-    for seconds, one in zip((1, 3, 20), made, strict=True):
+    for seconds, one in zip((1, 2, 3, 19, 20), made, strict=True):
         marker = one.folder / "result" / "result.json"
         said = json.loads(marker.read_text())
         marker.write_text(json.dumps(said | {"provenance": said["provenance"] | {"seconds": seconds}}))
@@ -198,7 +205,7 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
     ):
         step = asked[name].steps[0]
         found = estimates([step], stored)[step.id]
-        assert found.seconds == 3 and found.steps == 3 and like in found.like
+        assert found.seconds == 3 and found.steps == 5 and like in found.like
     assert not estimates(asked["none"].steps, stored)
 
 

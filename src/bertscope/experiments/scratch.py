@@ -30,6 +30,8 @@ class Training:
 TRAININGS = {
     "tuned": Training("fine-tuned", {}),
     "random": Training("random init, tuned", {"init": "random"}),
+    "frozen": Training("pretrained, frozen", {"frozen": "encoder"}, moved=False),
+    "frozen_random": Training("random init, frozen", {"frozen": "encoder", "init": "random"}),
 }
 """By the input that holds the results."""
 
@@ -86,8 +88,8 @@ def _shapes(model: Step | Root, task: Root) -> Step:
 
 @question(
     "scratch",
-    inputs=("tuned", "random", "untuned", "task"),
-    optional=("frozen", "frozen_random", "shapes"),
+    inputs=("tuned", "random", "frozen", "frozen_random", "untuned", "task"),
+    optional=("shapes",),
     version=2,
     main="fine-tuned",
     better="higher",
@@ -97,19 +99,20 @@ def _shapes(model: Step | Root, task: Root) -> Step:
 def scratch(
     tuned: Sequence[Result],
     random: Sequence[Result],
+    frozen: Sequence[Result],
+    frozen_random: Sequence[Result],
     untuned: Sequence[Result],
     task: Task,
-    frozen: Sequence[Result] = (),
-    frozen_random: Sequence[Result] = (),
     shapes: Sequence[Result] = (),
     config: ScratchConfig = ScratchConfig(),  # noqa: B008 (frozen)
 ) -> Result:
     """What does pretraining give?
 
-    The same architecture, task and training: from the pretrained weights and from random ones, beside the pretrained
-    encoder before any training and two baselines that need no encoder; with the attention patterns of each.
+    The same architecture, task and training: from the pretrained weights and from random ones, as a whole and with
+    the encoder frozen; beside the pretrained encoder before any training and two baselines that need no encoder. With
+    the attention patterns of each.
     """
     from bertscope.experiments.scratch_result import collect
 
-    given = {"tuned": tuned, "random": random, "frozen": frozen, "frozen_random": frozen_random}
-    return collect({name: runs for name, runs in given.items() if runs}, untuned, task, shapes, config)
+    trained = {"tuned": tuned, "random": random, "frozen": frozen, "frozen_random": frozen_random}
+    return collect(trained, untuned, task, shapes, config)

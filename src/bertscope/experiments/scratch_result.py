@@ -18,9 +18,9 @@ _BASELINES = ("bag of words", "majority")
 _EFFECTS = {
     "pretraining": ("fine-tuned", "random init, tuned"),
     "fine-tuning": ("fine-tuned", UNTUNED),
-    "pretraining, encoder frozen": ("frozen pretrained encoder", "frozen random encoder"),
-    "training the encoder, from random": ("random init, tuned", "frozen random encoder"),
-    "training the encoder, from pretrained": ("fine-tuned", "frozen pretrained encoder"),
+    "pretraining, encoder frozen": ("pretrained, frozen", "random init, frozen"),
+    "training the encoder, from random": ("random init, tuned", "random init, frozen"),
+    "training the encoder, from pretrained": ("fine-tuned", "pretrained, frozen"),
 }
 """What is compared: the first arm minus the second."""
 _PUBLISHED = {
@@ -48,10 +48,9 @@ def collect(
         {arm: [task.moments(run.arrays["outputs"]) for run in results] for arm, results in runs.items()}, task.value
     )
     baselines = [trained["tuned"][0].number(name) for name in _BASELINES]
-    pairs = {effect: pair for effect, pair in _EFFECTS.items() if set(pair) <= set(runs)}
     tables = {
         "arms": _beside_the_paper(pd.concat([arms.table(), _rows(baselines)], ignore_index=True), task),
-        "effects": arms.effects(pairs),
+        "effects": arms.effects(_EFFECTS),
         "scores": pd.DataFrame(_each(baselines, runs, config.seeds)).astype({"seed": "Int64"}),
         "curves": _curves(trained, config.seeds),
     }
@@ -138,7 +137,7 @@ def _figures(tables: dict[str, pd.DataFrame], task: Task, config: ScratchConfig)
             Figure(
                 "bars", "classes", x="share", y="arm", color="class", title="Attention with and without pretraining",
                 caption="The share of attention maps of each pattern: every head of every layer on every report text "
-                f"(seed {config.seeds[0]}). A frozen random encoder is one that was never trained.",
+                f"(seed {config.seeds[0]}). Frozen with random weights: never trained.",
                 labels={"share": "share of maps", "arm": "", "class": "pattern"},
             )
         )  # fmt: skip
