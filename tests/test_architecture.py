@@ -84,7 +84,7 @@ def test_catalogue_and_declarations_agree(name):
     assert set(spec.inputs) <= set(catalogue.INPUT_KINDS)
     assert spec.cite and spec.main and spec.version >= 1
     assert all(parameter in inspect.signature(function).parameters for parameter in spec.inputs)
-    documented = inspect.getsource(spec.config_class)
+    documented = "".join(inspect.getsource(one) for one in spec.config_class.__mro__[:-1])  # fields may be inherited
     for field in fields(spec.config_class):
         after = documented.split(f"    {field.name}:", 1)[1].split("\n", 1)[1].lstrip()
         assert after.startswith('"""'), f"{spec.config_class.__name__}.{field.name} has no docstring"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +58,12 @@ def test_a_full_disk_stops_a_cluster(tmp_path, sums, threads):
         run_steps([step(fail="disk")], Store(tmp_path), cluster=threads.scheduler_address)
 
 
+def test_a_scheduler_that_goes_away_is_one_line(tmp_path, sums, threads):
+    threading.Timer(0.5, threads.close).start()
+    with pytest.raises(UserError, match="the Dask scheduler went away"):
+        run_steps([step(seconds=2)], Store(tmp_path), cluster=threads.scheduler_address)
+
+
 def test_trainings_ask_for_a_gpu_where_there_are_some(tmp_path, threads):
     training = spec("finetune").step({"base": model_root("pocket"), "task": task_root("demo/sentiment")})
     shapes = spec("patterns").step({"models.0": model_root("pocket"), "examples": examples_root("demo/corpus")})
@@ -65,6 +74,12 @@ def test_trainings_ask_for_a_gpu_where_there_are_some(tmp_path, threads):
         address = plain.scheduler_address
         with cluster.hands(Store(tmp_path), 0, address, True) as workers:
             assert workers._resources((training,)) is None
+
+
+def test_without_dask_it_is_said_what_to_install(tmp_path, sums, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UserError, match=r"pip install 'bertscope\[cluster\]'"):
+        run_steps([step()], Store(tmp_path), workers=2)
 
 
 def test_an_address_where_nobody_is(tmp_path, sums, monkeypatch):
@@ -103,11 +118,26 @@ def test_two_workers_one_killed_give_equal_tables(tiny, tmp_path):
         killer.start()
         outcome = run_steps(steps, shared, cluster=here.scheduler_address)
         killer.join()
-    assert killed and outcome.exit_code == 0 and len(outcome.done) == 5
+    assert killed and outcome.exit_code == 0 and set(outcome.done) == set(graph(steps))
     for one in graph(steps).values():
         alone.run(one)
         assert shared.result(one).equals(alone.result(one)), one.id
     assert all(shared.result(one).provenance["threads"] == 1 for one in graph(steps).values())
+
+
+@pytest.mark.slow
+def test_a_step_that_kills_its_workers_has_failed_and_the_others_go_on(tmp_path, sums):
+    known = tmp_path / "known.py"
+    known.write_text(
+        f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\nimport pytest\nfrom sums import register\n"
+        "def dask_setup(worker):\n    register(pytest.MonkeyPatch())\n"
+    )
+    how = {"processes": True, "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1, "preload": [str(known)]}
+    with distributed.LocalCluster(n_workers=2, silence_logs=logging.CRITICAL, **how) as here:
+        steps = [step(fail="death"), step(add=1), step({"sums.0": step(fail="death")})]
+        outcome = run_steps(steps, Store(tmp_path), cluster=here.scheduler_address)
+    assert set(outcome.done) == {step(add=1).id} and set(outcome.skipped) == {steps[2].id}
+    assert "its worker died" in outcome.failed[step(fail="death").id]
 
 
 @pytest.mark.slow

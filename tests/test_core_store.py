@@ -121,7 +121,7 @@ def test_what_killed_processes_left_is_not_stored(tmp_path):
     with store.claim(step()) as claim:
         (claim.work / ".step.json.123.part").write_text("half")
         (claim.work / ".result.part").mkdir()
-        claim.target.mkdir(parents=True)
+        claim.target.mkdir()
         (claim.target / "left").write_text("by a deletion that was killed")
         claim.perform({"number": 5})
     assert sorted(path.name for path in store.path(step()).iterdir()) == ["result", "step.json"]

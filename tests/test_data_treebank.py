@@ -240,3 +240,18 @@ def test_joined_words_are_ewts_own_texts(tmp_path):
     (tmp_path / "bare.conllu").write_text(bare, encoding="utf-8")
     told, joined = read_treebank(source).text, read_treebank(tmp_path / "bare.conllu").text
     assert sum(one == other for one, other in zip(told, joined, strict=True)) > 0.99 * len(told)
+
+
+@with_shared
+def test_the_library_of_the_field_reads_the_same(tmp_path):
+    library = pytest.importorskip("conllu")
+    source = EWT / "en_ewt-ud-dev.conllu"
+    read = read_treebank(source)
+    theirs = library.parse(source.read_text(encoding="utf-8"))
+    assert read.ids == tuple(sentence.metadata["sent_id"] for sentence in theirs)
+    for row, sentence in enumerate(theirs):
+        words = [token for token in sentence if isinstance(token["id"], int)]
+        assert read.words[row] == tuple(token["form"] for token in words)
+        assert read.heads[row] == tuple(token["head"] - 1 for token in words)
+        assert read.marks["relation"][row] == tuple(token["deprel"] for token in words)
+        assert read.marks["pos"][row] == tuple(token["upos"] for token in words)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from bertscope.core.errors import UserError
+from bertscope.core.errors import FullDiskError, UserError
 from bertscope.models import export
-from bertscope.models.export import OnnxClassifier, export_onnx, quantise
+from bertscope.models.export import OnnxClassifier, export_onnx, quantise, refuse_large, weight_bytes
 from bertscope.models.load import load
 from families import tiny_model
 
@@ -90,6 +92,44 @@ def test_missing_packages_are_one_line(tiny, tmp_path, monkeypatch):
 def test_what_has_no_classifier_is_refused(pocket, tmp_path):
     with pytest.raises(UserError, match="no classifier on top"):
         export_onnx(pocket, tmp_path / "model.onnx")
+
+
+def test_a_full_disk_is_one_line_that_says_where(tiny, tmp_path, monkeypatch):
+    empty = onnx.ModelProto(producer_name="nobody")
+    path = tmp_path / "model.onnx"
+    onnx.save(empty, path)
+    room = shutil.disk_usage(tmp_path)._replace(free=path.stat().st_size)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: room)
+    with pytest.raises(FullDiskError, match=rf"cannot write {tmp_path}: the disk is full"):
+        quantise(path, tmp_path / "model-int8.onnx")
+    assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(torch.onnx, "export", lambda *args, **kwargs: SimpleNamespace(model_proto=empty))
+    monkeypatch.setattr(onnx, "save", full)
+    with pytest.raises(FullDiskError, match=rf"cannot write {tmp_path}/again\.onnx: the disk is full"):
+        export_onnx(tiny, tmp_path / "again.onnx")
+
+
+def test_models_that_one_file_can_not_hold_are_refused(tiny, monkeypatch):
+    refuse_large(tiny)
+    monkeypatch.setattr(export, "_LARGEST", weight_bytes(tiny))
+    with pytest.raises(UserError, match=r"has 0\.0 GB of weights, more than one ONNX file can hold .* --no-onnx"):
+        refuse_large(tiny)
+
+
+def test_batches_may_lie_on_a_gpu():
+    class OnGpu:
+        """A tensor that numpy can't read where it is."""
+
+        def cpu(self):
+            return torch.ones(1, 2)
+
+    model = OnnxClassifier.__new__(OnnxClassifier)
+    model._session = SimpleNamespace(run=lambda names, inputs: [inputs["input_ids"] + 1])
+    assert model({"input_ids": OnGpu()}).tolist() == [[2, 2]]
 
 
 def test_logging_and_warnings_are_as_they_were_after_an_error(monkeypatch, tiny, tmp_path):

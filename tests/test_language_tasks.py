@@ -132,8 +132,10 @@ def test_seeds_differ(name):
 
 
 def test_what_cannot_be_trained_on_says_so():
-    with pytest.raises(UserError, match="demo/qa has answers that no model can be trained on yet: it can be shown"):
-        demo.make("demo/qa", 0)
+    with pytest.raises(
+        UserError, match="demo/corpus has no labels: to train a parser on its trees, say --kind trees"
+    ):
+        demo.make("demo/corpus", 0)
     with pytest.raises(UserError, match="demo/qa has no split 'reports'; did you mean 'report'"):
         demo.examples("demo/qa", "reports")
     with pytest.raises(UserError, match="no demo task 'demo/entails'; did you mean 'demo/entailment'"):

@@ -74,6 +74,8 @@ def test_the_whole_of_it(tmp_path, step):
     heads = result.tables["agreement"].set_index("parts").loc["heads"]
     assert survivors.query("kind == 'head'")["survived"].sum() / 2 == heads["survive"]
     assert (survivors["survived"] == 2).sum() == result.tables["agreement"]["in_every_seed"][:2].sum()
+    named = survivors["seeds"].str.split(", ").map(lambda seeds: len(set(seeds) - {""}))
+    assert (named == survivors["survived"]).all() and set(",".join(survivors["seeds"])) <= set("01, ")
     again = []
     store.run(step, announce=lambda step, stored: again.append((step.name, stored)))
     assert again == [("lottery", True)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.attention import read_maps
+from bertscope.analyses.attention import View, read_maps
 from bertscope.analyses.patterns import PatternsConfig, patterns
 from bertscope.analyses.patterns_reader import PatternsReader
 from bertscope.analyses.shapes import CLASSES
@@ -16,6 +16,7 @@ from bertscope.analyses.shapes.learn import heads as heads_of
 from bertscope.analyses.shapes.learn import held_out
 from bertscope.analyses.shapes.made import make
 from bertscope.analyses.shapes.net import shipped
+from bertscope.analyses.shapes.usual import UsualMaps, _Kept
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
@@ -166,3 +167,49 @@ def test_an_empty_resample_says_nothing(tiny):
     one = Examples(("a",), ("it rained",))
     number = patterns(tiny, one, PatternsConfig(repeats=200)).number("over half on [CLS] and [SEP]")
     assert number.low == number.value == number.high
+
+
+def test_every_head_has_a_small_map_of_an_example_it_treats_as_usual(found):
+    """The planted heads' maps are known: what they look at is 255, the rest nearly 0."""
+    where, maps = found.tables["head_maps"], found.arrays["maps"]
+    assert maps.dtype == np.uint8 and len(maps) == len(where) == len(PLANTED)
+    tokens = found.tables["map_tokens"].groupby("example")["token"].agg(list)
+    for (_, row), picture in zip(where.iterrows(), maps, strict=True):
+        n = len(tokens[row["example"]])
+        shown = (picture[:n, :n] / 255) ** 2
+        np.testing.assert_allclose(shown.sum(1), 1, atol=0.1)
+        assert not picture[n:].any() and not picture[:, n:].any()
+        planted_as = list(PLANTED)[row["head"] - 1]
+        if planted_as == "previous":
+            assert (shown.argmax(1)[1:] == np.arange(n - 1)).all()
+        elif planted_as == "sep":
+            at = [place for place, token in enumerate(tokens[row["example"]]) if token == "[SEP]"]
+            np.testing.assert_allclose(shown[:, at].sum(1), 1, atol=0.05)
+
+
+def test_the_small_maps_are_of_the_same_example_for_all_checkpoints_and_batches(tiny, pocket, texts):
+    both = patterns([tiny, tiny], texts, PatternsConfig(repeats=100))
+    one, other = (rows["example"].tolist() for _, rows in both.tables["head_maps"].groupby("checkpoint"))
+    assert one == other
+    half = len(both.arrays["maps"]) // 2
+    np.testing.assert_array_equal(both.arrays["maps"][:half], both.arrays["maps"][half:])
+    whole, split = tables(pocket, texts), tables(pocket, texts, tokens=32, window=2)
+    assert whole["head_maps"]["example"].tolist() == split["head_maps"]["example"].tolist()
+
+
+def test_the_usual_example_is_the_one_nearest_to_the_median():
+    """Five examples of one head with the numbers 0, 1, 2, 10, 11: the median is 2."""
+    usual = UsualMaps()
+    usual._kept = {
+        (0.0, row): _Kept({}, {(0, 0): np.array([[value]])}) for row, value in enumerate([0, 1, 2, 10, 11])
+    }
+    assert usual._usual([(0, 0)]) == [2]
+
+
+def test_the_examples_nearest_to_twelve_tokens_are_kept_whatever_comes_first():
+    usual = UsualMaps()
+    for rows, lengths in (([5, 6], [40, 12]), (list(range(10, 30)), [13] * 20), ([2], [11])):
+        real = torch.arange(50) < torch.tensor(lengths)[:, None]
+        nothing = torch.zeros_like(real)
+        usual.choose(View(np.array(rows), real, nothing, nothing.long(), nothing.long()))
+    assert list(usual._kept) == [(0, 6), (1, 2), *((1, row) for row in range(10, 23))]

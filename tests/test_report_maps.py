@@ -17,10 +17,8 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
-from bertscope.report import theme
+from bertscope.report import packed, theme
 from bertscope.report.charts import draw
-from bertscope.report.sections import LONG, _table
-from test_report import heads
 from test_report_figures import layers, svg
 
 
@@ -134,9 +132,20 @@ def test_a_sheet_of_twenty_maps_is_light():
     assert len(json.dumps(draw(maps(), table).to_dict())) < 40_000
 
 
-def test_the_csv_of_a_long_table_is_packed():
+def test_a_table_is_packed_whole_and_small():
     table = cells(*np.random.default_rng(0).random((4, 32, 32)).round(4))
-    packed = _table("maps", table)
-    assert packed.packed and len(packed.csv) < len(table.to_csv()) / 3 and len(table.to_csv()) > LONG
-    assert gzip.decompress(base64.b64decode(packed.csv)).decode() == table.to_csv(index=False)
-    assert not _table("heads", heads()).packed
+    made = packed.pack(packed.table(table))
+    assert len(made) < len(table.to_csv()) / 5
+    back = json.loads(gzip.decompress(base64.b64decode(made)))
+    pd.testing.assert_frame_equal(pd.DataFrame(dict(zip(back["columns"], back["cells"], strict=True))), table)
+    assert back["decimals"] == [None, 0, 0, 3, None]
+
+
+def test_what_json_has_no_word_for_is_packed_all_the_same():
+    odd = pd.DataFrame({"x": [1.5, float("inf"), -float("inf"), None], "y": pd.array([1, None, 3, 4], "Int64")})
+    back = packed.table(odd.assign(z=[True, None, False, True], words=["<b>", None, "-inf", "4"]))
+    assert back["cells"] == [
+        [1.5, "Infinity", "-Infinity", None], [1, None, 3, 4], [True, None, False, True], ["<b>", None, "-inf", "4"],
+    ]  # fmt: skip
+    assert back["decimals"] == [3, 0, None, None]
+    assert "<" not in packed.script_json(back)

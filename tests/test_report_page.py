@@ -1,8 +1,9 @@
 """The page in a browser with the network off: figures, theme, phone, sorting, downloads, printing."""
 
+# ruff: noqa: F811 (fixtures are imported, and are the arguments of tests)
+
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,17 +16,15 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
+from bertscope.report.sections import ROWS
+from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401
 from test_report import HOSTILE, ablation, heads, heat, put
 from test_report_figures import bars, shares
 from test_report_maps import cells, maps
 
 FIGURES = 8
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium: apt-get install chromium")
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+SHEET = cells(*np.random.default_rng(0).random((7, 20, 20)))
+pytestmark = NEEDS_CHROMIUM
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,6 @@ def page_file(tmp_path_factory) -> Path:
     dots = Figure("intervals", "arms", "accuracy", "arm", "Arms", "c", low="low", high="high", rules=rules)
     put(store, Result("scratch", 1, {"arms": arms}, figures=[dots], subject={"model": "pocket"}))
     panels = pd.concat([shares(name) for name in ("pocket", "tuned", HOSTILE)])
-    sheet = cells(*np.random.default_rng(0).random((7, 20, 20)))
     clusters = heads(12, 12).assign(cluster="one")
     figures = [
         bars(facet="model"), maps(token="token"), heat(facet="cluster"),
@@ -52,47 +50,9 @@ def page_file(tmp_path_factory) -> Path:
     ]  # fmt: skip
     drawn_from = ["shares", "maps", "clusters", "clusters"]
     figures = [replace(figure, table=table) for figure, table in zip(figures, drawn_from, strict=True)]
-    tables = {"shares": panels, "maps": sheet, "clusters": clusters}
+    tables = {"shares": panels, "maps": SHEET, "clusters": clusters}
     put(store, Result("patterns", 1, tables, figures=figures, subject={"model": "pocket"}))
     return build_report(store, store / "page.html")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(browser, page_file):
-    """Open the page; at the end it must have asked for nothing but itself and complained about nothing."""
-    contexts, requests, complaints = [], [], []
-
-    def open_page(width: int = 1280, theme: str = "light"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, offline=True)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", lambda request: requests.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(page_file.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert set(requests) == {page_file.as_uri()}
-    assert complaints == []
-
-
-def draw_all(page) -> None:
-    for chart in page.locator(".chart").all():
-        chart.scroll_into_view_if_needed()
-        chart.locator("svg").wait_for()
 
 
 def all_drawn(page, theme: str) -> None:
@@ -137,7 +97,7 @@ def test_the_theme_follows_the_system_and_the_button(visit):
     background = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(background)
     assert page.locator(".chart[data-drawn=dark]").count() == FIGURES
-    page.get_by_role("button", name="Light").click()
+    page.get_by_role("button", name="Switch to light colours").click()
     all_drawn(page, "light")
     assert page.evaluate(background) != dark
     page.reload()
@@ -154,9 +114,23 @@ def test_a_table_is_sorted_by_its_numbers_and_gaps_stay_last(visit):
         return table.locator("tbody td:nth-child(2)").all_text_contents()
 
     loss.click()
+    table.locator("th[aria-sort=ascending]").wait_for()
     assert column() == ["1.00", "2.00", "3.50", "9.00", "10.00", "–"]
     loss.press("Enter")
+    table.locator("th[aria-sort=descending]").wait_for()
     assert column() == ["10.00", "9.00", "3.50", "2.00", "1.00", "–"]
+
+
+def test_a_long_table_is_sorted_whole_though_only_its_first_rows_are_shown(visit):
+    page = visit()
+    table = page.locator("#question-patterns details[data-table=maps]")
+    table.locator("summary").click()
+    table.get_by_role("button", name="attention", exact=True).click()
+    table.locator("th[aria-sort=ascending]").wait_for()
+    assert table.locator("tbody tr").count() == ROWS
+    smallest = SHEET["attention"].sort_values().head(ROWS)
+    shown = [float(text.replace("−", "-")) for text in table.locator("tbody td:nth-child(4)").all_text_contents()]
+    np.testing.assert_allclose(shown, smallest, atol=5e-4)
 
 
 def test_tables_and_figures_can_be_downloaded(visit):
@@ -177,11 +151,23 @@ def test_paper_has_every_figure_in_light_and_the_short_tables(visit):
     page = visit(theme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     all_drawn(page, "light")
-    assert page.locator("details.table:not(.long):not([open])").count() == 0
-    assert page.locator("details.long[open]").count() == 0
+    assert page.locator("details.table:not([open])").count() == 0
+    page.locator("#question-ablate tbody tr").nth(100).wait_for(state="attached")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     all_drawn(page, "dark")
     assert page.locator("main details[open]").count() == 0
+
+
+def test_printing_waits_until_everything_is_drawn(visit):
+    page = visit(theme="dark")
+    page.evaluate(
+        "() => { window.print = () => { document.title = document.querySelectorAll('svg.marks').length; }; }"
+    )
+    page.keyboard.press("Control+p")
+    page.locator(f"xpath=//title[text()='{FIGURES}']").wait_for(state="attached")
+    assert page.locator("details.table:not([open])").count() == 0
+    page.emulate_media(media="print")
+    assert page.locator("nav:visible, .save:visible, button.theme:visible").count() == 0
 
 
 def test_the_keyboard_reaches_the_results_at_once(visit):
@@ -189,6 +175,16 @@ def test_the_keyboard_reaches_the_results_at_once(visit):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the results"
     assert not page.locator("nav details").evaluate("(details) => details.open")  # folded away on a phone
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_section_that_was_asked_for_stays_in_view_while_figures_grow(visit, width):
+    page = visit(width, at="#question-finetune")
+    page.locator("#question-finetune .chart svg").wait_for()
+    page.locator("#question-ablate .chart svg").last.wait_for()  # above it, and drawn since it is near
+    top = "document.getElementById('question-finetune').getBoundingClientRect().top"
+    bottom = "document.documentElement.scrollHeight - scrollY - innerHeight"
+    assert abs(page.evaluate(top)) < 110 or page.evaluate(bottom) < 2  # the last sections can't come to the top
 
 
 def test_panels_are_arranged_anew_when_the_window_changes(visit):
@@ -238,3 +234,4 @@ def test_a_packed_table_is_downloaded_whole(visit):
         table.get_by_role("button", name="Download CSV").click()
     lines = Path(download.value.path()).read_text().splitlines()
     assert len(lines) == 1 + 7 * 20 * 20 and lines[1].startswith("head 1 · block,1,1,0.")
+    assert pd.read_csv(download.value.path()).equals(SHEET)  # to the last digit

@@ -15,8 +15,8 @@ from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from bertscope.report.charts import draw, save_figure
+from browsing import CHROMIUM, QUIET
 from test_report import HOSTILE, put
-from test_report_page import CHROMIUM, QUIET
 
 
 def walk(layers: int = 3, tokens: tuple[str, ...] = ("[CLS]", "good", "food"), **more) -> pd.DataFrame:

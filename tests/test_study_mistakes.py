@@ -23,7 +23,7 @@ MISTAKES = {
     "not a number": (LIST + "[{ablate: {repeats: many}}]", (), "line 3", "a whole number"),
     "not a whole number": (LIST + "[{ablate: {repeats: 2.5}}]", (), "line 3", "a whole number"),
     "true is no number": (LIST + "[{ablate: {repeats: true}}]", (), "line 3", "repeats is true"),
-    "text is wanted": (LIST + "[{project: {example: 1}}]", (), "line 3", "put it in quotes"),
+    "text is wanted": (LIST + "[{project: {example: true}}]", (), "line 3", "it must be text"),
     "out of range": (ASK + "lottery:\n      seeds: [0]\n      threshold: 3", (), "line 6", "threshold"),
     "infinite": (BASE + "training: {learning_rate: 1e999}\n" + ASKED, (), "line 3", "learning_rate"),
     "seeds twice": (BASE + "seeds: [1, 1]\nquestions: [scratch]", (), "line 3", "different numbers"),

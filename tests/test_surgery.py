@@ -14,7 +14,8 @@ from transformers import AutoModelForSequenceClassification, Trainer, TrainingAr
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from bertscope.models.load import load
-from bertscope.models.observe import observe, predict
+from bertscope.models.observe import observe
+from bertscope.models.predict import predict
 from conftest import DEVICE, on_cpu
 from families import CONFIGS, CUT, tiny_model
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 from bertscope.core.units import Unit, every
 
@@ -73,6 +74,14 @@ def named_sets(written: Sequence[str]) -> dict[str, list[Unit]]:
     return sets
 
 
+_CARD = (
+    HeadFact(
+        "effects", "effect", "change of the score without it", "low", "high", where={"kind": "head"},
+        beside={"p": "p", "p_holm": "p (Holm)"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "ablate",
     inputs=("model", "task"),
@@ -80,6 +89,7 @@ def named_sets(written: Sequence[str]) -> dict[str, list[Unit]]:
     main="score",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Michel et al. 2019, Are Sixteen Heads Really "
     "Better than One?",
+    card=_CARD,
 )
 def ablate(
     model: Encoder | str,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bertscope.analyses.checkpoints import open_examples, subject
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | s
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.3; Lin 1991, Divergence measures based "
     "on the Shannon entropy",
     reads=_reading,
+    card=(
+        HeadFact("heads", "cosine", "cosine of the maps", "cosine_low", "cosine_high"),
+        HeadFact("heads", "divergence", "divergence of the maps", "divergence_low", "divergence_high"),
+    ),
 )
 def change(
     before: Encoder | str,

@@ -10,6 +10,7 @@ from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subj
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:
@@ -70,6 +71,18 @@ def _reading(
     return Reading(list(checkpoints.values()), marked_words, reader, finish, weighted=config.weighted)
 
 
+_CARD = (
+    HeadFact(
+        "heads", "excess", "attends to, beyond chance", "excess_low", "excess_high", by=("checkpoint",),
+        items=("feature",), where={"by": "all tokens"}, middle=0.0,
+    ),
+    HeadFact(
+        "change", "change", "gained most", "low", "high", by=("checkpoint",), items=("feature",), top=2,
+        where={"by": "all tokens"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "features",
     inputs=("models", "examples"),
@@ -77,6 +90,7 @@ def _reading(
     main=_MAIN,
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Kobayashi et al. 2020, Attention is Not Only a "
     "Weight",
+    card=_CARD,
     reads=_reading,
 )
 def features(

@@ -62,7 +62,7 @@ class GeometryConfig:
 @question(
     "geometry",
     inputs=("states", "examples"),
-    version=1,
+    version=2,
     main="baseline, last layer",
     cite="Ethayarajh 2019, How Contextual are Contextualized Word Representations?; Mu and Viswanath 2018, "
     "All-but-the-Top; Timkey and van Schijndel 2021, All Bark and No Bite; Roy and Vetterli 2007 (effective rank); "
@@ -79,7 +79,8 @@ def geometry(
     By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word with
     its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
     baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank,
-    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words.
+    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The result's
+    arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.
     """
     from bertscope.analyses.geometry_result import geometry_result
     from bertscope.models.evaluating import full_precision

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.functional import normalize
 
 from bertscope.analyses.geometry_space import LayerVectors
@@ -78,28 +79,28 @@ def meaning_same(examples: Examples, same: float | None) -> tuple[np.ndarray, st
 
 
 def alignment_and_uniformity(vectors: LayerVectors, pairs: PairedTexts) -> tuple[np.ndarray, np.ndarray]:
-    """The mean squared distance of two texts that mean the same, and the logarithm of the mean of exp(-2 distance^2)
-    over all two texts, both [1 + groups]. A text is the mean of its words, at length 1."""
+    """Of the layer's pairs, as `spread` has them. A text is the mean of its words."""
     words = vectors[pairs.rows]
     text = torch.from_numpy(pairs.text).to(words.device)
     sums = words.new_zeros(2 * len(pairs.same), words.shape[1]).index_add_(0, text, words)
-    texts = normalize(sums, dim=1)  # a mean and a sum have the same direction
-    groups = len(pairs.edges) - 1
-    group = np.repeat(np.arange(groups), np.diff(pairs.edges))
+    return spread(sums, pairs.same, pairs.edges)  # a mean and a sum have the same direction
+
+
+def spread(texts: Tensor, same: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean squared distance of two texts that mean the same, and the logarithm of the mean of exp(-2 distance^2)
+    over all two texts, both [1 + groups].
+
+    `texts` [2 x pairs, d] are taken at length 1, two to a pair; `same` [pair] says which pairs mean the same, `edges`
+    where groups of pairs begin.
+    """
+    texts = normalize(texts, dim=1)
+    groups = len(edges) - 1
     apart = (texts[0::2] - texts[1::2]).square().sum(1).double().cpu().numpy()
-    close = left_out(_by_group(np.stack([apart * pairs.same, pairs.same], 1), group, groups))
+    close = left_out(np.add.reduceat(np.stack([apart * same, same], 1), edges[:-1]))
     alignment = np.divide(close[:, 0], close[:, 1], out=np.full(1 + groups, np.nan), where=close[:, 1] > 0)
-    spread = torch.exp(-2 * (2 - 2 * texts @ texts.T)).fill_diagonal_(0).double().cpu().numpy()
-    doubled = np.repeat(group, 2)
-    between = _by_group(_by_group(spread, doubled, groups).T, doubled, groups)
+    near = torch.exp(-2 * (2 - 2 * texts @ texts.T)).fill_diagonal_(0).double().cpu().numpy()
+    between = np.add.reduceat(np.add.reduceat(near, 2 * edges[:-1]), 2 * edges[:-1], axis=1)
     involved = 2 * between.sum(1) - between.diagonal()  # pairs of texts with at least one of the group
     total = np.concatenate([[between.sum()], between.sum() - involved])
-    sizes = left_out(np.bincount(doubled, minlength=groups).astype(np.float64))
+    sizes = left_out(2.0 * np.diff(edges))
     return alignment, np.log(total / (sizes * (sizes - 1)))
-
-
-def _by_group(values: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
-    """Sums of the rows of each group."""
-    sums = np.zeros((groups, *values.shape[1:]))
-    np.add.at(sums, group, values)
-    return sums

@@ -39,6 +39,7 @@ _UNITS = {RANK: "dimensions", INTRINSIC: "dimensions", f"{MEV}*": "share"}
 
 def geometry_result(stores: dict[str, HiddenStore], examples: Examples, config: GeometryConfig) -> Result:
     tables: dict[str, list[pd.DataFrame]] = {"layers": [], "words": [], "plain": [], "dimensions": [], "pairs": []}
+    arrays: dict[str, list[np.ndarray]] = {}
     headline: list[Number] = []
     notes = [*examples.notes, *left_out_notes(stores)]
     same = ""
@@ -50,6 +51,8 @@ def geometry_result(stores: dict[str, HiddenStore], examples: Examples, config: 
             for layer in store.layers:
                 found.append(layer_geometry(store, layer, words, pairs, config))
                 bar.advance()
+            for measure, draws in _draws(found).items():
+                arrays.setdefault(measure, []).append(draws)
             made = _tables(found) | {"words": _words_table(found[-1], words, config.listed)}
             for table, rows in made.items():
                 tables[table].append(rows.assign(checkpoint=name))
@@ -59,13 +62,29 @@ def geometry_result(stores: dict[str, HiddenStore], examples: Examples, config: 
     whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items() if any(map(len, parts))}
     return Result(
         "geometry",
-        1,
+        2,
         tables=whole,
+        arrays=_alike(arrays, len(stores)),
         headline=headline,
         figures=geometry_figures(whole, list(stores), same),
         subject={"model": " and ".join(stores)} | ({"task": examples.name} if examples.name else {}),
         notes=list(dict.fromkeys(notes)),
     )
+
+
+def _draws(found: list[LayerGeometry]) -> dict[str, np.ndarray]:
+    """Of each measure of the vectors as they are, each layer's value and those without each group of texts."""
+    named = [{one.measure: one.draws for one in at.found if one.form == AS_IT_IS} for at in found]
+    return {measure: np.stack([at[measure] for at in named]) for measure in named[0]}
+
+
+def _alike(arrays: dict[str, list[np.ndarray]], checkpoints: int) -> dict[str, np.ndarray]:
+    """[checkpoint, layer, 1 + groups] of the measures that all checkpoints have, in as many layers and groups."""
+    return {
+        measure: np.stack(draws)
+        for measure, draws in arrays.items()
+        if len(draws) == checkpoints and len({one.shape for one in draws}) == 1
+    }
 
 
 def _tables(found: list[LayerGeometry]) -> dict[str, pd.DataFrame]:

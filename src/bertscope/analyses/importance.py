@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
@@ -63,6 +64,15 @@ class ImportanceConfig:
                 raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
 
 
+_CARD = (
+    HeadFact("parts", "importance", "importance", "low", "high", where={"kind": "head"}, middle=0.0),
+    HeadFact("parts", "normalised", "importance, normalised in its layer", where={"kind": "head"}, middle=0.0),
+    HeadFact(
+        "parts", "rise", "rise of the loss without it", "rise_low", "rise_high", where={"kind": "head"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "importance",
     inputs=("model", "task"),
@@ -71,6 +81,7 @@ class ImportanceConfig:
     better="higher",
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Prasanna et al. 2020, When BERT Plays the "
     "Lottery, All Tickets Are Winning",
+    card=_CARD,
 )
 def importance(
     model: Encoder | str,

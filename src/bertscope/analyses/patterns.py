@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.analyses.checkpoints import open_checkpoints, open_examples
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 METHODS = ("features", "cnn")
+MEASURES = {
+    "to_special": "attention to [CLS] and [SEP]", "entropy": "entropy, bits", "distance": "distance, tokens",
+}  # fmt: skip
+"""What is measured of every map, beside its class, and what it is called."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +61,17 @@ def _reading(
 @question(
     "patterns",
     inputs=("models", "examples"),
-    version=1,
+    version=2,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
+    card=(
+        HeadMaps("head_maps", array="maps", tokens="map_tokens"),
+        HeadFact("heads", "class", "shape", by=("checkpoint",), beside={"consistency": "consistency"}),
+        *(
+            HeadFact("heads", column, label, f"{column}_low", f"{column}_high", by=("checkpoint",))
+            for column, label in MEASURES.items()
+        ),
+    ),
     reads=_reading,
 )
 def patterns(

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from bertscope.analyses.attention import LayerMaps, View, product, read_notes
 from bertscope.analyses.checkpoints import over_half, subject
-from bertscope.analyses.patterns import PatternsConfig
+from bertscope.analyses.patterns import MEASURES, PatternsConfig
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.net import facts, shipped
 from bertscope.analyses.shapes.typical import Typical
+from bertscope.analyses.shapes.usual import UsualMaps
 from bertscope.core.examples import Examples
 from bertscope.core.figure import Figure
 from bertscope.core.resampling import Resampling, RunningMean, interval
@@ -23,33 +24,33 @@ from bertscope.core.units import every, heads_of_layers
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Passed
 
-MEASURES = ("entropy", "distance", "to_special")
-_LABELS = {
-    "low": "from", "high": "to", "entropy": "entropy, bits", "distance": "distance, tokens",
-    "to_special": "attention to [CLS] and [SEP]", "class": "",
-}  # fmt: skip
+_LABELS = {"low": "from", "high": "to", "class": ""} | MEASURES
 
 
 class PatternsReader:
     needs: frozenset[str] = frozenset()
 
     def __init__(self, checkpoints: Mapping[str, Encoder], examples: Examples, config: PatternsConfig) -> None:
+        self._checkpoints = checkpoints
         self._names, self._encoders = list(checkpoints), list(checkpoints.values())
         self._examples, self._config = examples, config
         self._classifier = shipped(config.classifier, self._encoders[0].device)
         self.resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed, product=product)
         # For each encoder [head of all layers, classes + measures]: a map's class is 1 in one of the columns.
         self._means = [RunningMean(self.resampling) for _ in self._encoders]
-        self._typical = Typical()
+        self._typical, self._usual = Typical(), UsualMaps()
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         if layer == 0:
             self._found: list[list[Tensor]] = [[] for _ in maps]
+            self._usual.choose(view)
         for which, (one, found) in enumerate(zip(maps, self._found, strict=True)):
             chances = self._classifier(one)
             shape = torch.nn.functional.one_hot(chances.argmax(-1), len(CLASSES)).float()
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
-            found.append(torch.cat([shape, torch.stack([one.entropy, one.distance, to_special], -1)], -1))
+            measured = torch.stack([to_special, one.entropy, one.distance], -1)
+            found.append(torch.cat([shape, measured], -1))
+            self._usual.look(which, layer, one, measured)
             if which == 0:
                 self._typical.look(layer, one, chances)
         if layer + 1 == view.n_layers:
@@ -67,10 +68,12 @@ class PatternsReader:
         typical = self._typical.table(self._encoders[0], self._examples)
         if len(typical):
             tables["typical"] = typical
+        usual, maps = self._usual.tables(self._checkpoints, self._examples)
         return Result(
             "patterns",
-            1,
-            tables=tables,
+            2,
+            tables=tables | usual,
+            arrays={"maps": maps},
             headline=self._headline(names, models),
             figures=self._figures(names, typical),
             subject=subject(names, self._examples, weighted=self._config.weighted),
@@ -87,7 +90,7 @@ class PatternsReader:
         commonest = of_class[0].argmax(-1)
         heads = pd.DataFrame(
             where | {"class": np.array(CLASSES)[commonest], "consistency": of_class[0].max(-1)}
-            | _with_interval(measured, MEASURES)
+            | _with_interval(measured, list(MEASURES))
         )  # fmt: skip
         layers = heads_of_layers(counts)
         by_layer = np.stack([of_class[:, at].mean(1) for at in layers.values()], axis=1)
@@ -105,7 +108,7 @@ class PatternsReader:
         numbers = [
             Number(row["class"], row["share"], row["low"], row["high"], n, "of maps") for _, row in rows.iterrows()
         ]
-        special = self._means[-1].draws[..., len(CLASSES) + MEASURES.index("to_special")]
+        special = self._means[-1].draws[..., len(CLASSES) + list(MEASURES).index("to_special")]
         share = over_half(special)
         low, high = interval(share)
         return [

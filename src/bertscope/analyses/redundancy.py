@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.analyses.checkpoints import open_checkpoints
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
@@ -87,6 +88,16 @@ def _reading(
     return Reading(list(encoders.values()), examples, reader, finish, weighted=config.weighted)
 
 
+_CARD = (
+    HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),
+    HeadFact(
+        "heads", "nearest", "most similar head", by=("checkpoint",),
+        beside={"nearest_divergence": "divergence", "nearest_cka": "CKA"},
+    ),
+    HeadFact("heads", "divergence", "mean divergence from other heads", by=("checkpoint",)),
+)  # fmt: skip
+
+
 @question(
     "redundancy",
     inputs=("models", "data"),
@@ -94,6 +105,7 @@ def _reading(
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
     "Representations Revisited; the review of Kovaleva et al. 2019",
+    card=_CARD,
     reads=_reading,
 )
 def redundancy(

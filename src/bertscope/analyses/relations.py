@@ -10,6 +10,7 @@ from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subj
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:
@@ -83,6 +84,18 @@ def _reading(
     return Reading(list(checkpoints.values()), read, reader, finish, weighted=config.weighted, long="left out")
 
 
+_CARD = (
+    HeadFact(
+        "heads", "report_accuracy", "accuracy for the relation", by=("checkpoint",),
+        items=("relation", "direction"), order="rank", middle=0.0,
+    ),
+    HeadFact(
+        "frames", "score", "attention from frame elements to the frame", "low", "high", by=("checkpoint",),
+        beside={"p_holm": "p (Holm)"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "relations",
     inputs=("models", "examples"),
@@ -90,6 +103,7 @@ def _reading(
     main=_MAIN,
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
+    card=_CARD,
     reads=_reading,
 )
 def relations(

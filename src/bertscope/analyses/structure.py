@@ -83,6 +83,7 @@ def plan(*arguments: Any, fit: Root | None = None) -> Step:
     cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "
     "2019, Designing and Interpreting Probes with Control Tasks",
     plan=plan,
+    card=(),  # its table of trees has heads too: the words that others depend on
 )
 def structure(
     states: States | Sequence[States],

@@ -113,8 +113,9 @@ def _print(console: Console, about: dict[str, Any]) -> None:
     console.print(f"{about['name']}{metric}", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     labelled = any(split.get("labels") for split in about["splits"].values())
-    for column in ("split", "rows", *(["labels"] if labelled else []), "words: median", "longest"):
-        table.add_column(column, justify="left" if column in ("split", "labels") else "right")
+    gold = {"spans": "answers", "trees": "trees"}.get(about.get("kind", ""), "labels")
+    for column in ("split", "rows", *([gold] if labelled else []), "words: median", "longest"):
+        table.add_column(column, justify="left" if column in ("split", gold) else "right")
     for name, split in about["splits"].items():
         labels = ", ".join(f"{label} {value:g}" for label, value in split.get("labels", {}).items())
         lengths = (f"{split['words'][size]:g}" for size in ("median", "max"))

@@ -23,9 +23,11 @@ app = App(
     "or a folder ('bertscope data DATA' says what it holds). Results are stored and never computed twice.",
 )
 app.command("bertscope.cli.demo:demo", name="demo", help="Try everything once on the built-in model and language.")
+_OWN = {"claims": "bertscope.cli.claims:claims"}
+"""Questions whose command isn't made from what they declare."""
 for _name, _entry in CATALOGUE.items():
     if _entry.command:
-        app.command(f"bertscope.cli.questions:{_name}", name=_name, help=_entry.line)
+        app.command(_OWN.get(_name, f"bertscope.cli.questions:{_name}"), name=_name, help=_entry.line)
 app.command("bertscope.cli.study:study", name="study", help="Run many questions from one file.")
 app.command("bertscope.cli.data:data", name="data", help="What a data set holds: describe, show or write it.")
 app.command(
@@ -54,7 +56,7 @@ def main() -> None:
         _leave(f"this is a bug in bertscope, not your mistake: {error!r}; details: {Path(log.name)}", EXIT_BUG)
 
 
-_SEVERAL = {"data": ("--words",), "train-patterns": ("--method",)}
+_SEVERAL = {"data": ("--words",), "train-patterns": ("--method",), "report": ("--format",)}
 """The options of other commands than questions that take several values."""
 
 

@@ -28,8 +28,9 @@ from bertscope.core.store import Store
 from bertscope.study.watch import line
 
 _DATA_HELP = {
-    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
-    "data": "A task, or what other questions about attention read; of a task, pairs of heads are switched off too.",
+    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files; to "
+    "finetune, also SQuAD's JSON, demo/qa, or a treebank (.conllu).",
+    "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }
 _FURTHER_HELP = {

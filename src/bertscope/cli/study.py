@@ -76,6 +76,7 @@ def perform(
     """Run a study, write its page, and leave with exit code 3 if some steps failed."""
     from bertscope.core.files import check_file
     from bertscope.report.build import MARK, build_report
+    from bertscope.study.claims.question import claims_step
     from bertscope.study.graph import graph
     from bertscope.study.run import run_study
 
@@ -90,7 +91,11 @@ def perform(
         build_report(shelf, out, title=read.title, only=steps)
 
     outcome = run_study(read, store=shelf, workers=workers, cluster=cluster, resume=resume, page=page)
-    if not out.exists() and any(shelf.has(step) for step in steps.values()):
+    if outcome.failed and (ledger := claims_step(step for step in steps.values() if shelf.has(step))):
+        shelf.run(ledger)  # the claims about what didn't fail
+        steps[ledger.id] = ledger
+        page()
+    elif not out.exists() and any(shelf.has(step) for step in steps.values()):
         page()
     counts = f"{len(outcome.done)} steps made, {len(outcome.stored)} were stored"
     if outcome.failed:

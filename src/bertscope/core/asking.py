@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,9 +27,10 @@ def named_inputs(spec: Spec) -> list[str]:
 
 
 def data_input(spec: Spec) -> str | None:
-    """What the question reads: a task, any texts, or either; None if it reads results alone."""
-    found = next((name for name in ("examples", "data", "task") if name in spec.inputs), None)
-    return found or ("task" if spec.plan else None)
+    """What the question reads: a task, any texts, or either; None if it reads results alone. Where an experiment's
+    trainings read it and the question itself doesn't, the plan has it."""
+    names = [*spec.inputs, *(inspect.signature(spec.plan).parameters if spec.plan else ())]
+    return next((name for name in ("examples", "data", "task") if name in names), None)
 
 
 def beside_inputs(spec: Spec) -> list[str]:

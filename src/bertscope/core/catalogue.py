@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from bertscope.core import config as configs
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.provenance import capture
 from bertscope.core.step import Root, Step
 
@@ -33,6 +34,7 @@ class Entry:
 
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
+    "claims": Entry("bertscope.study.claims.question:claims", "Which of the papers' claims hold here?"),
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
     "truncate": Entry("bertscope.experiments.truncate:truncate", "Are the top layers needed?"),
     "freeze": Entry("bertscope.experiments.freeze:freeze", "Which layers need training?"),
@@ -68,6 +70,15 @@ CATALOGUE = {
         "bertscope.experiments.untuned:untuned", "Answer the report texts before any training.", command=False
     ),
     "swap": Entry("bertscope.experiments.swap:swap", "Answer the report texts with words exchanged.", command=False),
+    "contrast": Entry("bertscope.experiments.contrast:contrast", "Does contrastive training open the cone?"),
+    "sentences": Entry(
+        "bertscope.analyses.sentences:sentences", "Are the vectors of texts alike where their meanings are?"
+    ),
+    "contrastive": Entry(
+        "bertscope.training.contrastive:contrastive",
+        "Train an encoder to tell which texts belong together.",
+        command=False,
+    ),
     "ticket": Entry(
         "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
     ),
@@ -99,9 +110,14 @@ INPUT_KINDS = {
     "shapes": "result",
     "hans": "examples",
     "lotteries": "result",
+    "results": "result",
     "states": "hidden",
     "fit": "examples",
     "fit_states": "hidden",
+    "sts": "task",
+    "contrasted": "result",
+    "pairs": "result",
+    "spaces": "result",
     "against": "examples",
     "against_states": "hidden",
 }
@@ -150,6 +166,8 @@ class Spec:
     rests on (trainings, hidden states) before it."""
     reads: Callable[..., Any] | None
     """From the opened inputs and a config to the question's part in a pass over attention, which others can share."""
+    card: tuple[HeadFact | HeadMaps, ...] | None
+    """What the report's head card shows of it; None: every table with the columns `layer` and `head`."""
 
     def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
         """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
@@ -171,6 +189,7 @@ def question(
     optional: tuple[str, ...] = (),
     plan: Callable[..., Step] | None = None,
     reads: Callable[..., Any] | None = None,
+    card: tuple[HeadFact | HeadMaps, ...] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as the answer to a catalogued question; it then also records where its result came from."""
 
@@ -187,9 +206,8 @@ def question(
             result.provenance = capture(time.perf_counter() - started) | result.provenance
             return made
 
-        answer.spec = Spec(  # type: ignore[attr-defined]
-            name, inputs, version, main, better, cite, keeps, optional, config_class, plan, reads
-        )
+        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, reads, card)
+        answer.spec = Spec(*said)  # type: ignore[attr-defined]
         return answer
 
     return declare

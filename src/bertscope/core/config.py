@@ -34,7 +34,7 @@ _IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", st
 def fitted(name: str, value: Any, hint: Any) -> Any:
     """The value of a setting that is written in a file, as its annotation has it; what isn't of that type is refused.
 
-    One value stands for a list of one, a whole number for a number with a fraction.
+    One value stands for a list of one, a whole number for a number with a fraction, a number for its text.
 
     >>> fitted("seeds", 3, tuple[int, ...]), fitted("share", 1, float), fitted("epochs", None, int | None)
     ((3,), 1.0, None)
@@ -54,9 +54,10 @@ def fitted(name: str, value: Any, hint: Any) -> Any:
         value = float(value)
     if hint is Path and isinstance(value, str):
         return Path(value)
+    if hint is str and type(value) in (int, float):
+        return str(value)
     if type(value) is not hint or (hint is float and not isfinite(value)):
-        quotes = ": put it in quotes" if hint is str and isinstance(value, (int, float)) else ""
-        raise UserError(f"{name} is {_shown(value)}; it must be {_IN_WORDS[hint]}{quotes}")
+        raise UserError(f"{name} is {_shown(value)}; it must be {_IN_WORDS[hint]}")
     return value
 
 

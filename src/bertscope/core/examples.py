@@ -10,6 +10,8 @@ import numpy as np
 
 ROOT = -1
 """The head of a word that has none."""
+NOTHING = -2
+"""Stands in arrays of heads and relations where there is no word, or nothing is said of it."""
 
 
 @dataclass(frozen=True)

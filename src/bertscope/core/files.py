@@ -131,6 +131,12 @@ def check_writable(target: Path) -> None:
         raise UserError(f"cannot write {target}: {_REASONS[errno.EACCES]}")
 
 
+def need_room(folder: Path, size: int) -> None:
+    """Refuse to begin what needs that many bytes where there are fewer: not every library notices a full disk."""
+    if shutil.disk_usage(folder).free < size:
+        raise FullDiskError(f"cannot write {folder}: {_REASONS[errno.ENOSPC]}")
+
+
 def put_in_place(scratch: Path, target: Path) -> None:
     """Rename the finished `scratch` to `target`, moving an older `target` out of the way first."""
     old = _beside(target, "old")

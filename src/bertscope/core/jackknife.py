@@ -44,6 +44,21 @@ def jackknife_interval(
     return np.maximum(draws[0] - either, least), np.minimum(draws[0] + either, most)
 
 
+def interval_over_runs(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """The mean over training runs give or take so many standard errors; `draws` is [run, 1 + groups, ...].
+
+    All runs are measured on the same texts. The error of the mean that comes from the texts and the one that comes
+    from the runs are added in squares; what varies with both counts twice. Of one run, the texts' is all there is.
+    """
+    runs, groups = len(draws), draws.shape[1] - 1
+    mean, fewest = draws.mean(0), groups
+    error = jackknife_error(mean)
+    if runs > 1:
+        error, fewest = np.hypot(error, draws[:, 0].std(0, ddof=1) / np.sqrt(runs)), min(groups, runs)
+    either = reach(fewest, level) * error
+    return mean[0] - either, mean[0] + either
+
+
 def reach(groups: int, level: float = 0.95) -> float:
     """How many standard errors an interval reaches to either side, the error being known from so many groups."""
     from scipy.stats import t

@@ -81,6 +81,16 @@ def bars_on(screen: Screen) -> Iterator[None]:
 
 
 @contextmanager
+def no_bars() -> Iterator[None]:
+    """Show no bars of the work in this block: somebody else has the terminal."""
+    token = _shown.set(True)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
+
+
+@contextmanager
 def progress(label: str, total: int | None) -> Iterator[Progress]:
     """Show the progress of `total` pieces of work (None: nobody knows) on standard error, if that is a terminal.
 

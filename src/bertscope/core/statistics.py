@@ -60,11 +60,42 @@ def seed_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: int
     any difference of columns is a paired one.
     """
     n_arms, runs, n, k = arms.shape
-    generator = np.random.default_rng([seed, 1])
     each = metric_draws(value, arms.reshape(n_arms * runs, n, k), repeats=repeats, seed=seed)
-    drawn = generator.multinomial(runs, np.full(runs, 1 / runs), size=repeats)
+    return over_runs(each.reshape(-1, n_arms, runs), seed=seed)
+
+
+def over_runs(each: np.ndarray, *, seed: int = 0) -> np.ndarray:
+    """The second level: from each run's metric in the sample itself and in each resample of examples,
+    [1 + repeats, arms, run], to each arm's mean over runs that are drawn too, alike for all arms."""
+    runs = each.shape[-1]
+    drawn = np.random.default_rng([seed, 1]).multinomial(runs, np.full(runs, 1 / runs), size=len(each) - 1)
     counts = np.concatenate([np.ones((1, runs)), drawn])
-    return (each.reshape(-1, n_arms, runs) * counts[:, None]).sum(-1) / runs
+    return (each * counts[:, None]).sum(-1) / runs
+
+
+def rank_draws(arms: np.ndarray, gold: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
+    """Spearman's correlation of each arm's answers [arms, n] with gold [n], in the sample itself and in each
+    resample, [1 + repeats, arms]. Ranks are those within the resample. Constant answers give 0."""
+    n = len(gold)
+    columns = [np.unique(values, return_inverse=True) for values in (gold, *arms)]
+    order = [(np.argsort(inverse, kind="stable"), inverse) for _, inverse in columns]
+
+    def spearman(counts: np.ndarray) -> np.ndarray:
+        centred = [_ranks(counts, *one) - (n + 1) / 2 for one in order]  # the mean of n ranks, however often drawn
+        spread = [np.sqrt((counts * ranks**2).sum(1)) for ranks in centred]
+        together = [(counts * centred[0] * ranks).sum(1) for ranks in centred[1:]]
+        scale = np.stack([spread[0] * one for one in spread[1:]], 1)
+        return np.divide(np.stack(together, 1), scale, out=np.zeros_like(scale), where=scale > 0)
+
+    return np.concatenate([spearman(np.ones((1, n))), *map(spearman, _resamples(n, repeats, seed))])
+
+
+def _ranks(counts: np.ndarray, order: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The rank of each example in samples that hold it so often [r, n]; equal values share the mean of their ranks.
+    `group` [n] numbers the values from the lowest, `order` sorts it."""
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    together = np.add.reduceat(counts[:, order], starts, axis=1)
+    return (np.cumsum(together, 1) - together + (together + 1) / 2)[:, group]
 
 
 def paired_effects(

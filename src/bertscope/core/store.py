@@ -71,7 +71,6 @@ class Claim:
             settle(self.work)
             write_text(self.work / MARKER, json.dumps(self.step.to_json(), indent=1, ensure_ascii=False))
             shutil.rmtree(self.target, ignore_errors=True)  # what a deletion that was killed left
-            self.target.parent.mkdir(parents=True, exist_ok=True)
             self.work.rename(self.target)
             sync(self.target.parent)
 
@@ -119,13 +118,14 @@ class Store:
             if self.has(step):  # somebody else made it meanwhile
                 yield None
                 return
-            work = self.folder / "work" / step.id
+            work, target = self.folder / "work" / step.id, self.path(step)
             # What fills a folder of its own (a training, hidden states) goes on from what it left.
             if not (spec(step.name).keeps and resume):
                 shutil.rmtree(work, ignore_errors=True)
             with explained(work):
-                work.mkdir(parents=True, exist_ok=True)
-            yield Claim(step, work, self.path(step))
+                for folder in (work, target.parent):
+                    folder.mkdir(parents=True, exist_ok=True)
+            yield Claim(step, work, target)
 
     def is_running(self, step: Step) -> bool:
         """Whether some process is making the step now."""

@@ -12,7 +12,7 @@ from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
 from bertscope.data.labels import class_names, find_kind, to_classes, to_scores
-from bertscope.data.metrics import PRIMARY
+from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.sheet import Sheet, clean
 from bertscope.data.splits import LEAST_ROWS, REPORT_SHARE, SELECT_SHARE, mixed_order, parts
@@ -55,7 +55,7 @@ def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
         notes += (
             f"{labels[0]} to {labels[-1]} are read as {len(labels)} classes; if they are scores: --kind regression",
         )
-    metric = material.declared.metric if material.declared else PRIMARY[kind]
+    metric = material.declared.metric if material.declared else METRICS[kind][0]
     return Task(material.name, kind, labels, fit, select, scored, metric, notes)
 
 
@@ -88,7 +88,7 @@ def with_metric(task: Task, options: TaskOptions) -> Task:
     asked = options.metric
     if asked is None:
         return task
-    if (asked == "pearson") != (task.kind == "regression"):
+    if asked not in METRICS[task.kind]:
         raise UserError(f"metric {asked} isn't for {task.kind}, which {task.name} is; leave out --metric")
     if asked == "f1" and len(task.labels) != 2:
         raise UserError(f"metric f1 is for two labels, and {task.name} has {len(task.labels)}; give macro_f1")

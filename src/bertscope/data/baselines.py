@@ -1,23 +1,50 @@
 """What a task yields without any encoder: the answers every model has to beat.
 
-Both give outputs for the report split, shaped as a model's, so that `Task.score` scores them alike.
+All give outputs for the report split, shaped as a model's, so that `Task.score` scores them alike.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from bertscope.core.examples import Examples
+from bertscope.data.span_task import SpanTask, normalised
 from bertscope.data.task import Task
+from bertscope.data.tree_task import TreeTask
 
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # of the data against the penalty; the first wins a tie: the simpler model
 
 
+_SENTENCE = re.compile(r"[^.!?]+[.!?]*")
+
+
+def baselines(task: Task) -> dict[str, np.ndarray]:
+    """The outputs of each baseline that the task's kind has, by name; the first looks at no text."""
+    if isinstance(task, SpanTask):
+        return {task.blind: task.blind_outputs(task.report), "closest sentence": closest_sentence(task)}
+    if isinstance(task, TreeTask):
+        return {"left chain": task.chain(task.report, -1), "right chain": task.chain(task.report, 1)}
+    return {task.blind: majority(task), "bag of words": bag_of_words(task)}
+
+
+def closest_sentence(task: SpanTask) -> np.ndarray:
+    """The sentence of each text that has the most of the question's words, [n, 2]; of several the first."""
+    examples = task.report
+    assert examples.pair is not None
+    found = []
+    for question, context in zip(examples.text, examples.pair, strict=True):
+        asked = set(normalised(question))
+        spans = [match.span() for match in _SENTENCE.finditer(context)] or [(0, len(context))]
+        found.append(max(spans, key=lambda span: len(asked.intersection(normalised(context[slice(*span)])))))
+    return np.array(found)
+
+
 def majority(task: Task) -> np.ndarray:
     """Fit's most frequent label (or mean score) for every example, [n, c]."""
-    return task.constant_outputs(len(task.report))
+    return task.blind_outputs(task.report)
 
 
 def bag_of_words(task: Task) -> np.ndarray:

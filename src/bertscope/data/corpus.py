@@ -91,7 +91,7 @@ def data_root(source: str | Path, **options: Any) -> Root:
 
 
 def is_task(source: str | Path, **options: Any) -> bool:
-    """Whether the source is a task to train on, with splits and labels."""
+    """Whether the source is a task to train on, with splits, by itself or because `kind` says so."""
     return not _is_annotated(source, TaskOptions.of(options)) and can_train(source, **options)
 
 
@@ -101,6 +101,8 @@ def _is_text(path: Path) -> bool:
 
 def _is_annotated(source: str | Path, asked: TaskOptions) -> bool:
     """Whether the source is a treebank, frames, own annotation or plain text: anything but a task."""
+    if asked.kind in ("spans", "trees"):
+        return False
     path = Path(source)
     name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
     if name.endswith(".conllu"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Literal
 
@@ -17,6 +18,8 @@ from bertscope.core.examples import Examples
 from bertscope.data.language import acceptability, corpus, entailment, paraphrase, qa, sentiment, similarity
 from bertscope.data.language.sentence import Row
 from bertscope.data.language.sentence import examples as annotated
+from bertscope.data.span_task import SpanTask
+from bertscope.data.structured import trees_task
 from bertscope.data.task import Kind, Task
 
 _Rows = Callable[[str, int, Random, set[str]], list[Row]]
@@ -28,7 +31,7 @@ class _Recipe:
 
     rows: _Rows
     sizes: Mapping[str, int]
-    kind: Kind | Literal["span", "unlabelled"]
+    kind: Kind | Literal["unlabelled"]
     labels: tuple[str, ...] = ()
     metric: str = ""
     version: int = 1
@@ -47,27 +50,41 @@ _RECIPES = {
     "demo/acceptability": _Recipe(
         acceptability.rows, acceptability.SIZES, "classification", acceptability.LABELS, "matthews"
     ),
-    "demo/qa": _Recipe(qa.rows, qa.SIZES, "span", version=2),
+    "demo/qa": _Recipe(qa.rows, qa.SIZES, "spans", metric="token_f1", version=2),
     "demo/corpus": _Recipe(corpus.rows, corpus.SIZES, "unlabelled"),
 }
 NAMES = tuple(_RECIPES)
 """All that `demo/...` can be."""
 
 
-def make(name: str, seed: int) -> Task:
-    """The demo task of that name; the same seed always gives the same sentences."""
+def make(name: str, seed: int, kind: Kind | None = None) -> Task:
+    """The demo task of that name; the same seed always gives the same sentences. The corpus is a task only with
+    `kind="trees"`."""
     recipe = _recipe(name)
-    if recipe.kind == "span" or recipe.kind == "unlabelled":
-        why = "has answers that no model can be trained on yet" if recipe.kind == "span" else "has no labels"
+    if kind == "trees" and recipe.kind != "unlabelled":
+        raise UserError(f"{name} has a task of its own; leave out --kind, or take the trees of demo/corpus")
+    if recipe.kind == "unlabelled" and kind != "trees":
         tasks = ", ".join(other for other, each in _RECIPES.items() if each.metric)
-        raise UserError(f"{name} {why}: it can be shown and written, but not trained on; choose one of {tasks}")
+        raise UserError(
+            f"{name} has no labels: to train a parser on its trees, say --kind trees; or choose one of {tasks}"
+        )
     splits = _splits(name, seed)
-    return Task(name, recipe.kind, recipe.labels, splits["fit"], splits["select"], splits["report"], recipe.metric)
+    parts = splits["fit"], splits["select"], splits["report"]
+    if recipe.kind == "unlabelled":
+        return trees_task(name, parts)
+    if recipe.kind == "spans":
+        return SpanTask(name, "spans", (), *parts, recipe.metric)
+    return Task(name, recipe.kind, recipe.labels, *parts, recipe.metric)
 
 
-def can_train(name: str) -> bool:
-    """Whether it is a task; the questions and the corpus can only be looked at."""
-    return bool(_recipe(name).metric)
+def can_train(name: str, kind: Kind | None = None) -> bool:
+    """Whether it is a task; the corpus is one only where its trees are asked for."""
+    return bool(_recipe(name).metric) or kind == "trees"
+
+
+def is_labelled(name: str) -> bool:
+    """Whether it has classes or scores, rather than spans or trees."""
+    return _recipe(name).kind in ("classification", "regression")
 
 
 def examples(name: str, split: str, seed: int = 0) -> Examples:
@@ -88,6 +105,7 @@ def _recipe(name: str) -> _Recipe:
     return _RECIPES[name]
 
 
+@lru_cache(maxsize=4)  # the steps of an experiment ask for the same sentences one after the other
 def _splits(name: str, seed: int) -> dict[str, Examples]:
     """All splits, drawn one after the other so that they share no sentence."""
     recipe = _recipe(name)
@@ -96,7 +114,7 @@ def _splits(name: str, seed: int) -> dict[str, Examples]:
     for split, n in recipe.sizes.items():
         rows = recipe.rows(split, n, random, seen)
         label = None
-        if recipe.metric:
+        if recipe.metric and recipe.kind != "spans":
             kind = np.int64 if recipe.kind == "classification" else np.float64
             label = np.array([row.label for row in rows], dtype=kind)
         made[split] = annotated(split, rows, label)

@@ -17,10 +17,17 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 
-MetricName = Literal["accuracy", "f1", "macro_f1", "matthews", "pearson"]
-
-PRIMARY = {"classification": "accuracy", "regression": "pearson"}
-"""The metric that stands for a task of each kind, unless the task names another."""
+MetricName = Literal[
+    "accuracy", "f1", "macro_f1", "matthews", "pearson",
+    "token_f1", "exact_match", "las", "uas", "las_no_punct", "uas_no_punct",
+]  # fmt: skip
+METRICS: dict[str, tuple[MetricName, ...]] = {
+    "classification": ("accuracy", "f1", "macro_f1", "matthews"),
+    "regression": ("pearson",),
+    "spans": ("token_f1", "exact_match"),
+    "trees": ("las", "uas", "las_no_punct", "uas_no_punct"),
+}
+"""The metrics of each kind of task; the first stands for it, unless the task names another."""
 
 # A variance smaller than this share of the mean square is rounding: the predictions are constant.
 _ROUNDING = 1e-12

@@ -26,7 +26,8 @@ class Reading:
     label: str | None = None
     """The column with the label or score."""
     kind: Kind | None = None
-    """What the labels are; guessed from them otherwise."""
+    """What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of
+    demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers."""
     limit: int | None = None
     """Use at most this many rows of each split."""
     root: Path | None = None

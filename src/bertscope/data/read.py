@@ -1,10 +1,11 @@
 """Reading a task: from the demo language, a task known by name, a file, or a folder of files.
 
-demo/sentiment          made on the spot
+demo/sentiment          made on the spot; demo/corpus with `kind="trees"`
 glue/rte, snli ...      from the hub, or from the folder that `root` names; data/tasks.py lists them
 RTE/                    a folder that is one of those is recognised
 reviews.csv             one file: 20% becomes report, 10% of the rest select, the rest fit
 reviews/                train.tsv gives fit and select (10%); dev, validation, test-labeled or test gives report
+squad.json, x.conllu    questions with spans for answers, a treebank, or a folder of either: see structured.py
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from bertscope.data.hub import on_hub
 from bertscope.data.known import Known
 from bertscope.data.locate import find_in, plain_files, recognise
 from bertscope.data.options import COLUMNS, TaskOptions, with_options
+from bertscope.data.structured import make_spans, read_structured, structured_files, structured_kind
 from bertscope.data.table import read_table, shown
-from bertscope.data.task import Kind, Task
+from bertscope.data.task import NEEDS_LABELS, Kind, Task
 from bertscope.data.tasks import TASKS, declared, refuse_unknown
 
 Part = Literal["fit", "select", "report", "train", "dev", "test"]
@@ -40,15 +42,16 @@ def read_task(source: str | Path, **options: Any) -> Task:
     """Read a task from `demo/NAME`, a name such as `glue/rte`, a file, or a folder with train and dev files.
 
     Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
-    unless it is given. `limit` keeps that many rows of each split; `seed` decides the splits, or the demo's
-    sentences. `root` is the folder in which a task known by name lies. `skip_bad` leaves out rows that can't be
-    used, and the notes say how many. `without` leaves rows that mention certain words out of fit and select, or with
-    `at_random` as many others. An example's id is its file's name and the line it begins on.
+    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
+    keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is the folder in
+    which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
+    `without` leaves rows that mention certain words out of fit and select, or with `at_random` as many others. An
+    example's id is its file's name and the line it begins on.
     """
     asked = TaskOptions.of(options)
     if _is_demo(source):
-        asked.refuse(str(source), *COLUMNS, "root")
-        task = demo.make(str(source), asked.seed)
+        _refuse_columns(source, asked)
+        task = demo.make(str(source), asked.seed, asked.kind)
     else:
         task = _read(source, asked)
     task = with_metric(task, asked)
@@ -63,6 +66,18 @@ def task_root(source: str | Path, **options: Any) -> Root:
     return _root("task", source, TaskOptions.of(options))
 
 
+def refuse_unlabelled(task: Root) -> None:
+    """Refuse a task of spans or trees, before anything is trained on it."""
+    source, asked = task.source, TaskOptions.of(task.options)
+    known = None if _is_demo(source) else _known(source, asked)
+    if _is_demo(source):
+        labelled = demo.is_labelled(source)
+    else:
+        labelled = known.task.kind != "answers" if known else structured_kind(source, asked) is None
+    if not labelled:
+        raise UserError(f"{source} asks for spans of a text, or for trees: {NEEDS_LABELS}")
+
+
 @with_options
 def split_root(source: str | Path, *, split: Part = "report", **options: Any) -> Root:
     """The identity of what `read_split` would read."""
@@ -72,7 +87,7 @@ def split_root(source: str | Path, *, split: Part = "report", **options: Any) ->
 
 def _root(kind: Literal["task", "examples"], source: str | Path, asked: TaskOptions) -> Root:
     if _is_demo(source):
-        asked.refuse(str(source), *COLUMNS, "root")
+        _refuse_columns(source, asked)
         return Root(kind, str(source), demo.identity(str(source)), asked.given())
     given = replace(asked, root=None).given()  # a place is no identity
     with _explained(source):
@@ -81,12 +96,17 @@ def _root(kind: Literal["task", "examples"], source: str | Path, asked: TaskOpti
                 known.refuse_untrainable()
             return Root(kind, known.source, known.identity(), given)
         path = Path(source).absolute()
+        if structure := structured_kind(path, asked):
+            files = filter(None, structured_files(path, structure))
+            # Said outright, so that whoever looks at the texts reads the same splits.
+            return Root(kind, str(path), digest_files(files), given | {"kind": structure})
         return Root(kind, str(path), digest_files(plain_files(path)), given)
 
 
 @with_options
 def read_split(source: str | Path, *, split: Part = "report", **options: Any) -> Examples:
-    """One split alone, also of what is no task to train on: HANS, which is for evaluation, and SQuAD's questions.
+    """One split alone, also of what is no task to train on: HANS, which is for evaluation, and of SQuAD also the
+    questions that have no answer.
 
     `fit`, `select` and `report` are those of `read_task`; `train`, `dev` and `test` are the splits of a task that is
     known by name, as they are published.
@@ -96,9 +116,9 @@ def read_split(source: str | Path, *, split: Part = "report", **options: Any) ->
     asked = TaskOptions.of(options)
     with _explained(source):
         known = None if _is_demo(source) else _known(source, asked)
-    if known and known.task.evaluation_only and split == "report":
+    if known and (known.task.evaluation_only or known.task.kind == "answers") and split == "report":
         split = known.scored
-    if _is_demo(source) and not demo.can_train(str(source)):
+    if _is_demo(source) and not demo.can_train(str(source), asked.kind):
         asked.refuse(str(source), *COLUMNS, "root", "metric")
         return replace(few(demo.examples(str(source), split, asked.seed), "regression", asked), name=str(source))
     if split == "fit" or split == "select" or split == "report":  # so spelled, mypy knows what is left
@@ -114,10 +134,11 @@ def read_split(source: str | Path, *, split: Part = "report", **options: Any) ->
 
 def can_train(source: str | Path, **options: Any) -> bool:
     """Whether `read_task` takes this source; otherwise `read_split` alone does."""
+    asked = TaskOptions.of(options)
     if _is_demo(source):
-        return demo.can_train(str(source))
+        return demo.can_train(str(source), asked.kind)
     with _explained(source):
-        known = _known(source, TaskOptions.of(options))
+        known = _known(source, asked)
     return known is None or not known.task.evaluation_only
 
 
@@ -137,6 +158,11 @@ def _explained(source: str | Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(f"cannot read {shown(str(source))}: {error.strerror or error}") from error
+
+
+def _refuse_columns(source: str | Path, asked: TaskOptions) -> None:
+    """A demo has no columns to name; that trees are meant may be said of those that have any."""
+    asked.refuse(str(source), *(name for name in COLUMNS if (name, asked.kind) != ("kind", "trees")), "root")
 
 
 def _is_demo(source: str | Path) -> bool:
@@ -165,7 +191,12 @@ def _read(source: str | Path, asked: TaskOptions) -> Task:
     with _explained(source):
         if known := _known(source, asked):
             bad = BadRows(skip=asked.skip_bad, expected=known.task.drops)
+            if known.task.kind == "answers":
+                read = [known.answers(split, bad) for split in known.roles() if split]
+                return make_spans(known.task.name, read, asked, bad, tuple(known.notes()))
             material = known.material(bad)
+        elif kind := structured_kind(source, asked):
+            return read_structured(Path(source), kind, asked)
         else:
             bad = BadRows(skip=asked.skip_bad)
             material = _plain(Path(source), asked, bad)

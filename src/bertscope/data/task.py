@@ -19,7 +19,9 @@ from bertscope.core.result import Number
 from bertscope.core.statistics import Value, bootstrap_interval
 from bertscope.data.metrics import Metric, metric, refuse_not_finite, spearman
 
-Kind = Literal["classification", "regression"]
+Kind = Literal["classification", "regression", "spans", "trees"]
+"""What is learnt: a label, a score, a span of a text (`SpanTask`), a dependency tree (`TreeTask`)."""
+NEEDS_LABELS = "finetune takes it, but this question needs a task of classification or regression"
 _NUMBERED = re.compile(r"(label_)?\d+")
 
 
@@ -33,7 +35,7 @@ class Scores:
     high: float
     n: int
     chance: float
-    """The same metric for fit's most frequent label (or mean score), answered for every example."""
+    """The same metric without looking at the texts; see `Task.blind`."""
     secondary: Mapping[str, float]
 
     @property
@@ -53,14 +55,17 @@ class Task:
     name: str
     kind: Kind
     labels: tuple[str, ...]
-    """The classes in the order of the model's outputs; empty for regression."""
+    """The classes, or relations, in the order of the model's outputs; empty where there are none."""
     fit: Examples
     select: Examples
     report: Examples
     metric: str
-    """`accuracy`, `f1`, `macro_f1` or `matthews`; `pearson` for regression."""
+    """One of those that `metrics.METRICS` has for the kind."""
     notes: tuple[str, ...] = ()
     """What a reader must know about how the data was read."""
+
+    blind = "majority"
+    """What is answered without looking at the texts: fit's most frequent label, or mean score."""
 
     @property
     def n_outputs(self) -> int:
@@ -70,10 +75,7 @@ class Task:
     @property
     def fingerprint(self) -> str:
         """The digest of what a model fine-tuned on this task learns from and is chosen by."""
-        splits = [
-            [split.text, split.pair, None if split.label is None else split.label.tolist()]
-            for split in (self.fit, self.select)
-        ]
+        splits = [[split.text, split.pair, self._learnt(split)] for split in (self.fit, self.select)]
         return digest_text(canonical_json([self.labels, splits]))
 
     def match_labels(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -114,34 +116,40 @@ class Task:
         """From means of the primary metric's moments [..., k] to the metric [...]."""
         return self._primary.value
 
-    def score(self, logits: np.ndarray, examples: Examples | None = None) -> Scores:
-        """How good the outputs [n, c] are for `examples` (report by default)."""
-        moments, gold = self.moments(logits, examples), self._gold(examples, logits)
-        predicted = self.outputs_to_predictions(logits)
+    def score(self, outputs: np.ndarray, examples: Examples | None = None) -> Scores:
+        """How good a model's outputs are for `examples` (report by default)."""
+        moments = self.moments(outputs, examples)
         low, high = bootstrap_interval(self.value, moments)
         return Scores(
             metric=self.metric,
             value=float(self.value(moments.mean(0))),
             low=low,
             high=high,
-            n=len(gold),
+            n=len(moments),
             chance=self.chance(examples),
-            secondary=self._secondary(predicted, gold),
+            secondary=self._secondary(outputs, examples),
         )
 
     def chance(self, examples: Examples | None = None) -> float:
         """The primary metric of a model that ignores its input."""
-        n = len(self.report if examples is None else examples)
-        return float(self.value(self.moments(self.constant_outputs(n), examples).mean(0)))
+        examples = self.report if examples is None else examples
+        return float(self.value(self.moments(self.blind_outputs(examples), examples).mean(0)))
 
-    def constant_outputs(self, n: int) -> np.ndarray:
+    def blind_outputs(self, examples: Examples) -> np.ndarray:
         """Outputs [n, c] that say fit's most frequent label, or its mean score, of every example."""
-        label = self.fit.label
+        label, n = self.fit.label, len(examples)
         assert label is not None
         if self.kind == "regression":
             return np.full((n, 1), label.mean())
         most = np.bincount(label, minlength=self.n_outputs).argmax()
         return np.tile(np.eye(self.n_outputs)[most], (n, 1))
+
+    def need_scored_pairs(self) -> None:
+        """Refuse, with what to do, if this isn't about how alike two texts are."""
+        if self.kind != "regression" or self.report.pair is None:
+            raise UserError(
+                f"{self.name} has no pairs of texts with scores; give a task such as glue/stsb or demo/similarity"
+            )
 
     def describe(self) -> dict[str, Any]:
         """Rows, labels, lengths, chance and the most frequent label of each split: plain values for JSON."""
@@ -157,22 +165,30 @@ class Task:
         }
 
     def _describe(self, examples: Examples) -> dict[str, Any]:
+        return describe_lengths(examples) | self._describe_gold(examples) | {"chance": self.chance(examples)}
+
+    def _describe_gold(self, examples: Examples) -> dict[str, Any]:
         label = examples.label
         assert label is not None
-        if self.kind == "classification":
-            counts = np.bincount(label, minlength=len(self.labels)).tolist()
-            labels: dict[str, float] = dict(zip(self.labels, counts, strict=True))
-            majority = self.labels[int(np.argmax(counts))]
-        else:
-            labels, majority = _summary(label), None
-        found = {"labels": labels, "majority": majority, "chance": self.chance(examples)}
-        return describe_lengths(examples) | found
+        if self.kind == "regression":
+            return {"labels": summary(label), "majority": None}
+        counts = np.bincount(label, minlength=len(self.labels)).tolist()
+        return {
+            "labels": dict(zip(self.labels, counts, strict=True)),
+            "majority": self.labels[int(np.argmax(counts))],
+        }
+
+    def _learnt(self, split: Examples) -> Any:
+        """What a split's texts are to be answered with, as plain values."""
+        return None if split.label is None else split.label.tolist()
 
     @property
     def _primary(self) -> Metric:
         return metric(self.metric, len(self.labels))
 
-    def _secondary(self, predicted: np.ndarray, gold: np.ndarray) -> dict[str, float]:
+    def _secondary(self, outputs: np.ndarray, examples: Examples | None) -> dict[str, float]:
+        """What stands beside the primary metric."""
+        predicted, gold = self.outputs_to_predictions(outputs), self._gold(examples, outputs)
         if self.kind == "regression":
             return {"spearman": spearman(predicted, gold)}
         beside = ("accuracy", "f1" if len(self.labels) == 2 else "macro_f1", "matthews")
@@ -197,10 +213,10 @@ def describe_lengths(examples: Examples) -> dict[str, Any]:
         lengths = np.array([len(text.split()) for text in examples.text])
         if examples.pair is not None:
             lengths += np.array([len(text.split()) for text in examples.pair])
-    return {"rows": len(examples), "words": _summary(lengths)}
+    return {"rows": len(examples), "words": summary(lengths)}
 
 
-def _summary(values: np.ndarray) -> dict[str, float]:
+def summary(values: np.ndarray) -> dict[str, float]:
     return {
         "min": float(values.min()),
         "median": float(np.median(values)),

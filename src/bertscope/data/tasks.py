@@ -214,9 +214,8 @@ _ALL = (
         "squad", ("squad",),
         tuple(Layout(Columns("question", "context", "answers"), (f"train-{version}.json",), (f"dev-{version}.json",),
                      form="squad") for version in ("v1.1", "v2.0")),
-        (), "Rajpurkar et al. 2016 and 2018 (SQuAD)", kind="answers",
+        (), "Rajpurkar et al. 2016 and 2018 (SQuAD)", kind="answers", metric="token_f1",
         hub=Hub("rajpurkar/squad", None, Columns("question", "context", "answers")),
-        evaluation_only="its answers are spans of text, not labels",
     ),
 )  # fmt: skip
 

@@ -31,6 +31,8 @@ _KINDS = {"lemma": "lemma", "pos": "upos", "xpos": "xpos", "feats": "feats", "re
 """The column of each kind of mark."""
 _OWN = "Mark."
 """How MISC names marks that have no column: `Mark.gender=feminine`."""
+_BETWEEN = re.compile(r"\t| {2,}")
+"""Two spaces pass for a tab: editors make such of them."""
 _SPAN = re.compile(r"([1-9][0-9]{0,6})-([1-9][0-9]{0,6})")
 _EMPTY_NODE = re.compile(r"[0-9]{1,7}\.[1-9][0-9]{0,6}")
 _HEAD = re.compile(r"[0-9]{1,7}")
@@ -83,17 +85,16 @@ class _Malformed(Exception):
 
 
 def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
-    """conllu takes the lines apart; that they make a sentence is checked here."""
-    place = f"sentence at line {block.line}"
+    lines = [line for each in decoded(block.raw, where, block.line).split("\n") if (line := each.strip())]
+    said = _comments(lines)
+    place = f"sentence {shown(said['sent_id'])} at line" if said.get("sent_id") else "sentence at line"
     try:
-        tokens = _parsed(decoded(block.raw, where, block.line))
-        said: dict[str, Any] = dict(tokens.metadata or {})
-        if said.get("sent_id"):
-            place = f"sentence {shown(said['sent_id'])} at line {block.line}"
-        words, surface = _numbered(tokens)
+        words, surface = _numbered(_columns(lines))
         heads = _heads(words)
     except _Malformed as why:
-        raise UserError(f"{where}, {place}: {why}; mend it or leave such sentences out with skip_bad") from why
+        raise UserError(
+            f"{where}, {place} {block.line}: {why}; mend it or leave such sentences out with skip_bad"
+        ) from why
     return Sentence(
         id=said.get("sent_id") or f"{file}:{block.line}",
         text=said.get("text") or _joined(surface),
@@ -103,20 +104,24 @@ def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
     )
 
 
-def _parsed(text: str) -> Any:
-    try:
-        from conllu import parse_token_and_metadata
-        from conllu.exceptions import ParseException
-    except ImportError as error:
-        raise UserError("CoNLL-U is read with conllu, which isn't installed; pip install conllu") from error
-    try:
-        return parse_token_and_metadata(text, _COLUMNS, dict(_AS_WRITTEN))
-    except ParseException as error:
-        raise _Malformed("a line has no tabs between its columns") from error
+def _comments(lines: list[str]) -> dict[str, str]:
+    pairs = (line[1:].partition("=") for line in lines if line.startswith("#"))
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-_AS_WRITTEN = {column: lambda fields, at: fields[at] for column in _COLUMNS}
-_AS_WRITTEN["id"] = lambda fields, at: (fields[at], len(fields))
+def _columns(lines: list[str]) -> list[dict[str, str]]:
+    """The lines that aren't comments, column by column, as they are written."""
+    found = []
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        cells = _BETWEEN.split(line)
+        if len(cells) == 1:
+            raise _Malformed("a line has no tabs between its columns")
+        if len(cells) != len(_COLUMNS):
+            raise _Malformed(f"a line has {len(cells)} columns, not {len(_COLUMNS)}")
+        found.append(dict(zip(_COLUMNS, cells, strict=True)))
+    return found
 
 
 def _numbered(tokens: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -125,9 +130,7 @@ def _numbered(tokens: list[Any]) -> tuple[list[Any], list[Any]]:
     surface: list[Any] = []
     spanned = 0
     for token in tokens:
-        number, width = token["id"]
-        if width != len(_COLUMNS):
-            raise _Malformed(f"a line has {width} columns, not {len(_COLUMNS)}")
+        number = token["id"]
         if number == str(len(words) + 1):
             words.append(token)
             if len(words) > spanned:

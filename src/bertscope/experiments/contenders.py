@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.statistics import paired_effects
-from bertscope.models.export import OnnxClassifier
+from bertscope.models.export import OnnxClassifier, weight_bytes
 from bertscope.models.latency import Inputs, Variant, in_torch, time_in_turn
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ class Contender:
         """A model in torch; `timed` is the same one where its speed is measured."""
         order, _ = task.match_labels(encoder.labels)
         select, report = (encoder.predict(split).logits[:, order] for split in (task.select, task.report))
-        megabytes = sum(one.numel() * one.element_size() for one in encoder.model.parameters()) / 1e6
-        return cls(name, way, size(encoder), megabytes, in_torch(timed or encoder), select, report)
+        return cls(name, way, size(encoder), weight_bytes(encoder) / 1e6, in_torch(timed or encoder), select, report)
 
     @classmethod
     def of_onnx(cls, name: str, way: str, path: Path, encoder: Encoder, task: Task) -> Contender:

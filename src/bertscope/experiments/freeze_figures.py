@@ -23,7 +23,7 @@ def _scores(task: Task, runs: int) -> list[Figure]:
             "intervals", "arms", x="score", y="arm", low="low", high="high", title="The score with frozen parts",
             caption=f"The report split's {task.metric} when parts of the encoder keep their pretrained weights, mean "
             f"over seeds. {how_sure(runs)}",
-            labels={"score": task.metric, "arm": "frozen"}, rules={"majority": task.chance()},
+            labels={"score": task.metric, "arm": "frozen"}, rules={task.blind: task.chance()},
         ),
         Figure(
             "intervals", "arms", x="effect", y="arm", low="effect_low", high="effect_high",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.core.catalogue import question, spec
 from bertscope.core.errors import UserError
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.prune import PruneConfig
@@ -72,8 +73,10 @@ class LotteryConfig:
 
 def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig()) -> Step:  # noqa: B008 (frozen)
     """A fine-tuning, a pruning and a training of each subnetwork, for each seed; and the step that compares them."""
+    from bertscope.data.read import refuse_unlabelled
     from bertscope.training.finetune import FinetuneConfig
 
+    refuse_unlabelled(task)
     how = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
     tuned = {
         seed: spec("finetune").step({"base": base, "task": task}, FinetuneConfig(**how, seed=seed))  # type: ignore[arg-type]
@@ -129,16 +132,25 @@ def _hans_root(source: str, task: Root) -> Root:
     return examples_root(source, split="dev")
 
 
+_CARD = (
+    HeadFact(
+        "survivors", "share", "seeds with which it survives", where={"kind": "head"}, beside={"seeds": "seeds"},
+        middle=0.0,
+    ),
+)  # fmt: skip
+
+
 @question(
     "lottery",
     inputs=("tuned", "pruned", "tickets", "task"),
     optional=("shapes",),
-    version=1,
+    version=2,
     main="good, retrained",
     better="higher",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning; Michel et al. 2019, Are "
     "Sixteen Heads Really Better than One?",
     plan=plan,
+    card=_CARD,
 )
 def lottery(
     tuned: Sequence[Result],

@@ -49,7 +49,7 @@ def collect(
     if len(config.seeds) > 1:
         tables["overlaps"] = _overlaps(survivors, config.seeds)
     if "s" in config.methods:
-        tables["survivors"] = _survivors(pruned)
+        tables["survivors"] = _survivors(pruned, config.seeds)
     if "m" in config.methods:
         tables["weights"] = _weights(pruned)
     if shapes:
@@ -58,7 +58,7 @@ def collect(
         tables["hans"] = _hans(tickets, config.seeds)
     return Result(
         "lottery",
-        1,
+        2,
         tables=tables,
         arrays={"survivors": np.stack(survivors["s"]).astype(np.uint8)} if "s" in survivors else {},
         headline=_headline(tables, task, config),
@@ -213,11 +213,13 @@ def _overlaps(survivors: dict[str, list[np.ndarray]], seeds: tuple[int, ...]) ->
     )
 
 
-def _survivors(pruned: Sequence[Result]) -> pd.DataFrame:
-    """How many seeds each head and MLP survives with."""
+def _survivors(pruned: Sequence[Result], seeds: Sequence[int]) -> pd.DataFrame:
+    """With how many seeds each head and MLP survives, and with which."""
     tables = [one.tables["survivors"] for one in pruned if one.subject["method"] == "s"]
-    count = np.stack([table["survives"].to_numpy(bool) for table in tables]).sum(0)
-    return tables[0].drop(columns="survives").assign(survived=count, share=count / len(tables))
+    survives = np.stack([table["survives"].to_numpy(bool) for table in tables])  # [seed, part]
+    count, names = survives.sum(0), np.array([str(seed) for seed in seeds])
+    which = [", ".join(names[at]) for at in survives.T]
+    return tables[0].drop(columns="survives").assign(survived=count, share=count / len(tables), seeds=which)
 
 
 def _weights(pruned: Sequence[Result]) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Number, Result, load_result
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ class OverlapConfig:
     version=1,
     main="heads, between tasks",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning, section 4.2",
+    card=(
+        HeadFact("survival", "share", "tasks and seeds with which it survives", where={"kind": "head"}, middle=0.0),
+    ),
 )
 def overlap(
     lotteries: Sequence[Result | str],

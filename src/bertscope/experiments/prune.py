@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.analyses.importance import FORMS
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Pruned:
     better="lower",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning",
     keeps="iterations",
+    card=(HeadFact("survivors", "survives", "survives pruning", where={"kind": "head"}),),
 )
 def prune(
     model: Encoder | str,

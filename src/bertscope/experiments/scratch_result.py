@@ -14,7 +14,6 @@ from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, few_seeds, how_sure, in_points, number
 from bertscope.experiments.scratch import TRAININGS, UNTUNED, ScratchConfig
 
-_BASELINES = ("bag of words", "majority")
 _EFFECTS = {
     "pretraining": ("fine-tuned", "random init, tuned"),
     "fine-tuning": ("fine-tuned", UNTUNED),
@@ -47,7 +46,7 @@ def collect(
     arms = Arms(
         {arm: [task.moments(run.arrays["outputs"]) for run in results] for arm, results in runs.items()}, task.value
     )
-    baselines = [trained["tuned"][0].number(name) for name in _BASELINES]
+    baselines = [one for one in trained["tuned"][0].headline if one.name not in ("after", "before")]
     tables = {
         "arms": _beside_the_paper(pd.concat([arms.table(), _rows(baselines)], ignore_index=True), task),
         "effects": arms.effects(_EFFECTS),

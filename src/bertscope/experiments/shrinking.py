@@ -25,7 +25,7 @@ from bertscope.experiments.shrink_card import card
 from bertscope.experiments.shrink_result import result
 from bertscope.experiments.targets import Target
 from bertscope.models.encoder import Encoder
-from bertscope.models.export import export_onnx, need_onnx, quantise
+from bertscope.models.export import export_onnx, need_onnx, quantise, refuse_large
 from bertscope.models.latency import Inputs, sample_batches
 from bertscope.models.source import SHRUNK
 from bertscope.models.surgery import refuse_whole
@@ -47,6 +47,7 @@ class Shrinking:
         encoder.need_classifier(task.n_outputs)
         if config.onnx:
             need_onnx()
+            refuse_large(encoder)
         self.encoder, self.task, self.config = encoder, task, config
         self._made: dict[frozenset[Unit], Encoder] = {}
         self.order, notes = task.match_labels(encoder.labels)

@@ -54,7 +54,7 @@ def _scores(task: Task, several: str | None, config: TruncateConfig, *, lines: b
         table="arms", title="The score as layers go",
         caption=f"The report split's {task.metric} {_how(config)}, mean over seeds. {how_sure(len(config.seeds))} "
         "The dashed rule is a constant answer.",
-        rules={"majority": task.chance()}, **_by_depth("score", words, lines=lines, low="low", color=several),
+        rules={task.blind: task.chance()}, **_by_depth("score", words, lines=lines, low="low", color=several),
     )  # fmt: skip
 
 

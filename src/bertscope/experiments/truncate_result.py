@@ -37,11 +37,13 @@ def collect(
     names = {(top, shape): f"{shape}, {top}" if len(tops) > 1 else str(shape) for top in tops for shape in shapes}
     if config.retrain:
         outputs = np.stack([result.arrays["outputs"] for result in tuned])  # top by shape by seed
+        each = outputs.shape[1:]
     else:
         outputs = np.stack([switched_off(model, task, shapes) for model in models])  # top by seed, shape
+        each = outputs.shape[2:]
         by_seed = outputs.reshape(len(tops), len(config.seeds), *outputs.shape[1:])
         outputs = by_seed.swapaxes(1, 2)
-    moments = task.moments(outputs.reshape(len(names), len(config.seeds), *outputs.shape[-2:]))
+    moments = task.moments(outputs.reshape(len(names), len(config.seeds), *each))
     arms = Arms(dict(zip(names.values(), moments, strict=True)), task.value)
     latency = latencies(base, task, shapes)
     table = _arms(arms, names, latency)
@@ -127,7 +129,7 @@ def _headline(table: pd.DataFrame, task: Task) -> list[Number]:
             Number(f"training time, {row['model']}", float(row["training_time"]), n=int(row["runs"]), unit="x")
             for _, row in smaller.iterrows()
         ]
-    return [*numbers, Number("majority", task.chance(), n=len(task.report), unit=task.metric)]
+    return [*numbers, Number(task.blind, task.chance(), n=len(task.report), unit=task.metric)]
 
 
 def _notes(tables: Mapping[str, pd.DataFrame], task: Task, base: Encoder, config: TruncateConfig) -> list[str]:

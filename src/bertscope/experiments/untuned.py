@@ -35,9 +35,9 @@ def untuned(base: Encoder, task: Task, config: UntunedConfig = UntunedConfig()) 
     The array `outputs` has what a fine-tuning with this seed would start from: a classifier with random weights on
     the pretrained encoder.
     """
-    from bertscope.models.heads import with_classifier
+    from bertscope.training.kinds import with_head
 
-    outputs = with_classifier(base, task.labels, seed=config.seed).predict(task.report).logits
+    outputs = with_head(base, task, seed=config.seed).predict(task.report).logits
     score = task.score(outputs)
     return Result(
         "untuned",

@@ -75,6 +75,11 @@ class Tokens:
 def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
     """Tokenise texts, pairs or marked words; what is longer than the model allows is cut, and it is known which."""
     coded = encode(tokenizer, texts, truncation=True, max_length=max_length, return_special_tokens_mask=True)
+    return lay_out(tokenizer, coded, texts)
+
+
+def lay_out(tokenizer: Any, coded: Any, texts: Examples) -> Tokens:
+    """What the tokenizer gave for these texts, with its special tokens mask, end to end."""
     coded.pop("attention_mask", None)  # rebuilt when the rows are padded
     lengths = np.array([len(row) for row in coded["input_ids"]])
     flat = {name: np.fromiter(chain.from_iterable(coded[name]), np.int32, lengths.sum()) for name in coded}
@@ -93,6 +98,22 @@ def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
         truncated=np.array([bool(encoding.overflowing) for encoding in coded.encodings]),
         encodings=coded.encodings,
     )
+
+
+def tokenise_all(tokenizer: Any, texts: Examples, max_length: int, window: int = 8192) -> Tokens:
+    """The same a window at a time, without what the tokenizer gave: that is many times as large."""
+    parts = []
+    for first in range(0, len(texts), window):
+        some = texts.take(range(first, min(first + window, len(texts))))
+        parts.append(replace(tokenise(tokenizer, some, max_length), encodings=()))
+
+    def joined(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    lengths = joined("lengths")
+    fields = {name: np.concatenate([part.fields[name] for part in parts]) for name in parts[0].fields}
+    kept = {name: joined(name) for name in ("special", "added", "words", "segments", "truncated")}
+    return Tokens(fields=fields, starts=np.cumsum(lengths) - lengths, lengths=lengths, encodings=(), **kept)
 
 
 def pad(tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device: Any = "cpu") -> Batch:

@@ -24,9 +24,9 @@ from bertscope.models.quiet import quiet_library
 from bertscope.models.source import FOLDER
 
 if TYPE_CHECKING:
-    from bertscope.models.observe import Predictions
+    from bertscope.models.predict import Predictions
 
-HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "discriminator"]
+HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
 
 
 @dataclass(eq=False)
@@ -117,8 +117,8 @@ class Encoder:
         return open_gates(self, off, mode=mode, reference=reference)
 
     def predict(self, examples: Examples, *, tokens: int | None = None, window: int = 2048) -> Predictions:
-        """The classifier's (or regressor's) outputs for every example, in the examples' order."""
-        from bertscope.models.observe import predict
+        """The outputs of what is on top (classifier, regressor, spans, parser) for every example, in their order."""
+        from bertscope.models.predict import predict
 
         return predict(self, examples, tokens=tokens, window=window)
 

@@ -16,6 +16,7 @@ import torch
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.files import explained, need_room
 from bertscope.models.batches import batches
 from bertscope.models.latency import Inputs
 
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 _BUDGET = 2048  # tokens of a batch
+_LARGEST = 2**31  # bytes that a file of this format can hold
+
+
+def weight_bytes(encoder: Encoder) -> int:
+    """How much room a model's weights take, on disk as in memory."""
+    return sum(parameter.numel() * parameter.element_size() for parameter in encoder.model.parameters())
+
+
+def refuse_large(encoder: Encoder) -> None:
+    """Refuse a model whose weights one ONNX file can't hold."""
+    if (size := weight_bytes(encoder)) >= _LARGEST:
+        raise UserError(
+            f"{encoder.name} has {size / 1e9:.1f} GB of weights, more than one ONNX file can hold (2.1 GB); leave it "
+            "out with --no-onnx"
+        )
 
 
 def need_onnx() -> None:
@@ -53,7 +69,8 @@ def export_onnx(encoder: Encoder, path: Path) -> Path:
     assert program is not None
     written = program.model_proto
     del written.graph.value_info[:]  # what the exporter guessed of shapes in between; the quantiser trips over it
-    onnx.save(written, path)
+    with explained(path):
+        onnx.save(written, path)
     return path
 
 
@@ -66,7 +83,9 @@ def quantise(source: Path, target: Path) -> Path:
     graph = onnx.load(source).graph
     empty = {weight.name for weight in graph.initializer if 0 in weight.dims}  # of a layer that lost all of its heads
     spared = [node.name for node in graph.node if empty.intersection(node.input)]
-    with _hushed():
+    # It writes a copy with the shapes of all that is in between beside the source, and doesn't notice a full disk.
+    need_room(source.parent, source.stat().st_size * 5 // 4)
+    with _hushed(), explained(target):
         quantize_dynamic(source, target, weight_type=QuantType.QInt8, per_channel=True, nodes_to_exclude=spared)
     return target
 
@@ -85,8 +104,8 @@ class OnnxClassifier:
         self._width = encoder.model.config.num_labels
 
     def __call__(self, inputs: Inputs) -> np.ndarray:
-        """The logits of one batch."""
-        return self._session.run(["logits"], {name: tensor.numpy() for name, tensor in inputs.items()})[0]
+        """The logits of one batch, which may be on a GPU."""
+        return self._session.run(["logits"], {name: tensor.cpu().numpy() for name, tensor in inputs.items()})[0]
 
     def predict(self, examples: Examples) -> np.ndarray:
         """The logits of every example, [example, class]."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import transformers
 
 from bertscope.models.encoder import Encoder
-from bertscope.models.surgery import reshape
+from bertscope.models.fresh import PARSER, fresh, said_of_encoder
 from bertscope.models.top import Top, set_dropout
 
 
@@ -31,28 +31,29 @@ def with_classifier(
     fingerprint `tuned_on` travel with the model, inside its config. `top` is the classifier's form, `dropout` what is
     dropped before it, if not as much as the family does.
     """
-    config = copy.deepcopy(base.model.config)
-    said = getattr(config, "bertscope", None) or {}
-    config.bertscope = said | {"name": name or base.name, "tuned_on": tuned_on}
-    config.problem_type = "single_label_classification" if labels else "regression"
-    config.id2label = dict(enumerate(labels or ("score",)))
-    config.label2id = {label: index for index, label in config.id2label.items()}
-    top.write_down(config)
-    if dropout is not None:
-        set_dropout(config, base.family, dropout)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+
+    def build(config: Any) -> Any:
+        config.problem_type = "single_label_classification" if labels else "regression"
+        config.id2label = dict(enumerate(labels or ("score",)))
+        config.label2id = {label: index for index, label in config.id2label.items()}
+        top.write_down(config)
+        if dropout is not None:
+            set_dropout(config, base.family, dropout)
         model = transformers.AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
         top.put_on(model, base.family)
-    if "shape" in said:  # a cut encoder stays cut
-        reshape(model, base.family, base.head_size, said["shape"])
-    if init == "pretrained":
-        # Not strict: a masked LM has no pooler to give, and a classifier needs one; it then starts fresh.
-        missing, _ = model.base_model.load_state_dict(base.model.base_model.state_dict(), strict=False)
-        if foreign := [key for key in missing if not key.startswith("pooler")]:
-            raise ValueError(f"{base.name} lacks {foreign}, which a classifier of its family needs")
-    model.eval().to(base.device)
+        return model
+
+    model = fresh(base, build, init=init, seed=seed, name=name, tuned_on=tuned_on)
     return Encoder(model, base.tokenizer, name or base.name, base.family, "classifier")
+
+
+def bare(base: Encoder, *, name: str) -> Encoder:
+    """A copy of the encoder with nothing on top; the base is untouched."""
+    model = copy.deepcopy(base.model.base_model).eval()
+    if hasattr(model, PARSER):
+        delattr(model, PARSER)
+    model.config.bertscope = said_of_encoder(model.config) | {"name": name, "tuned_on": None}
+    return Encoder(model, base.tokenizer, name, base.family, "none")
 
 
 def with_random_weights(base: Encoder, seed: int = 0) -> Encoder:

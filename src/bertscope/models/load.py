@@ -15,6 +15,8 @@ from safetensors.torch import load_file
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.models.encoder import Encoder, HeadKind
 from bertscope.models.families import Family, family_of
+from bertscope.models.fresh import said_of_encoder
+from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, weight_files
 from bertscope.models.surgery import reshape
@@ -31,7 +33,7 @@ _OPENED_BY: dict[str, tuple[type, HeadKind]] = {
 }
 _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
 _MASKED_LM = ("cls.predictions", "lm_head", "lm_predictions", "vocab_", "predictions", "generator_")
-_HEADS = ("auto", "none", "classifier", "masked-lm", "token-classifier", "span-qa", "discriminator")
+_HEADS = ("auto", "none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator")
 
 
 def load(
@@ -66,6 +68,8 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
     family = family_of(config["model_type"])
     weights = weight_files(folder, allow_pickle=allow_pickle)
     opener, has = _opener(folder, config.get("architectures") or _guess(weights), family)
+    parser = parser_of(config) if has == "none" and head != "none" else None
+    has = "parser" if parser else has
     if head == "none":
         has = "none"
         if not _shape(config):
@@ -77,16 +81,19 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
     with quiet_library():
         try:
             model, missing = _open(opener, folder, config, family, weights)
+            missing = missing | (add_parser(model, parser, weights) if parser else set())
         except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             why = _first_line(error)
             raise UserError(f"the weights in {folder} can't be read ({why}); copy the model again") from error
-    if has == "none" and any("pooler" in key for key in missing):
+    if has in ("none", "parser") and any("pooler" in key for key in missing):
         model.pooler = None  # the checkpoint was made without one; a random one would pass for pretrained
         missing = {key for key in missing if "pooler" not in key}
     if lacking := sorted(missing):
         raise UserError(f"{folder} lacks {len(lacking)} of the model's weights, {lacking[0]!r} first; copy it again")
     if has == "none":
         model = model.base_model  # a cut model is opened with its top, which is left off here
+        if said := said_of_encoder(model.config):
+            model.config.bertscope = said
     model.eval().to(_device(device))
     tokenizer = tokenizer or _tokenizer(folder)
     if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
@@ -128,6 +135,7 @@ def _shape(config: dict[str, Any]) -> dict[str, list[int]] | None:
 def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
     family = family_of(model.config.model_type)
     _, has = _opener(Path(type(model).__name__), [type(model).__name__], family)
+    has = "parser" if has == "none" and hasattr(model, "parser") else has
     if head not in ("auto", has):
         raise UserError(f"this {type(model).__name__} has no {head} on top (it is: {has}); load it with head='auto'")
     if model.dtype in (torch.float16, torch.bfloat16):

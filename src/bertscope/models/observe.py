@@ -18,7 +18,6 @@ from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
-from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Tap, tapped
 
 INSIDE = frozenset({"maps", "norms", "contexts", "mlps"})
@@ -78,15 +77,6 @@ class Passed:
     """Texts longer than the model reads, which were cut."""
     left_out: int = 0
     """Texts longer than the model reads, which were left out."""
-
-
-@dataclass(frozen=True)
-class Predictions:
-    ids: tuple[str, ...]
-    logits: np.ndarray
-    """[example, class], or [example, 1] for a regression; float32."""
-    labels: np.ndarray | None
-    truncated: int
 
 
 def observe(
@@ -201,26 +191,6 @@ def _stream(
 def default_budget(encoder: Encoder) -> int:
     """Tokens per batch that keep the device busy: a GPU wants more at a time."""
     return 2048 if encoder.device.type == "cpu" else 16384
-
-
-def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = 2048) -> Predictions:
-    """See `Encoder.predict`."""
-    encoder.need_classifier()
-    outputs = _Logits(len(examples), encoder.model.config.num_labels)
-    with first_token_only(encoder):
-        passed = observe([encoder], examples, [outputs], tokens=tokens, window=window, label="predicting")
-    return Predictions(examples.ids, outputs.logits, examples.label, passed.truncated)
-
-
-class _Logits:
-    needs = frozenset({"logits"})
-
-    def __init__(self, n: int, width: int) -> None:
-        self.logits = np.zeros((n, width), dtype=np.float32)
-
-    def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
-        assert seen[0].logits is not None
-        self.logits[batch.rows] = seen[0].logits.float().cpu().numpy()
 
 
 Show = Callable[[int, Seen], None]

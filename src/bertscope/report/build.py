@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
+import functools
 import hashlib
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.files import check_file, write_text
 from bertscope.core.result import Result
 from bertscope.core.store import Store, Stored
-from bertscope.report import theme
-from bertscope.report.sections import ROWS, Finding, script_json, sections
+from bertscope.report import ledger, theme
+from bertscope.report.packed import script_json
+from bertscope.report.sections import ROWS, Finding, Section, sections
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _HERE = Path(__file__).parent
+SCRIPTS = ("base", "data", "figures", "tables", "place", "facts", "card", "paper", "start")
+"""The page's scripts, in the order in which they are joined into one."""
+Opening = Callable[[Sequence[Finding]], "tuple[str, str, Markup] | None"]
+OPENINGS: tuple[Opening, ...] = (ledger.summary, ledger.ledger)
+"""Sections of the page's own, before those of the questions: each makes an id, a heading and HTML of the findings, or
+None where there is nothing to say. Elements with `data-models` and `data-tasks` (lists in JSON) follow the switch."""
 MARK = 'name="generator" content="bertscope'
 """By this a page is known as ours, and may be replaced."""
 
@@ -27,15 +40,35 @@ def build_report(
 
     `only` are the ids of the steps to show, where not all of them are.
     """
-    store, out = store if isinstance(store, Store) else Store(store), Path(out)
-    check_file(out, MARK)
-    findings = [
-        Finding(stored.step, _load(stored)) for stored in store.finished() if only is None or stored.step.id in only
-    ]
+    check_file(Path(out), MARK)
+    return write_page(stored_findings(store, only=only), out, title=title)
+
+
+def stored_findings(store: Store | str | Path, *, only: Container[str] | None = None) -> list[Finding]:
+    """Every finished step in `store`, or those of them that are named, with its result."""
+    store = store if isinstance(store, Store) else Store(store)
+    chosen = (stored for stored in store.finished() if only is None or stored.step.id in only)
+    findings = ledger.current(Finding(stored.step, _load(stored)) for stored in _newest(chosen))
     if not findings:
         raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")
-    write_text(out, _page(findings, title))
-    return out
+    return findings
+
+
+def write_page(findings: Sequence[Finding], out: str | Path, *, title: str | None = None) -> Path:
+    """Write the page of these to the file `out`."""
+    check_file(Path(out), MARK)
+    write_text(Path(out), _page(findings, title))
+    return Path(out)
+
+
+def _newest(finished: Iterable[Stored]) -> list[Stored]:
+    """Without the answers that a newer version of the question gave again, to the same inputs and settings."""
+    by_recipe: dict[str, Stored] = {}
+    for stored in finished:
+        recipe = dataclasses.replace(stored.step, version=0).id
+        if recipe not in by_recipe or by_recipe[recipe].step.version < stored.step.version:
+            by_recipe[recipe] = stored
+    return list(by_recipe.values())
 
 
 def _load(stored: Stored) -> Result:
@@ -47,12 +80,12 @@ def _load(stored: Stored) -> Result:
 
 
 def _page(findings: Sequence[Finding], title: str | None) -> str:
-    import vl_convert
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    models, tasks = _subjects(findings, "model"), _subjects(findings, "task")
-    vega, script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"), _text("page.js")
+    answered = sections([finding for finding in findings if finding.result.question != ledger.QUESTION])
+    models, tasks = _all(answered, "models"), _all(answered, "tasks")
+    vega, script = _vega(), _script()
     templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
                             trim_blocks=True, lstrip_blocks=True)  # fmt: skip
     return templates.get_template("page.html.j2").render(
@@ -61,7 +94,8 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         tasks=tasks,
         created=max(str(finding.result.provenance.get("created", "")) for finding in findings)[:10],
         version=bertscope.__version__,
-        sections=sections(findings),
+        openings=[made for opening in OPENINGS if (made := opening(findings))],
+        sections=answered,
         total=len(findings),
         max_rows=ROWS,
         # Only these two scripts may run, by their hash: a text that slipped through escaping still couldn't.
@@ -70,12 +104,26 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         script=Markup(script),
         vega=Markup(vega),
         themes=Markup(script_json({"light": theme.page_config(dark=False), "dark": theme.page_config(dark=True)})),
+        entries=Markup(script_json([answer.entry for section in answered for answer in section.answers])),
         raw=Markup,
     )
 
 
-def _subjects(findings: Sequence[Finding], key: str) -> list[str]:
-    return sorted({str(finding.result.subject[key]) for finding in findings if finding.result.subject.get(key)})
+def _all(answered: Sequence[Section], what: str) -> list[str]:
+    return sorted({name for section in answered for answer in section.answers for name in getattr(answer, what)})
+
+
+@functools.cache
+def _vega() -> str:
+    """The drawing library, as one script; bundling it takes a second."""
+    import vl_convert
+
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+
+
+def _script() -> str:
+    joined = "\n".join(_text(f"scripts/{name}.js") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\nconst MOST_ROWS = {ROWS};\n{joined}\n}})();'
 
 
 def _listed(models: Sequence[str]) -> str:

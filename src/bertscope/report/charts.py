@@ -32,7 +32,9 @@ _LETTERS = 5  # that fit under a cell of a heat map
 
 def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin:
     """The figure as it stands alone, with its title, in the light theme: for notebooks and files."""
-    return draw(figure, table).properties(title=figure.title).configure(**theme.config())
+    # An SVG is drawn in the reader's font, which may be wider than the one that was measured.
+    room = {"left": 28, "right": 12, "top": 6, "bottom": 6}
+    return draw(figure, table).properties(title=figure.title, padding=room).configure(**theme.config())
 
 
 def save_figure(figure: Figure, table: pd.DataFrame, path: str | Path) -> Path:
@@ -55,13 +57,13 @@ def save_figure(figure: Figure, table: pd.DataFrame, path: str | Path) -> Path:
     return path
 
 
-def draw(figure: Figure, table: pd.DataFrame) -> Any:
-    """The figure without title and colours, for a page that brings its own."""
+def draw(figure: Figure, table: pd.DataFrame, *, data: Any = None) -> Any:
+    """The figure without title and colours, for a page that brings its own; and rows, if `data` names them."""
     if figure.kind not in _KINDS:
         known = did_you_mean(figure.kind, _KINDS)
         raise UserError(f"figure {figure.title!r}: no way to draw the kind {figure.kind!r}; {known}")
     # Altair takes the description as the picture's accessible name.
-    drawing = Drawing(figure, table)
+    drawing = Drawing(figure, table, data)
     whole = panels(drawing, _KINDS[figure.kind](drawing)).properties(description=figure.title)
     return whole if figure.step is None else whole.add_params(slider(drawing))
 

@@ -23,16 +23,19 @@ _PHONE = 42  # letters of a legend that fit side by side on a narrow screen
 
 
 class Drawing:
-    def __init__(self, figure: Figure, table: pd.DataFrame) -> None:
-        for column, wanted in figure.where.items():
-            table = table[table[column].isna() if wanted is None else table[column] == wanted]
+    def __init__(self, figure: Figure, table: pd.DataFrame, data: Any = None) -> None:
+        table = chosen(figure, table)
         self.figure, self.table = figure, table
         self.fields = {column: f"c{i}" for i, column in enumerate(table.columns)}
+        self._data = data
 
     @cached_property
-    def data(self) -> alt.Data:
+    def data(self) -> Any:
+        """The rows for Vega; or what was given in their place, where they come from elsewhere."""
         import altair as alt
 
+        if self._data is not None:
+            return self._data
         columns = [[finite(value) for value in self.table[column]] for column in self.fields]
         names = list(self.fields.values())
         return alt.Data(values=[dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
@@ -146,6 +149,13 @@ class Drawing:
     def interval(self) -> tuple[str, str] | None:
         low, high = self.figure.low, self.figure.high
         return None if low is None or high is None else (low, high)
+
+
+def chosen(figure: Figure, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that the figure draws."""
+    for column, wanted in figure.where.items():
+        table = table[table[column].isna() if wanted is None else table[column] == wanted]
+    return table
 
 
 def finite(value: Any) -> Plain:

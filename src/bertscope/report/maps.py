@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-SIDE, LETTER = 120, 11  # pixels: a map's side, and what a token beside it takes of that side
+SIDE, LETTER = 120, 8.5  # pixels: a map's side, and what a token beside it takes of that side
 MOST_TOKENS = 24
 
 

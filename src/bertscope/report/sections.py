@@ -1,31 +1,22 @@
-"""Stored results as the page's template needs them: plain words, numbers written out, charts as JSON."""
+"""Stored results as the page's template needs them: plain words, numbers written out, tables and charts packed."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertscope.core.catalogue import CATALOGUE, Spec, spec
 from bertscope.core.errors import UserError
-from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
-from bertscope.report.charts import draw
+from bertscope.report import heads, packed, subjects
 from bertscope.report.panels import size
-from bertscope.report.values import NOTHING, plain, texts
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bertscope.report.values import NOTHING, texts
 
 ROWS = 200
 """How many rows of a table the page prints; the CSV has them all."""
-LONG = 50_000
-"""A CSV of more letters is packed: a sheet of attention maps has a row per cell, and shrinks to a seventh."""
 
 
 @dataclass(frozen=True)
@@ -50,28 +41,16 @@ class Card:
 class Picture:
     title: str
     caption: str
-    spec: str
     width: int
     height: int
-
-
-@dataclass(frozen=True)
-class Cell:
-    text: str
-    sort: float | str | None
-    """Numeric columns: the value before rounding, to sort by, or "" where there is none."""
+    heads: bool
+    """Whether what it draws are heads, which have a card."""
 
 
 @dataclass(frozen=True)
 class Table:
     name: str
-    columns: list[tuple[str, bool]]
-    """Each column's name, and whether it holds numbers."""
-    rows: list[list[Cell]]
     total: int
-    csv: str
-    """The whole table, as a string in JSON; if `packed`, as gzip in base64."""
-    packed: bool
 
 
 @dataclass(frozen=True)
@@ -80,12 +59,19 @@ class Answer:
 
     id: str
     about: str
+    models: list[str]
+    tasks: list[str]
+    one_seed: bool
     main: Card | None
     cards: list[Card]
     pictures: list[Picture]
     tables: list[Table]
     notes: list[str]
     origin: list[tuple[str, str]]
+    data: str
+    """Its tables, charts and what the head card needs, packed."""
+    entry: dict[str, Any]
+    """What the page's scripts must know of it before they unpack anything."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +80,13 @@ class Section:
     heading: str
     cite: str | None
     answers: list[Answer]
+    finds: bool
+    """Whether it answers something, rather than keep what other questions read."""
+
+    @property
+    def with_heads(self) -> bool:
+        """Whether an answer says anything for the head card."""
+        return any(answer.entry["shape"] for answer in self.answers)
 
 
 def sections(findings: Sequence[Finding]) -> list[Section]:
@@ -109,18 +102,14 @@ def sections(findings: Sequence[Finding]) -> list[Section]:
     return [_section(question, by_question[question]) for question in ordered]
 
 
-def script_json(value: Any) -> str:
-    """JSON that can stand inside a script element: no text in it can end the element."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
-
-
 def _section(question: str, findings: list[Finding]) -> Section:
     declared = _declared(question)
     heading = CATALOGUE[question].line.removesuffix(".") if question in CATALOGUE else question
-    named = zip(_names(findings), findings, strict=True)
+    named = zip(names(findings), findings, strict=True)
     ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))
-    answers = [_answer(finding, name, declared) for name, finding in ordered]
-    return Section(f"question-{question}", heading, declared.cite if declared else None, answers)
+    answers = [_answer(finding, name, heading, declared) for name, finding in ordered]
+    finds = declared is None or declared.keeps != "hidden"
+    return Section(f"question-{question}", heading, declared.cite if declared else None, answers, finds)
 
 
 def _declared(question: str) -> Spec | None:
@@ -131,7 +120,7 @@ def _declared(question: str) -> Spec | None:
         return None
 
 
-def _names(findings: list[Finding]) -> list[str]:
+def names(findings: list[Finding]) -> list[str]:
     """What each result is about; where several share a subject, with the settings in which they differ."""
     names = []
     for finding in findings:
@@ -150,20 +139,35 @@ def _counted(text: str) -> list[str | int]:
     return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", text))]
 
 
-def _answer(finding: Finding, name: str, declared: Spec | None) -> Answer:
-    result = finding.result
+def _answer(finding: Finding, name: str, heading: str, declared: Spec | None) -> Answer:
+    step, result = finding.step, finding.result
     cards = [_card(number, declared) for number in result.headline]
     main = next((card for card in cards if declared and card.name == declared.main), cards[0] if cards else None)
+    models, tasks = _rests_on(finding)
+    with_heads = heads.about_heads(result, declared)
+    charts = [packed.figure(result, figure) for figure in result.figures]
+    pictures = [
+        Picture(figure.title, figure.caption, *size(chart["spec"]),
+                heads=figure.table in with_heads and heads.draws_heads(figure, result))
+        for figure, chart in zip(result.figures, charts, strict=True)
+    ]  # fmt: skip
+    tables = {table: packed.table(frame) for table, frame in result.tables.items()}
+    data = {"tables": tables, "figures": charts, "heads": with_heads, "maps": heads.maps(result, declared)}
+    entry = {"id": step.id, "heading": heading, "about": name, "models": models, "tasks": tasks,
+             "facts": heads.facts(result, declared), "shape": heads.shape(result, declared)}  # fmt: skip
     return Answer(
-        id=finding.step.id,
-        about=name,
-        main=main,
-        cards=cards,
-        pictures=[_picture(figure, result.tables[figure.table]) for figure in result.figures],
-        tables=[_table(table, frame) for table, frame in result.tables.items()],
-        notes=result.notes,
-        origin=_origin(finding),
-    )
+        id=step.id, about=name, models=models, tasks=tasks, one_seed=subjects.one_seed(step), main=main, cards=cards,
+        pictures=pictures, tables=[Table(table, len(frame)) for table, frame in result.tables.items()],
+        notes=result.notes, origin=_origin(finding), data=packed.pack(data), entry=entry,
+    )  # fmt: skip
+
+
+def _rests_on(finding: Finding) -> tuple[list[str], list[str]]:
+    """The models and tasks by which a reader finds the result; its own words, where its step says nothing."""
+    said = finding.result.subject
+    models, tasks = subjects.models(finding.step), subjects.tasks(finding.step)
+    model, task = ([said[key]] if key in said else [] for key in ("model", "task"))
+    return models or model, tasks or task
 
 
 def _card(number: Number, declared: Spec | None) -> Card:
@@ -174,29 +178,6 @@ def _card(number: Number, declared: Spec | None) -> Card:
         number.name, value, interval, None if number.n is None else f"{number.n:,}",
         f"{declared.better} is better" if declared and main else None,
     )  # fmt: skip
-
-
-def _picture(figure: Figure, table: pd.DataFrame) -> Picture:
-    chart = draw(figure, table).to_dict()
-    del chart["$schema"], chart["config"]  # the page says what it is and brings the theme's config
-    return Picture(figure.title, figure.caption, script_json(chart), *size(chart))
-
-
-def _table(name: str, frame: pd.DataFrame) -> Table:
-    shown = frame.head(ROWS)
-    columns, cells = [], []
-    for column in frame.columns:
-        values = [plain(value) for value in shown[column]]
-        kinds = {type(value) for value in values if value is not None}
-        numeric = bool(kinds) and kinds <= {int, float}
-        written = zip(texts(values), values, strict=True)
-        cells.append([Cell(text, ("" if value is None else value) if numeric else None) for text, value in written])
-        columns.append((str(column), numeric))
-    rows = [list(row) for row in zip(*cells, strict=True)]
-    csv = frame.to_csv(index=False)
-    packed = len(csv) > LONG
-    whole = b64encode(gzip.compress(csv.encode(), mtime=0)).decode() if packed else script_json(csv)
-    return Table(name, columns, rows, len(frame), whole, packed)
 
 
 def _origin(finding: Finding) -> list[tuple[str, str]]:

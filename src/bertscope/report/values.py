@@ -29,15 +29,15 @@ def texts(values: Iterable[Any]) -> list[str]:
     ['0.912', '−0.500', '–', '1e−05']
     """
     cells = [plain(value) for value in values]
+    digits = decimals(cells)
+    return [_text(cell, digits) for cell in cells]
+
+
+def decimals(cells: Iterable[Plain]) -> int:
+    """How many decimals a column's numbers are written with."""
     floats = [abs(cell) for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
-    decimals = _decimals(max(floats, default=0.0))
-    if all(size == int(size) for size in floats):  # whole numbers that a missing value made floats
-        decimals = 0
-    return [_text(cell, decimals) for cell in cells]
-
-
-def _decimals(largest: float) -> int:
-    if largest == 0:
+    largest = max(floats, default=0.0)
+    if all(size == int(size) for size in floats):  # none, or whole numbers that a missing value made floats
         return 0
     magnitude = math.floor(math.log10(largest))
     return max(0, 3 - magnitude) if magnitude >= 0 else 2 - magnitude

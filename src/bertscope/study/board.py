@@ -32,7 +32,7 @@ class Board:
     def __init__(self, steps: Mapping[str, Step], stored: Iterable[str]) -> None:
         self.steps = dict(steps)
         self.outcome = Outcome(stored=dict.fromkeys(stored, "stored"))
-        self.running: set[str] = set()
+        self._running: set[str] = set()
         self.slots = 1
         """How many jobs are made at a time."""
         self._waiting = self.steps.keys() - self.outcome.stored.keys()
@@ -42,6 +42,11 @@ class Board:
         """The steps that wait, in the order of the plan."""
         return [step for at, step in self.steps.items() if at in self._waiting]
 
+    @property
+    def running(self) -> list[Step]:
+        """The steps that this run is making."""
+        return [step for at, step in self.steps.items() if at in self._running]
+
     def ready(self) -> list[Step]:
         """The waiting steps that can be made now."""
         there = self.outcome.done.keys() | self.outcome.stored.keys()
@@ -49,26 +54,26 @@ class Board:
 
     def start(self, step: Step) -> None:
         self._waiting.remove(step.id)
-        self.running.add(step.id)
+        self._running.add(step.id)
 
     def put_back(self, step: Step) -> None:
         """Another process is making it: it waits on."""
-        self.running.remove(step.id)
+        self._running.remove(step.id)
         self._waiting.add(step.id)
 
     def finish(self, step: Step, seconds: float) -> None:
-        self.running.remove(step.id)
+        self._running.remove(step.id)
         self.outcome.done[step.id] = f"made in {seconds:.1f} s"
 
     def find(self, step: Step) -> None:
         """Another process made it."""
         self._waiting.discard(step.id)
-        self.running.discard(step.id)
+        self._running.discard(step.id)
         self.outcome.stored[step.id] = "made by another process"
 
     def fail(self, step: Step, reason: str) -> list[Step]:
         """Mark the step as failed, and everything that needs it as skipped. Gives those that are skipped."""
-        self.running.remove(step.id)
+        self._running.remove(step.id)
         self.outcome.failed[step.id] = reason
         lost, skipped = {step.id}, []
         for one in self.waiting:  # what a step needs comes before it

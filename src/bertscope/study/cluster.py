@@ -6,9 +6,11 @@ gives what a dead worker was making to another one, which takes up what the firs
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.inputs import Inputs
+from bertscope.core.progress import no_bars
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.passes import Job
@@ -39,7 +42,10 @@ def hands(store: Store, workers: int, address: str | None, resume: bool) -> Iter
         raise UserError("workers need Dask, which isn't installed; pip install 'bertscope[cluster]'") from error
     if address is None:
         # Dask's own limit of memory would kill a worker for the size of its model.
-        here = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=_DASHBOARD)
+        here = LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=_DASHBOARD,
+            silence_logs=logging.CRITICAL,
+        )  # fmt: skip
         with here, Client(here) as client:
             yield Workers(client, store, resume)
         return
@@ -78,13 +84,20 @@ class Workers:
             finished = wait(list(self._futures), timeout=seconds, return_when="FIRST_COMPLETED").done
         except TimeoutError:
             return []
+        except CancelledError as error:
+            raise UserError("the Dask scheduler went away; start it and run again: it goes on") from error
         return [made for future in finished for made in self._outcome(future, self._futures.pop(future))]
 
     def _outcome(self, future: Future, job: Job) -> list[Made]:
+        from distributed import KilledWorker
+
         if future.status == "finished":
             return [Made(**said) for said in future.result()]
-        reason = f"the cluster gave it up ({future.exception()!r})" if future.status == "error" else future.status
-        return [Made(step.id, "failed", reason=" ".join(str(reason).split())) for step in job]
+        error = future.exception()
+        reason = f"the cluster gave it up ({error!r})"
+        if isinstance(error, KilledWorker):
+            reason = "its worker died, and so did those that took it up; perhaps there is too little memory"
+        return [Made(step.id, "failed", reason=" ".join(reason.split())) for step in job]
 
     def _resources(self, job: Job) -> dict[str, float] | None:
         """A GPU for what fills a folder of its own (a training, a pruning, hidden states), where there are any."""
@@ -106,7 +119,7 @@ def work(said: list[dict[str, Any]], folder: str, resume: bool) -> list[dict[str
     from threadpoolctl import threadpool_limits
 
     store = Store(folder)
-    with _one_at_a_time, threadpool_limits(1):
+    with _one_at_a_time, threadpool_limits(1), no_bars():
         torch.set_num_threads(1)
         inputs = _opened.setdefault(folder, Inputs(store.path))
         return [asdict(made) for made in make([Step.from_json(one) for one in said], store, inputs, resume=resume)]

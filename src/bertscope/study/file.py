@@ -10,6 +10,8 @@ from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.step import Step
+from bertscope.study.claims.question import claims_step
+from bertscope.study.graph import graph
 from bertscope.study.names import Names
 from bertscope.study.questions import Answers, read_questions
 from bertscope.study.said import Said, parse, with_set
@@ -40,7 +42,8 @@ class Study:
     title: str
     about: str
     steps: tuple[Step, ...]
-    """One for each answer, in the order of the file; the steps they rest on are their inputs."""
+    """One for each answer, in the order of the file, and the ledger of claims about them; the steps they rest on are
+    their inputs."""
     notes: tuple[str, ...]
     """What a reader of the file may not expect."""
     said: dict[str, Any]
@@ -73,6 +76,8 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
         used |= {axis.partition(".")[0] for chosen, _ in found for axis in chosen}
     for unused in sorted({*names.models, *names.data} - used - {"tuned"}):
         notes.append(f"{unused} is named, but no question is about it")
+    if ledger := claims_step(graph(list(steps.values())).values()):  # what the papers say of all this
+        steps[ledger.id] = ledger
     return Study(name, title or name, about, tuple(steps.values()), tuple(notes), whole.plain())
 
 

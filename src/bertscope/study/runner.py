@@ -116,9 +116,9 @@ class _Run:
                     self._watch.say("stored", board.steps[at])
                 while board.waiting or board.running:
                     self._hand_out()
+                    self._refresh()
                     for made in self._hands.collect(POLL):
                         self._take_in(made)
-                    self._refresh()
         except BaseException as error:
             self._log.write(f"stopped: {type(error).__name__} {error}")
             raise
@@ -184,7 +184,7 @@ class _Run:
 
     def _refresh(self) -> None:
         """A page that can't be written now is no reason to stop."""
-        if self._pages and self._pages.due() and self._board.waiting:
+        if self._pages and self._pages.due():
             try:
                 self._pages.write()
             except Exception as error:

@@ -33,7 +33,7 @@ class Times:
 
     def expected(self, name: str) -> float | None:
         """The mean of the steps of that name, else of all; None if nothing is known."""
-        known = self._of.get(name) or [one for seconds in self._of.values() for one in seconds]
+        known = self._of.get(name) or [one for seconds in list(self._of.values()) for one in seconds]
         return fmean(known) if known else None
 
     def left(

@@ -64,9 +64,10 @@ class Live:
         from rich.console import Group
         from rich.text import Text
 
-        running = [self._board.steps[at] for at in list(self._board.running)]
         shown = [Text(self._counts(), no_wrap=True, overflow="ellipsis")]
-        shown += [Text(f"  {line('running', step)}", no_wrap=True, overflow="ellipsis") for step in running]
+        shown += [
+            Text(f"  {line('running', step)}", no_wrap=True, overflow="ellipsis") for step in self._board.running
+        ]
         return Group(*shown, *([self._bars.shown.get_renderable()] if self._bars.shown.tasks else []))
 
     def _counts(self) -> str:
@@ -77,10 +78,10 @@ class Live:
         }  # fmt: skip
         told = [f"{len(steps)} {name}" for name, steps in counts.items() if steps or name == "done"]
         now = time.monotonic()
-        running = [(self._board.steps[at].name, now - self._since.get(at, now)) for at in list(self._board.running)]
+        running = [(step.name, now - self._since.get(step.id, now)) for step in self._board.running]
         left = self._times.left((step.name for step in waiting), running, slots=self._board.slots)
         told.append(f"{duration(now - self._started)} so far")
-        return "   ".join([*told, *([f"about {duration(left)} left"] if left is not None else [])])
+        return "   ".join([*told, *([f"about {duration(left)} left"] if left and left >= 1 else [])])
 
 
 def watch(board: Board, times: Times) -> Lines | Live:

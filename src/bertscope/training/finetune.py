@@ -135,20 +135,19 @@ def finetune(
 ) -> Trained:
     """Train an encoder on a task.
 
-    A classifier (or regressor) is put on a copy of `base` and the whole of it is trained on the task's fit split; the
-    select split is scored after each epoch and the report split before and after. Layers can be left out before, or
-    frozen. With `out`, a plain Hugging Face folder is written there, and a training that was killed goes on from its
-    last epoch (`resume=False` starts over). The result's array `outputs` has the tuned model's outputs for the report
-    split.
+    What the task needs is put on a copy of `base` (a classifier or regressor, a head for spans, a parser) and the
+    whole of it is trained on the task's fit split; the select split is scored after each epoch and the report split
+    before and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written
+    there, and a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array
+    `outputs` has the tuned model's outputs for the report split.
     """
     from bertscope.data.read import read_task
-    from bertscope.models.heads import with_classifier
     from bertscope.models.load import load
     from bertscope.models.surgery import without_layers
     from bertscope.models.top import Top
     from bertscope.training.checkpoint import Checkpoint
+    from bertscope.training.kinds import objective_of, with_head
     from bertscope.training.loop import train
-    from bertscope.training.objective import Labelled
 
     if isinstance(task, str):
         task = read_task(task)
@@ -158,17 +157,17 @@ def finetune(
     name = f"{origin} tuned on {task.name}"
     if left_out := config.left_out.within(base.n_layers).numbers:
         base = without_layers(base, left_out)
-    encoder = with_classifier(
-        base, task.labels, init=config.init, seed=config.seed, name=name, tuned_on=task.fingerprint,
-        top=Top(config.classifier, config.pooler), dropout=config.dropout,
-    )  # fmt: skip
+    top = Top(config.classifier, config.pooler)
+    encoder = with_head(base, task, init=config.init, seed=config.seed, name=name, top=top, dropout=config.dropout)
     before = task.score(encoder.predict(task.report).logits)
-    history = train(encoder, Labelled(encoder, task), settings, out=None if out is None else Path(out), resume=resume)
+    objective = objective_of(encoder, task)
+    history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.report)
     after = task.score(predictions.logits)
     result = _result(origin, task, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
     result.arrays["outputs"] = predictions.logits
+    result.notes += objective.notes
     if predictions.truncated:
         result.notes.append(
             f"{predictions.truncated} report texts are longer than {encoder.max_length} tokens and were cut"
@@ -203,14 +202,10 @@ def _result(
     import pandas as pd
 
     from bertscope.core.config import to_json
-    from bertscope.data.baselines import bag_of_words, majority
+    from bertscope.data.baselines import baselines
 
-    arms = {
-        "majority": task.score(majority(task)),
-        "bag of words": task.score(bag_of_words(task)),
-        "before": before,
-        "after": after,
-    }
+    without_model = {name: task.score(outputs) for name, outputs in baselines(task).items()}
+    arms = without_model | {"before": before, "after": after}
     numbers = [
         Number(name, score.value, score.low, score.high, score.n, score.metric) for name, score in arms.items()
     ]
@@ -245,8 +240,8 @@ def _result(
             Figure(
                 "lines", "epochs", x="epoch", y="score", low="low", high="high", title="Learning curve",
                 caption=f"The select split's {task.metric} after each epoch, with its 95% bootstrap interval over "
-                "examples; epoch 0 is before any training. The dashed rule is a constant answer.",
-                labels=words, rules={"majority": history.chance},
+                "examples; epoch 0 is before any training. The dashed rule is an answer without looking at the text.",
+                labels=words, rules={task.blind: history.chance},
             ),
             Figure(
                 "lines", "steps", x="step", y="loss", title="Training loss",

@@ -20,7 +20,7 @@ def frozen(encoder: Encoder, which: Layers) -> Iterator[int]:
     trained one.
 
     Yields how many layers, counted from the first, have nothing trained in or under them. The pooler is the
-    classifier's, also where the family's code has it in the encoder: it may have been drawn anew.
+    classifier's, also where the family's code has it in the encoder: it may have been drawn anew. So is a parser.
     """
     still = [parameter for parameter in _parameters(encoder, which) if parameter.requires_grad]
     for parameter in still:
@@ -58,8 +58,8 @@ def _parameters(encoder: Encoder, which: Layers) -> list[nn.Parameter]:
     blocks = dict.fromkeys(encoder.layers)  # a shared one once
     chosen = [block for number, block in enumerate(encoder.layers, 1) if number in which.numbers]
     closing = [descend(base, family.closing)] if family.closing else []
-    pooler = [base.pooler] if getattr(base, "pooler", None) is not None else []
-    apart = {id(parameter) for module in (*blocks, *closing, *pooler) for parameter in module.parameters()}
+    on_top = [module for name in ("pooler", "parser") if (module := getattr(base, name, None)) is not None]
+    apart = {id(parameter) for module in (*blocks, *closing, *on_top) for parameter in module.parameters()}
     if which.whole:
         chosen = [*blocks, *closing]
     held = [parameter for module in dict.fromkeys(chosen) for parameter in module.parameters()]

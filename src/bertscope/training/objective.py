@@ -43,6 +43,9 @@ class Objective(Protocol):
 class Labelled:
     """A task's labels: cross-entropy, or squared error where they are scores."""
 
+    notes: tuple[str, ...] = ()
+    """What a reader must know of how the fit split was read."""
+
     def __init__(self, encoder: Encoder, task: Task, *, tuned: bool = False, teacher: Teacher | None = None) -> None:
         """
         tuned     whether the encoder does the task already: a regressor's outputs are then in the task's own units

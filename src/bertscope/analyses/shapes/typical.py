@@ -58,7 +58,7 @@ class Typical:
         for number, name in enumerate(CLASSES):
             found = [one for (of_class, _), one in self._best.items() if of_class == number]
             for one in sorted(found, key=lambda one: -one.chance)[:PER_CLASS]:
-                frames.append(_cells(one, name, _tokens(encoder, examples, one.row)))
+                frames.append(_cells(one, name, tokens_of(encoder, examples, one.row)))
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
@@ -79,6 +79,7 @@ def _cells(found: _Found, name: str, tokens: list[str]) -> pd.DataFrame:
     )
 
 
-def _tokens(encoder: Encoder, examples: Examples, row: int) -> list[str]:
+def tokens_of(encoder: Encoder, examples: Examples, row: int) -> list[str]:
+    """What the encoder reads of an example."""
     coded = tokenise(encoder.tokenizer, examples.take([row]), encoder.max_length)
     return encoder.tokenizer.convert_ids_to_tokens(coded.fields["input_ids"].tolist())

@@ -1,0 +1,92 @@
+"""A small map for every head: its attention on a short example that it treats as it treats most of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from bertscope.analyses.attention import LayerMaps, View
+from bertscope.analyses.shapes.typical import tokens_of
+from bertscope.core.examples import Examples
+from bertscope.models.encoder import Encoder
+
+EXAMPLES = 15
+WANTED = 12  # tokens: the examples whose length is nearest to this are kept
+LONGEST = 24  # tokens: of a longer example, where there are no shorter ones, the first so many are shown
+
+
+@dataclass
+class _Kept:
+    """One example: for each encoder and layer every head's map, and the numbers by which examples are compared."""
+
+    maps: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # [head, query, key], uint8
+    numbers: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # [head, number]
+
+
+class UsualMaps:
+    """Keeps all heads' maps of a few short examples, the same ones in whatever batches they come."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[float, int], _Kept] = {}  # by how far the length is from WANTED, and the example
+
+    def choose(self, view: View) -> None:
+        """Before a batch's layers are looked at: which of its examples are kept, and which earlier ones no longer."""
+        far = (view.lengths - WANTED).abs().tolist()
+        here = {(distance, int(row)): place for place, (distance, row) in enumerate(zip(far, view.rows, strict=True))}
+        best = sorted({*self._kept, *here})[:EXAMPLES]
+        self._here = {key: here[key] for key in best if key in here}
+        self._kept = {key: self._kept.get(key) or _Kept() for key in best}
+
+    def look(self, encoder: int, layer: int, maps: LayerMaps, numbers: Tensor) -> None:
+        """Keep the chosen examples' maps; `numbers` is [row, head, number]."""
+        for key, place in self._here.items():
+            n = min(int(maps.view.lengths[place]), LONGEST)
+            shown = maps.maps[place, :, :n, :n].cpu().numpy()
+            self._kept[key].maps[encoder, layer] = np.round(255 * np.sqrt(shown.clip(0, 1))).astype(np.uint8)
+            self._kept[key].numbers[encoder, layer] = numbers[place].cpu().numpy()
+
+    def tables(
+        self, checkpoints: Mapping[str, Encoder], examples: Examples
+    ) -> tuple[dict[str, pd.DataFrame], np.ndarray]:
+        """`head_maps`, a row for each head; `map_tokens`, those of the examples shown; and the maps [row, query,
+        key], 255 times the square root of the attention."""
+        kept = list(self._kept.items())
+        rows: list[tuple[str, int, int, int]] = []
+        maps = []
+        for which, (name, encoder) in enumerate(checkpoints.items()):
+            for layer, heads in enumerate(encoder.head_counts):
+                alike = [i for i, other in enumerate(checkpoints.values()) if other.head_counts[layer] == heads]
+                usual = self._usual([(i, layer) for i in alike]) if heads else []
+                for head, chosen in enumerate(usual):
+                    (_, row), found = kept[chosen]
+                    rows.append((name, layer + 1, head + 1, row))
+                    maps.append(found.maps[which, layer][head])
+        encoder = next(iter(checkpoints.values()))
+        where = pd.DataFrame(rows, columns=["checkpoint", "layer", "head", "example"])
+        tokens = _tokens(encoder, examples, sorted({row[-1] for row in rows}))
+        return {"head_maps": where, "map_tokens": tokens}, _stacked(maps)
+
+    def _usual(self, places: Sequence[tuple[int, int]]) -> list[int]:
+        """For each head the kept example that is nearest to the median of all: one for all these encoders, so that
+        before and after can be compared."""
+        numbers = np.stack([np.concatenate([one.numbers[at] for at in places], 1) for one in self._kept.values()])
+        spread, median = numbers.std(0), np.quantile(numbers, 0.5, axis=0, method="lower")  # an example's, no mean
+        off = np.abs(numbers - median) / np.where(spread > 0, spread, 1)
+        return off.sum(-1).argmin(0).tolist()
+
+
+def _tokens(encoder: Encoder, examples: Examples, rows: Sequence[int]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"example": row, "position": position, "token": token}
+        for row in rows
+        for position, token in enumerate(tokens_of(encoder, examples, row)[:LONGEST], start=1)
+    )
+
+
+def _stacked(maps: Sequence[np.ndarray]) -> np.ndarray:
+    side = max(len(one) for one in maps)
+    return np.stack([np.pad(one, ((0, side - len(one)),) * 2) for one in maps])

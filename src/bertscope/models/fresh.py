@@ -1,0 +1,52 @@
+"""A copy of an encoder under a class of the library that has something new on top."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+
+from bertscope.models.encoder import Encoder
+from bertscope.models.surgery import reshape
+
+PARSER = "parser"
+"""Where config.json's `bertscope` says what parser is on top."""
+_ON_TOP = (PARSER, "top")
+
+
+def said_of_encoder(config: Any) -> dict[str, Any]:
+    """What a model's config says of the encoder, and not of what is on top of it."""
+    said = getattr(config, "bertscope", None) or {}
+    return {key: value for key, value in said.items() if key not in _ON_TOP}
+
+
+def fresh(
+    base: Encoder,
+    build: Callable[[Any], Any],
+    *,
+    init: Literal["pretrained", "random"] = "pretrained",
+    seed: int = 0,
+    name: str | None = None,
+    tuned_on: str | None = None,
+) -> Any:
+    """What `build` makes of a copy of the base's config, with the base's weights below what is new.
+
+    `init="random"` leaves all weights as they were drawn. The same seed draws the same. `name` and the task's
+    fingerprint `tuned_on` travel with the model, inside its config; what was on top of the base doesn't.
+    """
+    config = copy.deepcopy(base.model.config)
+    said = said_of_encoder(config)
+    config.bertscope = said | {"name": name or base.name, "tuned_on": tuned_on}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = build(config)
+    if "shape" in said:  # a cut encoder stays cut
+        reshape(model, base.family, base.head_size, said["shape"])
+    if init == "pretrained":
+        # Not strict: neither a pooler nor an old parser need be the same.
+        missing, _ = model.base_model.load_state_dict(base.model.base_model.state_dict(), strict=False)
+        if foreign := [key for key in missing if not key.startswith("pooler")]:
+            raise ValueError(f"{base.name} lacks {foreign}, which a {type(model).__name__} needs")
+    return model.eval().to(base.device)

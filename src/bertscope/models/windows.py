@@ -1,0 +1,84 @@
+"""A question and a text in which its answer stands, as a model reads them: the text in windows, where it is long.
+
+Neighbouring windows share a quarter of the model's length, so that a short answer is whole in at least one of them.
+Words that the source marks are passed over: answers are counted in characters of the text itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bertscope.core.examples import Examples
+from bertscope.models.batches import Tokens, lay_out
+
+_SHARED = 4
+"""The part of the model's length that two windows share at least, and that a question may have at most."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    tokens: Tokens
+    """A row for each window."""
+    example: np.ndarray
+    """[window]: the example it is of; those of one example follow each other."""
+    spans: np.ndarray
+    """[token, 2]: from which to which character of its text a token reaches."""
+    inside: np.ndarray
+    """[token]: whether it is in the text that is asked about."""
+    cut: int
+    """Questions that were too long and lost their end."""
+
+    def __len__(self) -> int:
+        return len(self.example)
+
+    @property
+    def row(self) -> np.ndarray:
+        """[token]: its window."""
+        return np.repeat(np.arange(len(self)), self.tokens.lengths)
+
+
+def windowed(tokenizer: Any, examples: Examples, max_length: int) -> Windows:
+    """Tokenise questions (the first text) with the texts they are about (the second)."""
+    assert examples.pair is not None
+    questions, cut = _shortened(tokenizer, examples.text, max_length // _SHARED)
+    coded = tokenizer(
+        questions, list(examples.pair), truncation="only_second", max_length=max_length,
+        stride=max_length // _SHARED, return_overflowing_tokens=True, return_special_tokens_mask=True,
+    )  # fmt: skip
+    example = np.array(coded.pop("overflow_to_sample_mapping"), dtype=np.int64)
+    tokens = lay_out(tokenizer, coded, Examples(examples.ids, examples.text, examples.pair))
+    inside = (tokens.segments == 1) & ~tokens.added
+    spans = tokens.spans
+    return Windows(replace(tokens, encodings=()), example, spans, inside, cut)  # encodings are thousands of things
+
+
+def targets(windows: Windows, answers: np.ndarray) -> np.ndarray:
+    """[window, 2]: the first and the last token of each example's answer (characters [example, 2]), as places in the
+    window; 0 and 0, the first token, where another window has more of the answer, or none has a token of it."""
+    row, spans, starts = windows.row, windows.spans, windows.tokens.starts
+    begin, end = answers[windows.example[row]].T
+    touched = np.flatnonzero(windows.inside & (spans[:, 0] < end) & (spans[:, 1] > begin))
+    place, row = touched - starts[row[touched]], row[touched]
+    count = np.bincount(row, minlength=len(windows))
+    most = np.zeros(len(answers), dtype=count.dtype)
+    np.maximum.at(most, windows.example, count)
+    first, last = np.full(len(windows), np.iinfo(np.int64).max), np.zeros(len(windows), dtype=np.int64)
+    np.minimum.at(first, row, place)
+    np.maximum.at(last, row, place)
+    whole = (count > 0) & (count == most[windows.example])
+    return np.where(whole[:, None], np.stack([first, last], axis=1), 0)
+
+
+def _shortened(tokenizer: Any, questions: Sequence[str], most: int) -> tuple[list[str], int]:
+    """The questions, cut where they have more tokens than `most`, and how many were."""
+    found, cut = list(questions), 0
+    coded = tokenizer(found, add_special_tokens=False, verbose=False)
+    for at, encoding in enumerate(coded.encodings):
+        if len(encoding) > most:
+            found[at] = found[at][: encoding.offsets[most - 1][1]]
+            cut += 1
+    return found, cut

@@ -1,0 +1,221 @@
+"""The page's first sections: the stored results in words, and the ledger of claims. Both show what the `claims` step
+found; nothing is judged here."""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertscope.core.result import in_words
+from bertscope.report import subjects
+from bertscope.report.values import MINUS, plain, texts
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from bertscope.core.step import Step
+    from bertscope.report.sections import Finding
+
+QUESTION = "claims"
+SIGNS = {"holds": "✓", "fails": "✗", "underpowered": "≈", "not tested": "·"}
+"""Beside a verdict's word and colour, in the order in which they are counted."""
+_HERE = Path(__file__).parent
+_FEW = 3
+"""Up to so many readings a claim is unfolded."""
+_WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where things lie on a reading's own axis, in percent of its width."""
+
+    effect: float
+    low: float | None
+    high: float | None
+    bound: float
+    published: float | None
+    above: bool
+    """Whether the claimed side is right of the bound."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    verdict: str
+    about: str
+    models: list[str]
+    tasks: list[str]
+    """What the page's switch goes by."""
+    effect: str
+    interval: str | None
+    published: str | None
+    bound: str
+    scale: Scale
+    rests_on: str
+    why: str
+    link: str | None
+    """The section that shows it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    says: str
+    where: str
+    effect_is: str
+    unit: str
+    margin: str
+    published: str
+    command: str
+    readings: list[Reading]
+
+    @property
+    def models(self) -> list[str]:
+        return sorted({name for reading in self.readings for name in reading.models})
+
+    @property
+    def tasks(self) -> list[str]:
+        return sorted({name for reading in self.readings for name in reading.tasks})
+
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        found = [reading.verdict for reading in self.readings]
+        return [(verdict, found.count(verdict)) for verdict in SIGNS if verdict in found]
+
+    @property
+    def unfolded(self) -> bool:
+        return len(self.readings) <= _FEW
+
+
+@dataclass(frozen=True)
+class Source:
+    cite: str
+    tested: list[Claim]
+    untested: list[Claim]
+
+
+def current(findings: Iterable[Finding]) -> list[Finding]:
+    """Without superseded ledgers: of several, the one over most results stays, and of those the last made."""
+    everything = list(findings)
+    ledgers = [finding for finding in everything if finding.result.question == QUESTION]
+    kept = max(reversed(ledgers), key=lambda finding: len(finding.step.inputs), default=None)
+    return [finding for finding in everything if finding.result.question != QUESTION or finding is kept]
+
+
+def _found(findings: Sequence[Finding]) -> Finding | None:
+    return next((finding for finding in findings if finding.result.question == QUESTION), None)
+
+
+def summary(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
+    """The stored results in words: id, heading and HTML."""
+    found = _found(findings)
+    if found is None or found.result.tables["summary"].empty:
+        return None
+    shown = _shown(found, findings)
+    rows = found.result.tables["summary"].to_dict("records")
+    return "summary", "In words", rendered("summary.html.j2", rows=rows, shown=shown)
+
+
+def ledger(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
+    """The claims with their verdicts: id, heading and HTML."""
+    found = _found(findings)
+    if found is None:
+        return None
+    table = found.result.tables["ledger"]
+    rows = [{str(key): plain(value) for key, value in row.items()} for row in table.to_dict("records")]
+    html = rendered(
+        "ledger.html.j2",
+        sources=_sources(rows, _shown(found, findings)),
+        counts=[(verdict, int((table["verdict"] == verdict).sum())) for verdict in SIGNS],
+        signs=SIGNS,
+        notes=found.result.notes,
+        csv=b64encode(table.to_csv(index=False).encode()).decode(),
+        style=(_HERE / "ledger.css").read_text("utf-8"),
+    )
+    return "ledger", "Which of the papers' claims hold here?", html
+
+
+def _shown(found: Finding, findings: Iterable[Finding]) -> dict[str, Step]:
+    """The ledger's inputs that the page shows too."""
+    known = {finding.step.id: finding.step for finding in findings}
+    return {name: known[value.id] for name, value in found.step.inputs.items() if value.id in known}
+
+
+def _sources(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> list[Source]:
+    sources: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+    for row in rows:
+        sources.setdefault(row["cite"], {}).setdefault(row["claim"], []).append(row)
+    made = []
+    for cite, claims in sources.items():
+        both = [_claim(mine, shown) for mine in claims.values()]
+        made.append(Source(cite, [one for one in both if one.readings], [one for one in both if not one.readings]))
+    return made
+
+
+def _claim(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> Claim:
+    first = rows[0]
+    return Claim(
+        first["says"], first["where"], first["effect_is"], first["unit"], first["margin"], first["published_says"],
+        first["command"], [_reading(row, shown.get(row["input"])) for row in rows if row["effect"] is not None],
+    )  # fmt: skip
+
+
+def _reading(row: Mapping[str, Any], step: Step | None) -> Reading:
+    effect, low, high, published = texts([row[key] for key in ("effect", "low", "high", "published")])
+    return Reading(
+        verdict=row["verdict"],
+        about=in_words({key: row[key] for key in ("model", "task")}),
+        models=subjects.models(step) if step else [row["model"]],
+        tasks=subjects.tasks(step) if step else [row["task"]],
+        effect=effect,
+        interval=None if row["low"] is None else f"{low} to {high}",
+        published=None if row["published"] is None else published,
+        bound=f"{_WORDS[row['asks']]} {row['at']:.3g}".replace("-", MINUS),
+        scale=_scale(row),
+        rests_on=_rests_on(row),
+        why=row["why"],
+        link=step.id if step else None,
+    )
+
+
+def _rests_on(row: Mapping[str, Any]) -> str:
+    """How many trainings and things, what was resampled, and whether other results say the same."""
+    said = []
+    if row["runs"]:
+        said.append("1 seed" if row["runs"] == 1 else f"{row['runs']} seeds")
+    if row["n"]:
+        said.append(f"n = {row['n']:,}")
+    if row["over"] and row["low"] is not None:
+        said.append(f"interval over {row['over']}")
+    if row["others"]:
+        said.append(f"the largest of {row['others'] + 1} results; {row['agree']} of the others agree")
+    return ", ".join(said)
+
+
+def _scale(row: Mapping[str, Any]) -> Scale:
+    """All of it between 6 and 94 percent of the width."""
+    given = [row[key] for key in ("effect", "low", "high", "at", "published")]
+    known = [value for value in given if value is not None and math.isfinite(value)]
+    least, span = min(known), (max(known) - min(known)) or 1.0
+
+    def place(value: float | None) -> float | None:
+        return None if value is None else round(6 + 88 * (value - least) / span, 2)
+
+    effect, low, high, bound, published = map(place, given)
+    assert effect is not None and bound is not None
+    return Scale(effect, low, high, bound, published, above=row["asks"].startswith(">"))
+
+
+def rendered(template: str, **values: Any) -> Markup:
+    """A template of this room, with these values."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
+                            trim_blocks=True, lstrip_blocks=True)  # fmt: skip
+    templates.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    templates.filters["json"] = json.dumps
+    return Markup(templates.get_template(template).render(**values, raw=Markup))

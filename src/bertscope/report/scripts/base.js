@@ -1,0 +1,29 @@
+// What all scripts of the page share: finding and making elements, and the theme, set before the body is parsed.
+const root = document.documentElement;
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+
+// An element with its attributes and what is in it. Text is text: nothing here reads HTML.
+function make(name, attributes = {}, ...inside) {
+  const svg = ["svg", "g", "rect", "line", "text", "title"].includes(name);
+  const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null) made.setAttribute(key, value);
+  made.append(...inside);
+  return made;
+}
+
+// A browser may refuse storage to a page opened from disk: the choice then lasts as long as the page.
+const KEY = "bertscope-theme";
+const recall = () => { try { return localStorage.getItem(KEY); } catch { return null; } };
+const remember = (theme) => { try { localStorage.setItem(KEY, theme); } catch { /* see above */ } };
+
+const system = matchMedia("(prefers-color-scheme: dark)");
+let chosenTheme = recall();
+const wantedTheme = () => (["dark", "light"].includes(chosenTheme) ? chosenTheme : system.matches ? "dark" : "light");
+root.dataset.theme = wantedTheme(); // no flash of the other theme
+
+function download(name, blob) {
+  const link = make("a", { href: URL.createObjectURL(blob), download: name.replace(/[^\w.-]+/g, "_") });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

@@ -1,0 +1,124 @@
+// Figures: drawn as they come into view, drawn again when the theme or the room changes, saved as files.
+const drawn = new Map(); // a chart's element -> what vega-embed made of it
+
+// Panels fill the room in few and even rows: they shrink or grow a little, and keep their shape.
+function fitted(spec, room) {
+  if (!spec.facet) return { ...spec, width: "container" };
+  const { spec: panel, spacing, usermeta: { beside, around } } = spec;
+  const inner = room - beside - 8 + spacing;
+  const most = Math.max(1, Math.floor(inner / (panel.width + around + spacing)));
+  const columns = Math.ceil(spec.facet.sort.length / Math.ceil(spec.facet.sort.length / most));
+  const width = Math.min(1.6 * panel.width, Math.floor(inner / columns - spacing - around));
+  return { ...spec, columns, spec: { ...panel, width, height: (panel.height * width) / panel.width } };
+}
+
+async function draw(chart) {
+  const data = await dataOf(chart.dataset.answer);
+  const figure = data.figures[Number(chart.dataset.figure)];
+  const theme = root.dataset.theme;
+  const table = data.tables[figure.table];
+  const rows = figure.spec.data?.name ? { data: { values: vegaRows(table, figure.where) } } : {};
+  const before = drawn.get(chart);
+  const made = await vegaEmbed(chart, fitted({ ...figure.spec, ...rows }, chart.clientWidth), {
+    mode: "vega-lite", renderer: "svg", actions: false, config: read("themes")[theme],
+    ast: true, // expressions are interpreted, never compiled: the page's policy forbids eval
+    tooltip: { theme },
+  });
+  for (const { name } of before ? figure.spec.params ?? [] : []) made.view.signal(name, before.view.signal(name));
+  if (before) await made.view.runAsync(); // what the reader chose survives a change of theme or width
+  before?.finalize();
+  drawn.set(chart, made);
+  chart.dataset.drawn = theme;
+  chart.style.minHeight = `${chart.querySelector("svg").getBoundingClientRect().height}px`; // kept when drawn again
+  if (chart.dataset.heads !== undefined) markHeads(chart, table);
+  if (theme !== root.dataset.theme) await draw(chart); // it changed meanwhile
+}
+
+// What stands for a head can be clicked; with the keyboard, a figure is one stop, and arrows go from head to head.
+function markHeads(chart, table) {
+  const [layer, head] = ["layer", "head"].map((name) => `c${table.columns.indexOf(name)}`);
+  let first = true;
+  for (const mark of all("path, image", chart)) {
+    const datum = mark.__data__?.datum;
+    if (!Number.isInteger(datum?.[layer]) || !Number.isInteger(datum?.[head])) continue;
+    mark.dataset.head = `${datum[layer]}.${datum[head]}`;
+    mark.setAttribute("tabindex", first ? 0 : -1);
+    mark.setAttribute("role", "button");
+    if (!mark.hasAttribute("aria-label")) mark.setAttribute("aria-label", `Layer ${datum[layer]}, head ${datum[head]}`);
+    first = false;
+  }
+}
+
+// The nearest mark in the direction of the arrow.
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+function neighbour(mark, key) {
+  const [right, down] = ARROWS[key];
+  const middle = (element) => {
+    const box = element.getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  };
+  const [x, y] = middle(mark);
+  let nearest = null;
+  let least = Infinity;
+  for (const other of all("[data-head]", mark.closest(".chart"))) {
+    const [dx, dy] = middle(other).map((at, axis) => at - [x, y][axis]);
+    const along = dx * right + dy * down;
+    const aside = Math.abs(dx * down) + Math.abs(dy * right);
+    if (along > 1 && along + 3 * aside < least) [nearest, least] = [other, along + 3 * aside];
+  }
+  return nearest;
+}
+
+function moveInFigure(event) {
+  const to = neighbour(event.target, event.key);
+  if (!to) return;
+  event.preventDefault();
+  event.target.setAttribute("tabindex", -1);
+  to.setAttribute("tabindex", 0);
+  to.focus();
+}
+
+async function saveFigure(button) {
+  const chart = button.closest("figure").querySelector(".chart");
+  const { view } = drawn.get(chart);
+  const name = `${chart.dataset.answer}-figure-${Number(chart.dataset.figure) + 1}`;
+  if (button.dataset.save === "svg") {
+    download(`${name}.svg`, new Blob([await view.toSVG()], { type: "image/svg+xml" }));
+  } else {
+    (await view.toCanvas(2)).toBlob((blob) => download(`${name}.png`, blob));
+  }
+}
+
+function setTheme(theme) {
+  root.dataset.theme = theme;
+  const button = document.querySelector("button.theme");
+  button.textContent = theme === "dark" ? "Light" : "Dark";
+  button.setAttribute("aria-label", `Switch to ${theme === "dark" ? "light" : "dark"} colours`);
+  for (const chart of all(".chart[data-drawn]")) redraw(chart);
+}
+
+// A chart that isn't shown has no width to fit into: it is drawn when it comes into view again.
+function redraw(chart) {
+  if (chart.clientWidth) draw(chart);
+  else delete chart.dataset.drawn;
+}
+
+function watchFigures() {
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting && target.dataset.drawn !== root.dataset.theme) draw(target);
+    }
+  }, { rootMargin: "600px" });
+  for (const chart of all(".chart")) {
+    chart.style.maxWidth = `${Number(chart.dataset.width) + 140}px`; // wide screens don't stretch it
+    chart.style.minHeight = `${Number(chart.dataset.height) + 80}px`; // the page doesn't jump as it appears
+    seen.observe(chart);
+  }
+  let resized; // charts of one panel follow their container by themselves
+  addEventListener("resize", () => {
+    clearTimeout(resized);
+    resized = setTimeout(() => {
+      for (const chart of all(".chart[data-drawn]")) if (drawn.get(chart).spec.facet) redraw(chart);
+    }, 200);
+  });
+}

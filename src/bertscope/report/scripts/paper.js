@@ -1,0 +1,50 @@
+// Printing: paper is white and unfolds nothing, so every figure is drawn in light and every table opened.
+const unfolded = []; // tables that were closed
+
+async function preparePaper() {
+  root.dataset.theme = "light";
+  const closed = all("main details.table:not([open])").filter((details) => details.closest("article").clientWidth);
+  for (const details of closed) details.open = true;
+  unfolded.push(...closed);
+  const charts = all(".chart").filter((chart) => chart.clientWidth && chart.dataset.drawn !== "light");
+  await Promise.all([...closed.map(fillTable), ...charts.map(draw)]);
+  const pictures = all(".chart image").map((image) => {
+    const picture = new Image();
+    picture.src = image.getAttribute("href") ?? image.getAttribute("xlink:href");
+    return picture.decode();
+  });
+  await Promise.allSettled(pictures);
+}
+
+function putPaperAway() {
+  for (const details of unfolded.splice(0)) details.open = false;
+  setTheme(wantedTheme());
+}
+
+async function printPage() {
+  const button = document.querySelector("button.print");
+  button.disabled = true;
+  button.textContent = "Preparing";
+  await preparePaper();
+  button.disabled = false;
+  button.textContent = "Print";
+  print();
+}
+
+// From the browser's own menu there is no time to unpack anything: that is done before, while nothing else happens.
+function unpackAtLeisure(ids) {
+  const later = window.requestIdleCallback ?? ((call) => setTimeout(call, 200));
+  if (ids.length) later(() => dataOf(ids[0]).then(() => unpackAtLeisure(ids.slice(1))));
+}
+
+function watchPrinting() {
+  document.querySelector("button.print").addEventListener("click", printPage);
+  addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "p" || event.shiftKey) return;
+    event.preventDefault();
+    printPage();
+  });
+  addEventListener("beforeprint", preparePaper);
+  addEventListener("afterprint", putPaperAway);
+  if (!matchMedia("(pointer: coarse)").matches) unpackAtLeisure(read("answers").map((entry) => entry.id));
+}

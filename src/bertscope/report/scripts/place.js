@@ -1,0 +1,112 @@
+// Where the reader is: the address after # holds a section or a head, and the model and task that were chosen.
+function place() {
+  const parts = location.hash.slice(1).split("&").filter(Boolean);
+  const asked = new URLSearchParams(parts.filter((part) => part.includes("=")).join("&"));
+  const anchor = parts.find((part) => !part.includes("=")) ?? "";
+  return { anchor, model: asked.get("model") ?? "", task: asked.get("task") ?? "" };
+}
+
+function address(anchor, { model, task } = place()) {
+  const asked = Object.entries({ model, task }).filter(([, value]) => value);
+  return "#" + [anchor, ...asked.map(([key, value]) => `${key}=${encodeURIComponent(value)}`)].filter(Boolean).join("&");
+}
+
+// Without a step in the history: a step for each arrow key would bury the page the reader came from.
+function setAddress(hash) {
+  history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
+}
+
+// Whether something that rests on these models and tasks is to be shown.
+function fits(models, tasks) {
+  const { model, task } = place();
+  return (!model || models.includes(model)) && (!task || tasks.includes(task));
+}
+
+function chosenInWords() {
+  return all(".switch select").map((select) => select.value || select.options[0].text).join(", ");
+}
+
+function applyChoice() {
+  const { model, task } = place();
+  for (const element of all("[data-models]")) {
+    element.hidden = !fits(JSON.parse(element.dataset.models), JSON.parse(element.dataset.tasks));
+  }
+  for (const select of all(".switch select")) {
+    select.value = { model, task }[select.name];
+    if (select.selectedIndex < 0) select.value = ""; // the address names what the page hasn't got
+  }
+  for (const line of all("section > .none")) {
+    line.hidden = all("article", line.parentElement).some((article) => !article.hidden);
+    line.textContent = `Nothing here for ${chosenInWords()}.`;
+  }
+}
+
+function choose() {
+  const chosen = Object.fromEntries(all(".switch select").map((select) => [select.name, select.value]));
+  setAddress(address(place().anchor, chosen));
+  applyChoice();
+}
+
+// What the address says, after it changed or as the page opens.
+function arrive() {
+  const { anchor } = place();
+  applyChoice();
+  const head = anchor.match(/^head-(\d+)\.(\d+)$/);
+  if (head && showHead(Number(head[1]), Number(head[2]))) return;
+  closeCard();
+  goal = head ? null : document.getElementById(anchor);
+  goal?.scrollIntoView();
+  if (goal?.hasAttribute("tabindex")) goal.focus({ preventScroll: true });
+}
+
+// Where the reader asked to be. Figures grow as they are drawn and would push it away: until the reader scrolls, it stays.
+let goal = null;
+function holdGoal(then) {
+  new ResizeObserver(() => { goal?.scrollIntoView(); then(); }).observe(document.querySelector("main"));
+  for (const moved of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+    addEventListener(moved, () => { goal = null; }, { passive: true, capture: true });
+  }
+}
+
+// The contents mark the section, and the result in it, that is being read.
+function watchPlace() {
+  const contents = document.querySelector("nav details");
+  const now = contents.querySelector(".now");
+  const narrow = matchMedia("(max-width: 60rem)");
+  const fold = () => { contents.open = !narrow.matches; };
+  narrow.addEventListener("change", fold);
+  fold();
+  contents.addEventListener("click", (event) => { if (event.target.closest("a")) fold(); });
+  contents.addEventListener("keydown", (event) => { // as any menu: Escape folds it, and the focus stays with it
+    if (event.key !== "Escape" || !narrow.matches) return;
+    contents.open = false;
+    contents.querySelector("summary").focus();
+  });
+
+  const links = new Map(all("a", contents).map((link) => [link.getAttribute("href").slice(1), link]));
+  const targets = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+  const mark = () => {
+    const reached = targets.filter((target) => target.offsetParent && target.getBoundingClientRect().top < innerHeight / 3);
+    for (const link of all("[aria-current], .here", contents)) {
+      link.removeAttribute("aria-current");
+      link.classList.remove("here");
+    }
+    const link = links.get((reached.at(-1) ?? targets[0])?.id);
+    if (!link) return;
+    link.setAttribute("aria-current", "true");
+    const section = link.closest("nav > details > ul > li");
+    section.classList.add("here");
+    now.textContent = section.querySelector("a").textContent;
+    const nav = contents.closest("nav");
+    const box = link.getBoundingClientRect();
+    if (!narrow.matches && (box.top < 0 || box.bottom > innerHeight)) nav.scrollTop += box.top - innerHeight / 2;
+  };
+  let waiting = false;
+  const markSoon = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; mark(); });
+  };
+  addEventListener("scroll", markSoon, { passive: true });
+  holdGoal(markSoon);
+}

@@ -1,0 +1,48 @@
+// When the page is there: what happens on clicks and keys.
+function clicked(event) {
+  const link = event.target.closest('a[href^="#"]');
+  if (link && address("") !== "#") { // the choice of model and task stays in the address
+    event.preventDefault();
+    location.hash = address(link.getAttribute("href").slice(1));
+  }
+  const head = event.target.closest("[data-head]");
+  if (head) goToHead(head.dataset.head);
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.save === "csv") saveTable(button);
+  else if (button.dataset.save) saveFigure(button);
+  else if (button.closest("thead")) sortTable(button);
+}
+
+function pressed(event) {
+  const mark = event.target.closest?.(".chart [data-head]");
+  if (!mark) return;
+  if (ARROWS[event.key]) moveInFigure(event);
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    goToHead(mark.dataset.head);
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  for (const hidden of all("button[hidden], .save[hidden]")) hidden.hidden = false;
+  setTheme(wantedTheme());
+  document.querySelector("button.theme").addEventListener("click", () => {
+    chosenTheme = root.dataset.theme === "dark" ? "light" : "dark";
+    remember(chosenTheme);
+    setTheme(chosenTheme);
+  });
+  system.addEventListener("change", () => setTheme(wantedTheme()));
+  document.addEventListener("click", clicked);
+  document.addEventListener("keydown", pressed);
+  document.addEventListener("toggle", ({ target }) => { // it doesn't bubble, but it is captured
+    if (target.matches?.("details.table[open]")) fillTable(target);
+  }, true);
+  document.querySelector(".switch")?.addEventListener("change", choose);
+  addEventListener("hashchange", arrive);
+  watchFigures();
+  watchPlace();
+  watchCard();
+  watchPrinting();
+  arrive();
+});

@@ -1,0 +1,272 @@
+"""Claims of *Revealing the Dark Secrets of BERT*, about shapes of attention and what fine-tuning does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
+from bertscope.study.claims.estimates import cell, column, extreme, mean, over_layers, share_of
+from bertscope.study.claims.published import HETEROGENEOUS
+from bertscope.study.claims.reading import (
+    checkpoints,
+    compared,
+    estimate,
+    layer_third,
+    numbers,
+    raw,
+    reading,
+    tuned_from,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bertscope.core.result import Result
+
+DARK_SECRETS = Source("Dark Secrets", "Kovaleva et al. 2019, Revealing the Dark Secrets of BERT")
+_SPECIAL = ("[CLS]", "[SEP]")
+_ON_SPECIAL = "heads mostly on [CLS] and [SEP]"
+_claim = partial(Claim, source=DARK_SECRETS)
+
+
+def _shares(result: Result, kind: str) -> Iterator[tuple[str, Estimate]]:
+    """The share of maps of a class, by checkpoint."""
+    rows = result.tables["models"]
+    for _, row in rows[rows["class"] == kind].iterrows():
+        yield row["checkpoint"], cell(row, "share", "low", "high")
+
+
+def heterogeneous(result: Result) -> Iterator[Reading]:
+    for name, share in _shares(result, "heterogeneous") if raw(result) else ():
+        yield reading(result, share, result.headline[0].n, "texts", model=name)
+
+
+def vertical_grows(result: Result) -> Iterator[Reading]:
+    shares = dict(_shares(result, "vertical"))
+    base = next(iter(shares), "")
+    for name in tuned_from(base, list(shares)) if raw(result) else ():
+        yield reading(result, shares[name] - shares[base], result.headline[0].n, "texts", model=name)
+
+
+def on_special(result: Result) -> Iterator[Reading]:
+    names = checkpoints(result.tables["special"])
+    for name, number in numbers(result, _ON_SPECIAL) if raw(result) else ():
+        yield reading(result, estimate(number), number.n, "texts", model=name if name in names else names[0])
+
+
+def last_two_ranks(result: Result) -> Iterator[Reading]:
+    if raw(result):
+        rows = result.tables["layers"].nlargest(2, "layer")
+        ranks = [max(rows[name]) for name in ("rank", "rank_low", "rank_high")]
+        yield reading(result, Estimate.of(*ranks), result.number("cosine").n, "texts", model=compared(result))
+
+
+def last_two_share(result: Result) -> Iterator[Reading]:
+    if raw(result):
+        number = result.number("share of the change in the last two layers")
+        even = result.number("the same if all heads changed alike").value
+        yield reading(result, estimate(number), number.n, "texts", at=even, model=compared(result))
+
+
+def unchanged_heads(result: Result) -> Iterator[Reading]:
+    if raw(result):
+        heads = result.tables["heads"]
+        kept = [float((heads[end] > 0.9).mean()) for end in ("cosine", "cosine_low", "cosine_high")]
+        yield reading(result, Estimate.of(*kept), result.number("cosine").n, "texts", model=compared(result))
+
+
+def _drawn(result: Result) -> pd.DataFrame:
+    """How much attention each feature that the corpus has draws from all tokens, by checkpoint and layer."""
+    rows = result.tables["layers"]
+    rows = rows[(rows["by"] == "all tokens") & rows["attention"].notna()]
+    return rows.assign(third=layer_third(rows["layer"], rows["layer"].max()))
+
+
+def sep_above_features(result: Result) -> Iterator[Reading]:
+    rows = _drawn(result)
+    rows = rows[rows["third"] > 1]
+    for name, mine in rows.groupby("checkpoint", sort=False) if raw(result) else ():
+        apart = []
+        for _, layer in mine.groupby("layer"):
+            words = layer[~layer["feature"].isin(_SPECIAL)]
+            if len(words) and (layer["feature"] == "[SEP]").any():
+                most = words.iloc[int(words["attention"].argmax())]
+                sep = layer[layer["feature"] == "[SEP]"].iloc[0]
+                apart.append(cell(sep, "attention", "low", "high") - cell(most, "attention", "low", "high"))
+        if apart:
+            yield reading(result, mean(apart), int(mine["n"].max()), "texts", model=name)
+
+
+def cls_first(result: Result) -> Iterator[Reading]:
+    rows = _drawn(result)
+    rows = rows[rows["third"] == 1]
+    for name, mine in rows.groupby("checkpoint", sort=False) if raw(result) else ():
+        cls, sep = (column(mine[mine["feature"] == token], "attention") for token in _SPECIAL)
+        if cls and sep:
+            yield reading(result, mean(cls) - mean(sep), int(mine["n"].max()), "texts", model=name)
+
+
+def features_rise(result: Result) -> Iterator[Reading]:
+    if not raw(result) or "change_of_layers" not in result.tables:
+        return
+    rows = result.tables["change_of_layers"]
+    rows = rows[(rows["by"] == "all tokens") & rows["change"].notna() & ~rows["feature"].isin(_SPECIAL)]
+    for name in tuned_from(checkpoints(result.tables["layers"])[0], checkpoints(rows)):
+        mine = rows[rows["checkpoint"] == name]
+        rises = [mean(column(feature, "change")) for _, feature in mine.groupby("feature")]
+        yield reading(result, extreme(rises, max), result.headline[0].n, "texts", model=name)
+
+
+def frame_heads(result: Result) -> Iterator[Reading]:
+    for name, heads in result.tables["frames"].groupby("checkpoint", sort=False) if "frames" in result.tables else ():
+        share = over_layers(share_of(heads["certain"].to_numpy(bool)), heads["layer"].to_numpy())
+        yield reading(result, share, int(heads["n"].iloc[0]), "layers", model=name)
+
+
+def relation_heads(result: Result) -> Iterator[Reading]:
+    rows = result.tables["best"]
+    for name, tested in rows[rows["p"].notna()].groupby("checkpoint", sort=False):
+        gains = column(tested, "difference", "difference_low", "difference_high")
+        yield reading(result, mean(gains), int(tested["report_pairs"].sum()), "sentences", model=name)
+
+
+CLAIMS = (
+    _claim(
+        "less-than-half-heterogeneous",
+        "Less than half of all maps are heterogeneous, the only shape that could mean something.",
+        where="section 4.1 and the authors' blog post",
+        question="patterns",
+        effect="share of maps that are heterogeneous",
+        unit="share",
+        asks=Bound("<", 0.5),
+        read=heterogeneous,
+        published=Published("32% (MRPC) to 61% (QQP)", HETEROGENEOUS),
+        command="bertscope patterns MODEL --on DATA",
+    ),
+    _claim(
+        "a-third-on-special",
+        "At least a third of the heads put more than half of their attention on [CLS] and [SEP].",
+        where="section 4.1 and the authors' blog post",
+        question="features",
+        effect="share of heads with more than half of their attention on [CLS] and [SEP]",
+        unit="share",
+        asks=Bound(">=", 1 / 3),
+        read=on_special,
+        published=Published("at least a third", {"": 1 / 3}),
+        command="bertscope features MODEL --on DATA",
+    ),
+    _claim(
+        "vertical-grows",
+        "Fine-tuning makes a model rely more on the vertical pattern.",
+        where="section 4.3 and the authors' blog post",
+        question="patterns",
+        effect="share of vertical maps, after minus before",
+        unit="share",
+        asks=Bound(">", 0),
+        read=vertical_grows,
+        published=Published("shown for QNLI, no number"),
+        command="bertscope patterns BASE TUNED --on DATA",
+    ),
+    _claim(
+        "last-two-layers-most",
+        "Fine-tuning changes the attention of the last two layers most.",
+        where="section 4.3",
+        question="change",
+        effect="rank of the less changed of the last two layers; 1 has changed most",
+        unit="rank",
+        asks=Bound("<=", 2),
+        read=last_two_ranks,
+        published=Published("so in all tasks but QQP"),
+        command="bertscope change BASE TUNED --on DATA",
+    ),
+    _claim(
+        "last-two-layers-more",
+        "The last two layers change more than their share.",
+        where="section 4.3, in its weaker form",
+        question="change",
+        effect="share of the whole change that is in the last two layers",
+        unit="share",
+        asks=Bound(">", 1 / 6),
+        read=last_two_share,
+        published=Published("so in all tasks but QQP"),
+        command="bertscope change BASE TUNED --on DATA",
+        margin="what two layers have if all change alike",
+    ),
+    _claim(
+        "most-heads-unchanged",
+        "Most of the model does not change all that much.",
+        where="the authors' blog post",
+        question="change",
+        effect="share of heads whose maps keep a cosine above 0.9",
+        unit="share",
+        asks=Bound(">", 0.5),
+        read=unchanged_heads,
+        published=Published("a heat map, no number"),
+        command="bertscope change BASE TUNED --on DATA",
+        margin="cosine of 0.9: ours",
+    ),
+    _claim(
+        "sep-above-features",
+        "Above the first layers [SEP] draws more attention than any kind of word.",
+        where="section 4.4",
+        question="features",
+        effect="attention to [SEP] minus that to the most attended kind of word, mean of the upper two thirds",
+        unit="attention",
+        asks=Bound(">", 0),
+        read=sep_above_features,
+        published=Published("a heat map, no number"),
+        command="bertscope features MODEL --on TREEBANK",
+    ),
+    _claim(
+        "cls-in-first-layers",
+        "In the first layers [CLS] draws more attention than [SEP].",
+        where="section 4.4",
+        question="features",
+        effect="attention to [CLS] minus that to [SEP], mean of the lowest third of the layers",
+        unit="attention",
+        asks=Bound(">", 0),
+        read=cls_first,
+        published=Published("a heat map, no number"),
+        command="bertscope features MODEL --on DATA",
+    ),
+    _claim(
+        "no-feature-gains",
+        "Fine-tuning does not turn attention to linguistic features: what there is comes from pre-training.",
+        where="section 4.4",
+        question="features",
+        effect="attention to the kind of word that gained most, after minus before, mean over layers",
+        unit="attention",
+        asks=Bound("<", 0.01),
+        read=features_rise,
+        published=Published("a heat map, no number"),
+        command="bertscope features BASE TUNED --on TREEBANK",
+        margin="a gain below 0.01 of the attention counts as none",
+    ),
+    _claim(
+        "few-frame-heads",
+        "Only a few heads encode frame relations.",
+        where="section 4.2",
+        question="relations",
+        effect="share of heads whose frame score is above that of control pairs (Holm)",
+        unit="share",
+        asks=Bound("<", 0.1),
+        read=frame_heads,
+        published=Published("2 of 144 heads stand out (0.201 and 0.209)", {"": 2 / 144}),
+        command="bertscope relations MODEL --on FRAMENET",
+        margin="few: under a tenth, ours",
+    ),
+    _claim(
+        "relation-heads-exist",
+        "There are heads that link words in a relation, beyond their position.",
+        where="section 4.2",
+        question="relations",
+        effect="accuracy of the best head minus the best fixed offset, mean over relations",
+        unit="accuracy",
+        asks=Bound(">", 0),
+        read=relation_heads,
+        published=Published("two heads, by frame score; no such difference"),
+        command="bertscope relations MODEL --on TREEBANK",
+    ),
+)

@@ -1,0 +1,243 @@
+"""Claims of *What Happens To BERT Embeddings During Fine-tuning?* and of those it builds on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
+from bertscope.study.claims.estimates import cell, column, mean, trained
+from bertscope.study.claims.reading import TUNED, UNTRAINED, by_name, layer_third, reading, tuned_from
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bertscope.core.result import Result
+
+EMBEDDINGS = Source("Embeddings", "Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?")
+PROBES = Source(
+    "Probes", "Hewitt and Manning 2019, A Structural Probe; van Aken et al. 2019, How Does BERT Answer Questions?"
+)
+_claim = partial(Claim, source=EMBEDDINGS)
+
+
+def _rsa(result: Result) -> pd.DataFrame:
+    """RSA of each layer with the same layer before, by corpus."""
+    rows = result.tables["layers"]
+    rows = rows[(rows["measure"] == "RSA") & (rows["layer"] == rows["other_layer"]) & (rows["layer"] > 0)]
+    rows = rows if "corpus" in rows else rows.assign(corpus=result.subject["task"])
+    return rows.assign(third=layer_third(rows["layer"], rows["layer"].max()))
+
+
+def top_moves_most(result: Result) -> Iterator[Reading]:
+    found = _rsa(result)
+    for name, rows in found[found["corpus"] == result.subject["task"]].groupby("other", sort=False):
+        top, below = (column(rows[chosen], "value") for chosen in (rows["third"] == 3, rows["third"] < 3))
+        yield reading(result, mean(below) - mean(top), int(rows["n"].max()), "texts", model=name)
+
+
+def elsewhere_moves_less(result: Result) -> Iterator[Reading]:
+    if "corpora" in result.tables:
+        rows = result.tables["corpora"]
+        rows = rows[(rows["measure"] == "RSA") & (rows["layer"] == rows["layer"].max())]
+        for _, row in rows.iterrows():
+            effect, n = cell(row, "difference", "low", "high"), result.number("RSA, last layer").n
+            yield reading(result, effect, n, "texts", model=row["other"])
+
+
+def _trees(result: Result) -> dict[str, pd.Series]:
+    """The best layer's UUAS of each checkpoint, in the order in which they were named."""
+    rows = result.tables["scores"]
+    rows = rows[(rows["metric"] == "UUAS") & (rows["arm"] == "probe") & rows["best_layer"] & rows["best_rank"]]
+    return by_name(rows, "checkpoint")
+
+
+def _trees_apart(result: Result, one: pd.Series, other: pd.Series) -> Reading:
+    """How many more edges the first finds than the second; about the first."""
+    effect = cell(one, "value", "low", "high") - cell(other, "value", "low", "high")
+    return reading(result, effect, int(one["n"]), "sentences", model=one["checkpoint"])
+
+
+def keeps_trees(result: Result) -> Iterator[Reading]:
+    best = _trees(result)
+    base = next(iter(best), "")
+    for name in tuned_from(base, list(best)):
+        yield _trees_apart(result, best[name], best[base])
+
+
+def trees_by_training(result: Result) -> Iterator[Reading]:
+    """The pretrained model's tree beside that in random weights."""
+    best = list(_trees(result).values())
+    for other in best[1:]:
+        if other["checkpoint"].endswith(UNTRAINED):
+            yield _trees_apart(result, best[0], other)
+
+
+def keeps_knowledge(result: Result) -> Iterator[Reading]:
+    for name, rows in (
+        result.tables["changes"].groupby("checkpoint", sort=False) if "changes" in result.tables else ()
+    ):
+        n = int(result.tables["probes"]["n"].max())
+        yield reading(result, mean(column(rows, "change")), n, "texts", model=name)
+
+
+def low_level_low(result: Result) -> Iterator[Reading]:
+    """Where, from 0 to 1, what the probes read is found."""
+    if "expected" in result.tables:
+        depth = int(result.tables["probes"]["layer"].max())
+        for name, rows in result.tables["expected"].groupby("checkpoint", sort=False):
+            known = rows[rows["target"].isin(("pos", "relation"))]
+            if len(known):
+                scaled = known.assign(**{key: known[key] / depth for key in ("expected", "low", "high")})
+                n = int(result.tables["probes"]["n"].max())
+                yield reading(result, mean(column(scaled, "expected")), n, "texts", model=name)
+
+
+_PARSING = re.compile(r"(^|[^a-z])ud([^a-z]|$)|treebank|conllu|demo/corpus", re.IGNORECASE)
+_SHALLOW = re.compile("mnli|squad|demo/qa", re.IGNORECASE)
+"""By their names: what trains a parser, and the tasks that the paper finds to change little."""
+
+
+def below_parsing(result: Result, others: Sequence[Result]) -> Iterator[Reading]:
+    """RSA of the lower layers after MNLI or questions, minus that after parsing, of the same base and texts."""
+    for before, after, mine in _below(result, _SHALLOW):
+        for other in others:
+            for base, _, theirs in _below(other, _PARSING):
+                same = [corpus for corpus in mine if corpus in theirs]
+                if base == before and same:
+                    effect, n = mine[same[0]], result.number("RSA, last layer").n
+                    yield reading(result, effect - theirs[same[0]], n, "texts", model=after, task=same[0])
+
+
+def _below(result: Result, trained_on: re.Pattern[str]) -> Iterator[tuple[str, str, dict[str, Estimate]]]:
+    """Models before and after training on such a task, and the RSA of the lower two thirds on each corpus."""
+    rows = _rsa(result)
+    for names, pair in rows[rows["third"] < 3].groupby(["checkpoint", "other"], sort=False):
+        before, after = map(str, names)
+        if TUNED in after and trained_on.search(after.rpartition(TUNED)[2]):
+            found = {str(corpus): mean(column(mine, "value")) for corpus, mine in pair.groupby("corpus", sort=False)}
+            yield before, after, found
+
+
+def frozen_below(result: Result) -> Iterator[Reading]:
+    """The embeddings and the first two thirds of the layers frozen, against training everything."""
+    if "movement" not in result.tables:  # which alone says how many layers there are
+        return
+    count = 2 * int(result.tables["movement"]["layer"].max()) // 3
+    rows = result.tables["arms"]
+    for _, row in rows[rows["frozen"] == f"embeddings,1-{count}"].iterrows():
+        effect, why = trained(cell(row, "effect"), int(row["runs"]))
+        yield reading(result, effect, int(row["n"]), "seeds, then texts", runs=int(row["runs"]), why=why)
+
+
+_SIMILARITY = "bertscope similarity BASE TUNED --on DATA"
+_STRUCTURE = "bertscope structure BASE TUNED --on TREEBANK"
+_NO_NUMBER = Published("curves, no number")
+
+CLAIMS = (
+    _claim(
+        "top-layers-move-most",
+        "Fine-tuning primarily affects the top layers.",
+        where="abstract",
+        question="similarity",
+        effect="RSA before and after, mean of the lower two thirds of the layers minus the top third",
+        unit="correlation",
+        asks=Bound(">", 0),
+        read=top_moves_most,
+        published=_NO_NUMBER,
+        command=_SIMILARITY,
+    ),
+    _claim(
+        "elsewhere-moves-less",
+        "Fine-tuning has a weaker effect on text from another domain.",
+        where="abstract",
+        question="similarity",
+        effect="RSA of the last layer on the task's own texts minus that on others",
+        unit="correlation",
+        asks=Bound("<", 0),
+        read=elsewhere_moves_less,
+        published=_NO_NUMBER,
+        command=f"{_SIMILARITY} --against OTHER",
+    ),
+    _claim(
+        "parsing-moves-deeper",
+        "Dependency parsing reconfigures most of the model, MNLI and SQuAD involve much shallower changes.",
+        where="abstract",
+        question="similarity",
+        effect="RSA of the lower two thirds after MNLI or questions minus that after parsing, on the same texts",
+        unit="correlation",
+        asks=Bound(">", 0),
+        read=below_parsing,
+        published=_NO_NUMBER,
+        command=f"{_SIMILARITY} --against OTHER",
+        margin="needs two results: one of a model tuned on MNLI or questions, one of a parser",
+        compares=True,
+    ),
+    _claim(
+        "lower-layers-can-freeze",
+        "Freezing the first two thirds of the layers costs little.",
+        where="partial freezing",
+        question="freeze",
+        effect="score with embeddings and the first two thirds frozen, minus with everything trained",
+        unit="score",
+        asks=Bound(">", -0.02),
+        read=frozen_below,
+        published=Published("MNLI and SQuAD lose little with 8 of 12 layers frozen; curves, no number"),
+        command="bertscope freeze BASE --on TASK --seeds 0 1 2 3 4",
+        margin="a loss within 2 points counts as little, ours",
+    ),
+    _claim(
+        "trees-are-kept",
+        "Fine-tuning does not forget syntax: the structural probe finds as much after as before.",
+        where="abstract",
+        question="structure",
+        effect="UUAS of the best layer, after minus before",
+        unit="share of edges",
+        asks=Bound(">", -0.02),
+        read=keeps_trees,
+        published=_NO_NUMBER,
+        command=_STRUCTURE,
+        margin="a loss within 2 points counts as none, ours",
+    ),
+    _claim(
+        "knowledge-is-kept",
+        "Fine-tuning does not forget linguistic knowledge: probes find as much after as before.",
+        where="abstract",
+        question="probe",
+        effect="accuracy of probes after minus before, mean over layers and targets",
+        unit="accuracy",
+        asks=Bound(">", -0.02),
+        read=keeps_knowledge,
+        published=_NO_NUMBER,
+        command="bertscope probe BASE TUNED --on TREEBANK",
+        margin="a loss within 2 points counts as none, ours",
+    ),
+    Claim(
+        "trees-come-from-training",
+        "The syntax tree is in the pretrained model's space, more than in one with random weights.",
+        source=PROBES,
+        where="Hewitt and Manning, results",
+        question="structure",
+        effect="UUAS of the best layer minus that of random weights",
+        unit="share of edges",
+        asks=Bound(">", 0),
+        read=trees_by_training,
+        published=Published("UUAS .798 for bert-base-cased on PTB; random weights far below, on other data"),
+        command=f"{_STRUCTURE} --random",
+    ),
+    Claim(
+        "low-level-below",
+        "Low-level information (parts of speech, dependencies) is in the lower layers.",
+        source=PROBES,
+        where="van Aken et al., as the reproduction in the sources tells it",
+        question="probe",
+        effect="expected layer of parts of speech and relations, from 0 (embeddings) to 1 (last)",
+        unit="depth",
+        asks=Bound("<", 0.5),
+        read=low_level_low,
+        published=Published("said, no number"),
+        command="bertscope probe MODEL --on TREEBANK",
+    ),
+)

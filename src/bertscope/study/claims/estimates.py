@@ -1,0 +1,89 @@
+"""Intervals from what results store: of means, of the best of many parts, of heads that come in layers, of seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bertscope.study.claims.claim import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ENOUGH = 5
+"""Trainings that an interval over trainings needs."""
+_LEVEL, _DRAWS = 0.95, 2000
+
+
+def cell(row: pd.Series, name: str, low: str | None = None, high: str | None = None) -> Estimate:
+    """A table's value with its interval, in the columns `name_low`, `name_high` unless they are named."""
+    return Estimate.of(row[name], row[low or f"{name}_low"], row[high or f"{name}_high"])
+
+
+def column(rows: pd.DataFrame, name: str, low: str = "low", high: str = "high") -> list[Estimate]:
+    return [Estimate.of(*values) for values in zip(rows[name], rows[low], rows[high], strict=True)]
+
+
+def mean(parts: Sequence[Estimate]) -> Estimate:
+    """Their mean, with the mean of the ends: wide enough however the parts are correlated."""
+    value = sum(part.value for part in parts) / len(parts)
+    lows, highs = [part.low for part in parts], [part.high for part in parts]
+    if None in lows or None in highs:
+        return Estimate(value)
+    return Estimate(value, float(np.mean(lows)), float(np.mean(highs)))  # type: ignore[arg-type]
+
+
+def extreme(parts: Sequence[Estimate], pick: Callable[[list[float]], float]) -> Estimate:
+    """The largest (or smallest) of many parts' values, chosen on the data that give the intervals.
+
+    Each part's interval is widened for the number of parts (Bonferroni, on the normal scale), so that all hold at
+    once; then the truly largest value lies between the largest low end and the largest high end.
+    """
+    assert all(part.sure for part in parts)
+    normal, tail = NormalDist(), (1 - _LEVEL) / 2
+    wider = normal.inv_cdf(1 - tail / len(parts)) / normal.inv_cdf(1 - tail)
+    lows = [part.value - wider * (part.value - part.low) for part in parts]  # type: ignore[operator]
+    highs = [part.value + wider * (part.high - part.value) for part in parts]  # type: ignore[operator]
+    return Estimate(pick([part.value for part in parts]), pick(lows), pick(highs))
+
+
+def share_of(marked: np.ndarray) -> Callable[[np.ndarray], float]:
+    """The statistic that says which share of some heads, given by their places, is marked."""
+    return lambda places: float(marked[places].mean())
+
+
+def over_layers(statistic: Callable[[np.ndarray], float], layers: np.ndarray) -> Estimate:
+    """A statistic of heads, given their places; the bootstrap draws whole layers, whose heads are alike."""
+    places = [np.flatnonzero(layers == layer) for layer in np.unique(layers)]
+    generator = np.random.default_rng(0)
+    drawn = generator.integers(len(places), size=(_DRAWS, len(places)))
+    draws = [statistic(np.concatenate([places[one] for one in draw])) for draw in drawn]
+    low, high = np.nanquantile(draws, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    return Estimate.of(statistic(np.arange(len(layers))), low, high)
+
+
+def over_seeds(values: Sequence[float]) -> Estimate:
+    """The mean over trainings with Student's interval; without one if there are fewer than 5."""
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return student(float(np.mean(values)), spread, len(values))
+
+
+def student(value: float, spread: float, runs: int) -> Estimate:
+    """The same from mean and standard deviation."""
+    from scipy.stats import t
+
+    if runs < ENOUGH:
+        return Estimate(value)
+    reach = float(t.ppf((1 + _LEVEL) / 2, runs - 1)) * spread / runs**0.5
+    return Estimate(value, value - reach, value + reach)
+
+
+def trained(effect: Estimate, runs: int) -> tuple[Estimate, str]:
+    """An effect of training: below 5 trainings without its interval, and why."""
+    if runs >= ENOUGH:
+        return effect, ""
+    trainings = "1 training" if runs == 1 else f"{runs} trainings"
+    return effect.without_interval(), f"{trainings}; an interval over trainings needs {ENOUGH} seeds"

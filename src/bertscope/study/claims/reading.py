@@ -1,0 +1,65 @@
+"""What records of several sources ask of a result: whose numbers these are, and which checkpoint came of which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bertscope.study.claims.claim import Estimate, Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bertscope.core.result import Number, Result
+
+TUNED, UNTRAINED = " tuned on ", "(random init)"
+
+
+def reading(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Reading:
+    """About the result's own model and task, unless `more` says otherwise."""
+    about = {"model": result.subject.get("model", ""), "task": result.subject.get("task", "")}
+    return Reading(effect, n=n, over=over, **about | more)
+
+
+def numbers(result: Result, name: str) -> Iterator[tuple[str, Number]]:
+    """The headline number of that name, of each model: results of several call it `name, model`."""
+    for number in result.headline:
+        if number.name == name:
+            yield result.subject.get("model", ""), number
+        elif number.name.startswith(f"{name}, "):
+            yield number.name.removeprefix(f"{name}, "), number
+
+
+def estimate(number: Number) -> Estimate:
+    return Estimate(number.value, number.low, number.high)
+
+
+def checkpoints(table: pd.DataFrame) -> list[str]:
+    """In the order in which they were named."""
+    return list(dict.fromkeys(table["checkpoint"].dropna()))
+
+
+def by_name(table: pd.DataFrame, column: str) -> dict[str, pd.Series]:
+    """The rows by what they are called in a column; the first of a name."""
+    return {str(row[column]): row for _, row in table.drop_duplicates(column).iterrows()}
+
+
+def tuned_from(base: str, names: Sequence[str]) -> list[str]:
+    """Those that are the first one, fine-tuned."""
+    return [name for name in names if name.startswith(f"{base}{TUNED}")]
+
+
+def compared(result: Result) -> str:
+    """What a result about a model before and after is about: the model after, if its name says what it came of."""
+    before, _, after = result.subject["model"].partition(" and ")
+    return after if after.startswith(f"{before}{TUNED}") else result.subject["model"]
+
+
+def raw(result: Result) -> bool:
+    """Whether it is about attention itself, not weighted by what it carries."""
+    return "attention" not in result.subject
+
+
+def layer_third(layers: pd.Series, top: int) -> pd.Series:
+    """1, 2 or 3 for each layer of a model with `top` of them; 0 for the embeddings."""
+    return -((-3 * layers) // top)

@@ -1,0 +1,179 @@
+"""Claims of *Revealing the Dark Secrets of BERT* about what the model can do without: heads, layers, pre-training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bertscope.study.claims.claim import Bound, Claim, Published, Reading
+from bertscope.study.claims.dark_secrets import DARK_SECRETS
+from bertscope.study.claims.estimates import column, extreme, over_seeds, trained
+from bertscope.study.claims.published import FROM_RANDOM, TUNED, UNTUNED, apart
+from bertscope.study.claims.reading import estimate, numbers, raw, reading
+
+if TYPE_CHECKING:
+    from bertscope.core.result import Result
+
+_claim = partial(Claim, source=DARK_SECRETS)
+
+
+def _extreme(result: Result, kind: str, pick: str) -> Iterator[Reading]:
+    """The best or worst effect of switching off one part of a kind, as the paper does it: to uniform attention."""
+    rows = result.tables["effects"]
+    parts = column(rows[rows["kind"] == kind], "effect")
+    if result.subject.get("mode") == "uniform" and parts:
+        effect = extreme(parts, {"best": max, "worst": min}[pick])
+        yield reading(result, effect, result.number("score").n, f"texts, corrected for {len(parts)} parts")
+
+
+def best_head(result: Result) -> Iterator[Reading]:
+    return _extreme(result, "head", "best")
+
+
+def worst_head(result: Result) -> Iterator[Reading]:
+    return _extreme(result, "head", "worst")
+
+
+def best_layer(result: Result) -> Iterator[Reading]:
+    return _extreme(result, "heads", "best")
+
+
+def worst_layer(result: Result) -> Iterator[Reading]:
+    return _extreme(result, "heads", "worst")
+
+
+def redundant_pairs(result: Result) -> Iterator[Reading]:
+    for name, number in numbers(result, "interaction, similar minus random") if raw(result) else ():
+        yield reading(result, estimate(number), number.n, "texts", model=name)
+
+
+def named_heads(result: Result) -> Iterator[Reading]:
+    for name, number in numbers(result, "named heads off together"):
+        yield reading(result, estimate(number), number.n, "texts", model=name)
+
+
+def _beyond(result: Result, arm: str) -> Iterator[Reading]:
+    """The fine-tuned model's score minus that of another arm, seed by seed."""
+    scores = result.tables["scores"].set_index(["arm", "seed"])["score"]
+    differences = (scores["fine-tuned"] - scores[arm]).dropna()
+    effect, why = trained(over_seeds(differences.to_numpy(float)), len(differences))
+    n = int(result.tables["scores"]["n"].iloc[0])
+    yield reading(result, effect, n, "seeds", runs=len(differences), why=why)
+
+
+def beyond_random(result: Result) -> Iterator[Reading]:
+    return _beyond(result, "random init, tuned")
+
+
+def beyond_untuned(result: Result) -> Iterator[Reading]:
+    return _beyond(result, "pretrained, not tuned")
+
+
+_RANGES = (
+    "over single heads MRPC .876-.894, STS-B .887-.891, SST-2 .914-.922, QQP .875-.883, RTE .560-.596, "
+    "QNLI .904-.916, MNLI .827-.841"
+)
+_ABLATE, _SCRATCH = "bertscope ablate TUNED --on TASK", "bertscope scratch BASE --on TASK --seeds 0 1 2 3 4"
+
+CLAIMS = (
+    _claim(
+        "a-head-off-improves",
+        "Switching off a single head can improve the model.",
+        where="section 4.6",
+        question="ablate",
+        effect="change of the score without the head whose loss helps most",
+        unit="score",
+        asks=Bound(">", 0),
+        read=best_head,
+        published=Published(_RANGES),
+        command=_ABLATE,
+    ),
+    _claim(
+        "no-head-is-needed",
+        "No single head is needed.",
+        where="section 4.6",
+        question="ablate",
+        effect="change of the score without the head whose loss costs most",
+        unit="score",
+        asks=Bound(">", -0.036),
+        read=worst_head,
+        published=Published(_RANGES),
+        command=_ABLATE,
+        margin="3.6 points: the widest range over heads in the paper (RTE)",
+    ),
+    _claim(
+        "a-layer-off-improves",
+        "Switching off all heads of a layer can improve the model.",
+        where="section 4.6",
+        question="ablate",
+        effect="change of the score without the heads of the layer whose loss helps most",
+        unit="score",
+        asks=Bound(">", 0),
+        read=best_layer,
+        published=Published("RTE reaches .617 without layer 1, against .596 without the best single head"),
+        command=_ABLATE,
+    ),
+    _claim(
+        "no-layer-is-needed",
+        "The model does well without all heads of any one layer.",
+        where="section 4.6",
+        question="ablate",
+        effect="change of the score without the heads of the layer whose loss costs most",
+        unit="score",
+        asks=Bound(">", -0.088),
+        read=worst_layer,
+        published=Published("QNLI falls to .828 without layer 10, the most that is reported"),
+        command=_ABLATE,
+        margin="8.8 points: QNLI's fall from the best of its range over heads",
+    ),
+    _claim(
+        "similar-heads-are-redundant",
+        "Heads that look alike stand in for each other.",
+        where="the authors' blog post, first explanation",
+        question="redundancy",
+        effect="what similar pairs cost together beyond their sum, minus the same of random pairs",
+        unit="score",
+        asks=Bound("<", 0),
+        read=redundant_pairs,
+        published=Published("offered as an explanation, not measured"),
+        command="bertscope redundancy TUNED --on TASK",
+    ),
+    _claim(
+        "relation-heads-not-needed",
+        "The heads that encode relations are not needed for the task.",
+        where="section 4.6 and the authors' blog post, second explanation",
+        question="redundancy",
+        effect="change of the score without the named heads, all at once",
+        unit="score",
+        asks=Bound(">", -0.01),
+        read=named_heads,
+        published=Published("neither head's loss is felt; no number"),
+        command="bertscope redundancy TUNED --on TASK --together head:3.1 head:3.4",
+        margin="a loss within 1 point counts as none",
+    ),
+    _claim(
+        "pretraining-gives",
+        "Fine-tuning from pretrained weights beats the same training from random ones.",
+        where="table 2",
+        question="scratch",
+        effect="score of the fine-tuned model minus that of a random start, tuned",
+        unit="score",
+        asks=Bound(">", 0),
+        read=beyond_random,
+        published=Published("11.5 to 79.8 points, by task", apart(TUNED, FROM_RANDOM)),
+        command=_SCRATCH,
+    ),
+    _claim(
+        "tuning-gives",
+        "The pretrained model needs fine-tuning.",
+        where="table 2",
+        question="scratch",
+        effect="score of the fine-tuned model minus that of the pretrained one with a new classifier",
+        unit="score",
+        asks=Bound(">", 0),
+        read=beyond_untuned,
+        published=Published("11.9 to 50.7 points, by task", apart(TUNED, UNTUNED)),
+        command=_SCRATCH,
+    ),
+)

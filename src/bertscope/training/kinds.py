@@ -1,0 +1,40 @@
+"""What each kind of task puts on an encoder, and what is learnt there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bertscope.core.errors import UserError
+from bertscope.data.span_task import SpanTask
+from bertscope.data.task import Task
+from bertscope.data.tree_task import TreeTask
+from bertscope.models.encoder import Encoder
+from bertscope.models.heads import with_classifier
+from bertscope.models.parser import with_parser
+from bertscope.models.span_head import with_span_head
+from bertscope.models.top import Top
+from bertscope.training.objective import Labelled
+from bertscope.training.parsing import Trees
+from bertscope.training.spans import Spans
+
+
+def with_head(base: Encoder, task: Task, *, top: Top = Top(), dropout: float | None = None, **how: Any) -> Encoder:  # noqa: B008
+    """A copy of the encoder with the fresh head that the task needs; all as for `with_classifier`."""
+    how = {"tuned_on": task.fingerprint} | how
+    if not isinstance(task, (SpanTask, TreeTask)):
+        return with_classifier(base, task.labels, top=top, dropout=dropout, **how)
+    if top != Top() or dropout is not None:
+        raise UserError(
+            f"classifier, pooler and dropout are for tasks with labels or scores; {task.name} is answered by "
+            f"{'spans' if isinstance(task, SpanTask) else 'trees'}: leave them out"
+        )
+    return with_span_head(base, **how) if isinstance(task, SpanTask) else with_parser(base, task.labels, **how)
+
+
+def objective_of(encoder: Encoder, task: Task) -> Labelled | Spans | Trees:
+    """What the encoder, which has that head, is trained for."""
+    if isinstance(task, SpanTask):
+        return Spans(encoder, task)
+    if isinstance(task, TreeTask):
+        return Trees(encoder, task)
+    return Labelled(encoder, task)

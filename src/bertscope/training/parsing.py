@@ -1,0 +1,45 @@
+"""Learning to parse: cross-entropy over each word's heads, and over the relations to the right one."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from bertscope.data.task import Scores
+from bertscope.data.tree_task import TreeTask
+from bertscope.models.batches import Batch, tokenise
+from bertscope.models.encoder import Encoder
+from bertscope.models.parser import arc_scores, seen_words, word_vectors
+
+
+class Trees:
+    """An `Objective`. Each word chooses its head by itself; that they make a tree is seen to when it is scored."""
+
+    def __init__(self, encoder: Encoder, task: TreeTask) -> None:
+        self.encoder, self.task = encoder, task
+        self.metric, self.fingerprint = task.metric, task.fingerprint
+        self.chance = task.chance(task.select)
+        self.tokens = tokenise(encoder.tokenizer, task.fit, encoder.max_length)
+        self._gold = torch.from_numpy(task.gold(task.fit)).to(encoder.device)
+        cut = int(self.tokens.truncated.sum())
+        longest = f"{cut:,} fit sentences are longer than {encoder.max_length} tokens and were cut"
+        self.notes = (longest,) if cut else ()
+
+    def loss(self, batch: Batch, rows: Tensor) -> Tensor:
+        """The mean over the words whose head is read too."""
+        model, counts = self.encoder.model, seen_words(batch)
+        width = int(counts.max())
+        heads, relations = (self._gold[rows, :width] + torch.tensor([1, 0], device=rows.device)).unbind(-1)
+        there = torch.arange(width, device=rows.device) < counts[:, None]
+        there &= (heads >= 0) & (heads <= counts[:, None])
+        vectors = word_vectors(model, batch, width)
+        arcs = arc_scores(model, vectors, counts)
+        kinds = model.parser.relations(vectors, heads.where(there, 0)).float()
+        return cross_entropy(arcs[there], heads[there]) + cross_entropy(kinds[there], relations[there])
+
+    def score(self) -> Scores:
+        return self.task.score(self.encoder.predict(self.task.select).logits, self.task.select)
+
+    def finish(self) -> None:
+        """The model is what it is to be."""

@@ -1,0 +1,316 @@
+"""The claims ledger: the rule's edges, intervals against known truths, each claim on results whose truth is known."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertscope.core.catalogue import spec
+from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
+from bertscope.experiments.lottery_figures import ENOUGH as ENOUGH_OF_EXPERIMENTS
+from bertscope.study.claims.claim import Bound, Estimate, Published, task_key
+from bertscope.study.claims.estimates import ENOUGH, extreme, mean, over_layers, over_seeds, share_of, trained
+from bertscope.study.claims.ledger import CLAIMS, judged
+from bertscope.study.claims.question import claims, claims_step
+from bertscope.study.claims.words import percent, sure
+from planted_results import PLANTED, SURE, compared, good, scratch, truncate
+
+BY_ID = {claim.id: claim for claim in CLAIMS}
+
+
+# The rule
+
+
+@pytest.mark.parametrize(
+    ("side", "low", "high", "verdict"),
+    [
+        (">", 0.01, 0.2, "holds"), (">", -0.2, -0.01, "fails"), (">", -0.1, 0.1, "underpowered"),
+        (">", 0.0, 0.1, "underpowered"), (">", -0.1, 0.0, "fails"), (">", 0.0, 0.0, "fails"),
+        (">=", 0.0, 0.1, "holds"), (">=", 0.0, 0.0, "holds"), (">=", -0.1, 0.0, "underpowered"),
+        ("<", -0.2, -0.01, "holds"), ("<", 0.01, 0.2, "fails"), ("<", -0.1, 0.0, "underpowered"),
+        ("<", 0.0, 0.1, "fails"), ("<=", -0.1, 0.0, "holds"), ("<=", 0.0, 0.0, "holds"), ("<=", 0.01, 0.1, "fails"),
+    ],
+)  # fmt: skip
+def test_the_verdict_follows_from_the_interval_and_the_bound(side, low, high, verdict):
+    assert Bound(side, 0.0).verdict(Estimate((low + high) / 2, low, high)) == verdict
+
+
+def test_without_an_interval_nothing_is_decided():
+    assert Bound(">", 0).verdict(Estimate(99.0)) == "underpowered"
+    assert Estimate.of(1.0, float("nan"), 2.0) == Estimate(1.0) and not Estimate.of(1.0, None, None).sure
+
+
+def test_a_margin_is_where_the_bound_lies():
+    within_a_point = Bound(">", -0.01)
+    assert within_a_point.verdict(Estimate(-0.002, -0.008, 0.004)) == "holds"
+    assert within_a_point.verdict(Estimate(-0.05, -0.06, -0.04)) == "fails"
+    assert within_a_point.verdict(Estimate(-0.002, -0.02, 0.016)) == "underpowered"
+
+
+# Intervals
+
+
+@pytest.mark.parametrize("correlation", [-1.0, 0.0, 0.9])
+def test_a_difference_of_intervals_covers_the_truth_however_they_are_correlated(correlation):
+    generator = np.random.default_rng(0)
+    noise = generator.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], size=4000)
+    one, other = noise.T + np.array([[5.0], [2.0]])
+    found = [
+        Estimate(a, a - 1.96, a + 1.96) - Estimate(b, b - 1.96, b + 1.96) for a, b in zip(one, other, strict=True)
+    ]
+    covered = np.mean([difference.low <= 3 <= difference.high for difference in found])
+    assert covered > 0.945  # exactly 95% at -1, more elsewhere
+    averaged = mean([Estimate(1.0, 0.0, 2.0), Estimate(3.0, 2.5, 3.5)])
+    assert averaged == Estimate(2.0, 1.25, 2.75)
+
+
+@pytest.mark.parametrize("pick", [max, min])
+def test_the_best_of_many_is_corrected_for_the_choice(pick):
+    """A hundred parts that do nothing: the largest effect seen is far from 0, and its interval must still hold 0."""
+    generator = np.random.default_rng(1)
+    draws = generator.normal(size=(2000, 100))
+    plain = corrected = 0
+    for row in draws:
+        parts = [Estimate(x, x - 1.96, x + 1.96) for x in row]
+        found = extreme(parts, pick)
+        assert found.value == pick(row) and found.low <= found.value <= found.high
+        corrected += found.low <= 0 <= found.high
+        plain += parts[int(np.argmax(row) if pick is max else np.argmin(row))].low <= 0 <= pick(row) + 1.96
+    assert corrected / 2000 >= 0.94 and plain / 2000 < 0.6
+
+
+def test_heads_of_a_layer_are_drawn_together():
+    layers = np.repeat(np.arange(12), 12)
+    alike = layers < 6  # whole layers are marked: twelve observations, not 144
+    spread = np.tile(np.arange(12) < 6, 12)  # in each layer the same share
+    together, apart = (over_layers(share_of(marked), layers) for marked in (alike, spread))
+    assert together.value == apart.value == 0.5
+    assert apart.low == apart.high == 0.5
+    binomial = np.random.default_rng(0).binomial(12, 0.5, 100_000) / 12
+    assert together.low == pytest.approx(np.quantile(binomial, 0.025), abs=0.05)
+    assert together.high == pytest.approx(np.quantile(binomial, 0.975), abs=0.05)
+
+
+def test_over_seeds_it_is_students_interval_and_needs_five():
+    from scipy.stats import ttest_1samp
+
+    values = [0.61, 0.64, 0.6, 0.66, 0.63, 0.59]
+    oracle = ttest_1samp(values, 0).confidence_interval(0.95)
+    found = over_seeds(values)
+    assert (found.low, found.high) == pytest.approx(tuple(oracle))
+    assert not over_seeds(values[:4]).sure and ENOUGH == ENOUGH_OF_EXPERIMENTS == 5
+    effect, why = trained(Estimate(0.1, 0.0, 0.2), 1)
+    assert effect == Estimate(0.1) and why == "1 training; an interval over trainings needs 5 seeds"
+
+
+# The records
+
+
+def one_row(claim_id: str, results: list[Result]) -> dict:
+    table, unread = judged(results, [BY_ID[claim_id]])
+    assert not unread
+    return table.iloc[0].to_dict()
+
+
+def bound(claim_id: str) -> float:
+    """The claim's bound; of the two that depend on the model, what the planted result makes of it."""
+    return {"last-two-layers-more": 0.2, "s-good-comes-close": -0.04}.get(claim_id, BY_ID[claim_id].asks.at)
+
+
+WHOLE = {"last-two-layers-most": 1.0, "masks-are-unstable": None, "super-survivors-are-few": None}
+"""Effects that aren't free: ranks are whole numbers, agreement is planted as all or none."""
+SIDES = {"masks-are-unstable": (0.0, 1.0), "super-survivors-are-few": (0.0, 1.0), "few-frame-heads": (0.0, 0.5)}
+UNDECIDED = {"few-frame-heads": 0.1, "heads-can-go": 2 / 3, "masks-are-unstable": 0.4, "super-survivors-are-few": 0.4}
+JUDGED = sorted(set(PLANTED) - {"survivors-not-meaningful"})
+
+
+def test_every_claim_has_a_planted_result():
+    assert set(PLANTED) == set(BY_ID) and len(BY_ID) == len(CLAIMS)
+
+
+@pytest.mark.parametrize("claim_id", JUDGED)
+def test_a_claim_that_is_true_holds_and_one_that_is_false_fails(claim_id):
+    claim, at = BY_ID[claim_id], bound(claim_id)
+    step = 1.0 if claim.unit == "rank" else 0.05
+    below, above = SIDES.get(claim_id, (at - step, at + step))
+    true, false = (above, below) if claim.asks.side.startswith(">") else (below, above)
+    for value, verdict in ((true, "holds"), (false, "fails")):
+        row = one_row(claim_id, PLANTED[claim_id](value, SURE))
+        assert row["verdict"] == verdict and row["why"] == ""
+        if claim_id not in WHOLE:
+            assert row["effect"] == pytest.approx(value, abs=1e-3)
+        assert row["at"] == pytest.approx(at) and row["low"] <= row["effect"] + 1e-9 <= row["high"] + 2e-9
+
+
+@pytest.mark.parametrize("claim_id", JUDGED)
+def test_a_wide_interval_decides_nothing(claim_id):
+    at = UNDECIDED.get(claim_id, bound(claim_id))
+    row = one_row(claim_id, PLANTED[claim_id](at, 2.0 if BY_ID[claim_id].unit == "rank" else 0.3))
+    assert row["verdict"] == "underpowered" and row["why"] == "the interval reaches to both sides"
+    assert row["low"] < bound(claim_id) < row["high"]
+
+
+def test_pooled_heads_give_a_number_but_no_verdict():
+    for share in (0.01, 0.99):
+        row = one_row("survivors-not-meaningful", PLANTED["survivors-not-meaningful"](share, SURE))
+        assert row["verdict"] == "underpowered" and row["effect"] == share and "not independent" in row["why"]
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "planted"),
+    [
+        ("m-good-reaches-full", good("m", runs=1)), ("s-random-as-good", compared("s", "good", "random", runs=4)),
+        ("pretraining-gives", scratch("random init, tuned", seeds=1)),
+        ("top-layer-costs-nothing", lambda value, reach: truncate(value, reach, runs=3)),
+    ],
+)  # fmt: skip
+def test_one_training_shows_nothing_about_training(claim_id, planted):
+    """Its interval is over texts: that another training would come out alike is not in it."""
+    row = one_row(claim_id, planted(bound(claim_id) + 0.5, SURE))
+    assert row["verdict"] == "underpowered" and np.isnan(row["low"]) and "needs 5 seeds" in row["why"]
+
+
+def test_of_several_results_the_one_with_most_seeds_counts_and_the_others_are_counted():
+    few, many, other = (compared("m", "good", "random", runs=runs)(value, SURE)[0] for runs, value in
+                        ((5, -0.1), (10, 0.1), (7, 0.2)))  # fmt: skip
+    row = one_row("m-random-worse", [few, many, other])
+    assert row["runs"] == 10 and row["verdict"] == "holds"
+    assert row["others"] == 2 and row["agree"] == 1 and row["input"] == "results.1"
+
+
+def test_models_and_tasks_have_rows_of_their_own_and_published_numbers_their_task():
+    mnli, toy = (compared("m", "good", "random")(0.1, SURE)[0] for _ in range(2))
+    mnli.subject["task"] = "glue/mnli"
+    table, _ = judged([mnli, toy], [BY_ID["m-random-worse"]])
+    assert table["task"].tolist() == ["glue/mnli", "toy"]
+    assert table["published"].iloc[0] == pytest.approx(0.839 - 0.756) and np.isnan(table["published"].iloc[1])
+    assert Published("", {"sst2": 0.5, "": 0.1}).value("/data/GLUE/SST-2") == 0.5 and task_key("toy") == "toy"
+
+
+def test_weighted_attention_is_another_question():
+    for claim_id in ("less-than-half-heterogeneous", "last-two-layers-most", "a-third-on-special"):
+        (result,) = PLANTED[claim_id](0.1, SURE)
+        result.subject["attention"] = "norm-weighted"
+        assert one_row(claim_id, [result])["verdict"] == "not tested"
+
+
+def test_models_that_are_not_fine_tuned_from_each_other_are_not_compared():
+    for claim_id, table in (("trees-are-kept", "scores"), ("vertical-grows", "models")):
+        (result,) = PLANTED[claim_id](0.1, SURE)
+        names = result.tables[table]["checkpoint"].replace({"pocket tuned on toy": "minilm"})
+        result.tables[table] = result.tables[table].assign(checkpoint=names)
+        assert one_row(claim_id, [result])["verdict"] == "not tested"
+
+
+def test_a_parser_is_compared_with_its_own_base_only():
+    mnli, parser = PLANTED["parsing-moves-deeper"](0.2, SURE)
+    assert one_row("parsing-moves-deeper", [mnli])["verdict"] == "not tested"
+    parser.tables["layers"] = parser.tables["layers"].assign(checkpoint="minilm")
+    assert one_row("parsing-moves-deeper", [mnli, parser])["verdict"] == "not tested"
+
+
+def test_an_old_result_is_named_and_the_rest_judged():
+    old, new = (compared("m", "good", "random")(0.1, SURE)[0] for _ in range(2))
+    old.tables["comparisons"] = old.tables["comparisons"].drop(columns="runs")
+    table, unread = judged([old, new], [BY_ID["m-random-worse"]])
+    assert table["verdict"].tolist() == ["holds"]
+    assert unread == ["m-random-worse: lottery of pocket on toy (version 1) lacks runs"]
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_every_record_is_complete(claim):
+    assert claim.source.cite and claim.where and claim.effect and claim.unit and claim.published.says
+    assert claim.says.endswith(".") and re.fullmatch(r"[a-z0-9-]+", claim.id)
+    assert claim.command.startswith(f"bertscope {claim.question} ")
+    at = claim.asks.at
+    assert claim.margin or at in (0, 0.5, 1, 2, 1 / 3) or claim.id == "bias-costs-31-points", (
+        "a bound of ours says so"
+    )
+
+
+def test_untested_claims_are_listed_with_their_command():
+    table, _ = judged([])
+    assert len(table) == len(CLAIMS) and set(table["verdict"]) == {"not tested"}
+    assert (table["command"] != "").all() and table["effect"].isna().all()
+
+
+# The step
+
+
+def step(name: str, **config: int) -> Step:
+    return Step(name, 1, config, {"model": Root("model", "pocket", "0" * 16)})
+
+
+def test_the_ledger_is_a_step_over_stored_steps():
+    both = [step("patterns"), step("lottery")]
+    one = claims_step(both)
+    assert (
+        one.id == claims_step([*reversed(both), both[0], step("states")]).id
+    )  # order, repeats and the rest don't count
+    assert one.id != claims_step([step("patterns"), step("lottery", seed=1)]).id
+    assert sorted(one.inputs) == ["results.0", "results.1"] and claims_step([step("states")]) is None
+    assert spec("claims").main == "holds"
+
+
+def everything() -> list[Result]:
+    """Of each experiment one result."""
+    whole = ("bias-costs", "top-layer-costs-nothing", "lower-layers-can-freeze", "contrast-slows-the-cone")
+    return [result for claim_id in whole for result in PLANTED[claim_id](-0.5, SURE)]
+
+
+def test_the_result_counts_saves_and_is_the_same_every_time(tmp_path):
+    found = claims(everything())
+    assert {number.name: number.value for number in found.headline} == (
+        found.tables["ledger"]["verdict"].value_counts().reindex(["holds", "fails", "underpowered", "not tested"])
+    ).fillna(0).to_dict()
+    assert found.tables["counts"]["rows"].sum() == len(found.tables["ledger"])
+    assert Result.load(found.save(tmp_path / "r")).equals(found) and claims(everything()).equals(found)
+
+
+# In words
+
+
+def test_numbers_are_written_as_they_are_read():
+    assert percent(0.4049) == "40%" and percent(0.0137) == "1.4%" and percent(0) == "0%"
+    assert sure(Estimate(0.4, 0.39, 0.41), percent) == "40% (39% to 41%)" and sure(Estimate(0.5)) == "0.500"
+
+
+def test_sentences_say_the_stored_numbers_and_the_range_of_several():
+    from bertscope.core.result import Number
+    from bertscope.study.claims.summary import said
+
+    def structure(task: str, value: float) -> Result:
+        named = (("UUAS", value), ("linear chain", 0.43), ("best layer for distance", 3.0))
+        headline = [Number(name, at, at - 0.01, at + 0.01) for name, at in named]
+        return Result("structure", 1, headline=headline, subject={"model": "pocket", "task": task})
+
+    table, unread = said([structure("b", 0.7), structure("a", 0.6)])
+    assert table["sentence"].tolist() == [
+        "A linear map of layer 3 finds 60% (59% to 61%) of the syntax trees' edges, a chain of neighbours "
+        "43% (42% to 44%)."
+    ]
+    assert table["more"].tolist() == ["Over 2 results UUAS goes from 60% (pocket on a) to 70% (pocket on b)."]
+    assert table["input"].tolist() == ["results.1"] and not unread
+
+
+def test_no_sentence_claims_more_than_a_test_was_made_for():
+    from bertscope.study.claims import analyses_told, experiments_told
+
+    for module in (analyses_told, experiments_told):
+        written = Path(module.__file__).read_text(encoding="utf-8")
+        assert "significant" not in written and "clearly" not in written
+
+
+def test_the_commands_are_understood():
+    pytest.importorskip("cyclopts")
+    from bertscope.cli.main import app
+    from bertscope.core.catalogue import CATALOGUE
+
+    for claim in CLAIMS:
+        if claim.question in CATALOGUE:
+            app.parse_args(shlex.split(claim.command)[1:], exit_on_error=False, print_error=False)

@@ -1,0 +1,191 @@
+"""`contrast`: its plan, what it makes of its trainings, and the whole of it on a small model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bertscope.core.catalogue import spec
+from bertscope.core.errors import UserError
+from bertscope.core.jackknife import interval_over_runs, reach
+from bertscope.core.result import Result
+from bertscope.core.store import Store
+from bertscope.data.corpus import data_root
+from bertscope.experiments.contrast import ContrastConfig, contrast, plan
+from bertscope.models.source import model_root
+
+LAYERS, GROUPS, PAIRS = 5, 10, 60
+
+
+def made_space(slope: float, seed: int, noise: float = 0.002) -> Result:
+    """A geometry whose baseline rises by `slope` a layer."""
+    generator = np.random.default_rng(seed)
+    line = (
+        0.1
+        + slope * np.arange(LAYERS)[:, None]
+        + noise * generator.normal(size=(LAYERS, 1 + GROUPS)) * [[0] + [1] * GROUPS]
+    )
+    arrays = {"baseline": line[None], "SelfSim*": 1 - line[None]}
+    return Result("geometry", 2, arrays=arrays, subject={"model": "m", "task": "a corpus"})
+
+
+def made_pairs(strength: float, seed: int, uniformity: float) -> Result:
+    gold = np.arange(PAIRS) / PAIRS
+    noise = np.random.default_rng(seed).normal(size=(2, LAYERS, PAIRS))
+    arrays = {
+        "cosine": (strength * gold + noise / 4).astype(np.float32), "gold": gold,
+        "alignment": np.full((2, LAYERS, 1 + GROUPS), 0.5),
+        "uniformity": np.full((2, LAYERS, 1 + GROUPS), uniformity),
+    }  # fmt: skip
+    return Result("sentences", 1, arrays=arrays, subject={"model": "m", "task": "an sts"})
+
+
+def made_training(seed: int, loss: float) -> Result:
+    epochs = pd.DataFrame({"epoch": [0, 1], "loss": [np.nan, loss], "score": [0.2, 0.2 + 0.1 * seed]})
+    steps = pd.DataFrame({"step": [1, 2], "loss": [loss + 1, loss]})
+    return Result(
+        "contrastive", 1, tables={"epochs": epochs, "steps": steps}, subject={"model": "m", "task": "texts"}
+    )
+
+
+def made(seeds: int, after: float = 0.02, control: bool = True) -> Result:
+    config = ContrastConfig(seeds=tuple(range(seeds)), control=control)
+    runs = range(seeds)
+    slopes = [0.05, *(after + 0.001 * (run - (seeds - 1) / 2) for run in runs), *(0.06 for _ in runs)]
+    strengths = [0.2, *(1.5 for _ in runs), *(0.1 for _ in runs)]
+    n = 1 + seeds * (2 if control else 1)
+    return contrast(
+        [made_training(run, 1.0) for run in range(n - 1)],
+        [made_pairs(strength, 10 + place, -1.0 * (strength > 1)) for place, strength in enumerate(strengths[:n])],
+        [made_space(slope, 100 + place) for place, slope in enumerate(slopes[:n])],
+        config,
+    )
+
+
+def test_slopes_and_their_difference_over_five_seeds():
+    result = made(5)
+    slopes = result.tables["slopes"].set_index("arm")
+    assert slopes.loc["before", "slope"] == pytest.approx(0.05)
+    assert slopes.loc["contrastive", "slope"] == pytest.approx(0.02)
+    assert slopes.loc["shuffled - before", "slope"] == pytest.approx(0.01)
+    change = slopes.loc["contrastive - before"]
+    assert change["slope"] == pytest.approx(-0.03) and change["low"] < -0.03 < change["high"] < -0.02
+    seeds = 0.001 * np.std(np.arange(5), ddof=1) / np.sqrt(5)
+    assert change["high"] - change["slope"] > reach(5) * seeds, "the texts' error comes on top of the seeds'"
+    assert "more slowly with depth, as the CS4650 slides found" in " ".join(result.notes)
+    assert result.number(spec("contrast").main).value == pytest.approx(-0.03)
+    assert result.tables["runs"]["slope"].tolist()[1:6] == pytest.approx([0.018, 0.019, 0.02, 0.021, 0.022])
+
+
+def test_a_line_of_least_squares_is_numpys():
+    bent = made_space(0.05, 0, noise=0.0)
+    bent.arrays["baseline"] = np.array([0.1, 0.5, 0.2, 0.9, 0.3])[None, :, None].repeat(1 + GROUPS, 2)
+    result = contrast(
+        [made_training(0, 1.0)], [made_pairs(1, 0, 0.0)] * 2, [bent, made_space(0.05, 1)],
+        ContrastConfig(control=False),
+    )  # fmt: skip
+    expected = np.polyfit(np.arange(5), [0.1, 0.5, 0.2, 0.9, 0.3], 1)[0]
+    assert result.number("slope, before").value == pytest.approx(expected)
+
+
+def test_spearman_over_seeds_is_paired():
+    result = made(5)
+    row = result.tables["sts"].query("arm == 'contrastive' and pool == 'cls'").iloc[0]
+    before = result.tables["sts"].query("arm == 'before' and pool == 'cls'").iloc[0]
+    assert row["minus_before"] == pytest.approx(row["spearman"] - before["spearman"])
+    assert row["minus_before_low"] > 0.2 and row["low"] < row["spearman"] < row["high"]
+    assert row["runs"] == 5 and before["runs"] == 1 and before["minus_before"] == 0
+    each = result.tables["runs"].query("arm == 'contrastive'")["spearman"]
+    assert row["spearman"] == pytest.approx(each.mean())
+
+
+def test_few_seeds_have_no_interval_over_trainings():
+    result = made(3)
+    assert result.number("slope, contrastive").low is None and result.number("Spearman, contrastive").low is None
+    assert result.number("slope, before").low is not None, "the base isn't trained"
+    assert "3 seeds are too few" in " ".join(result.notes)
+    assert "too few seeds to say how sure that is" in " ".join(result.notes)
+
+
+@pytest.mark.parametrize(("after", "said"), [(0.08, "faster with depth"), (0.05, "the difference isn't clear")])
+def test_the_verdict_has_the_sign_that_was_found(after, said):
+    assert said in " ".join(made(5, after).notes)
+
+
+def test_without_the_control_there_is_one_arm():
+    result = made(1, control=False)
+    assert result.tables["sts"]["arm"].unique().tolist() == ["before", "contrastive"]
+    assert result.number("slope, contrastive").low is not None, "one seed: over texts"
+    assert "one seed" in " ".join(result.notes)
+
+
+def test_an_interval_over_runs_adds_both_errors():
+    """Runs and texts that vary on their own: the interval of the mean holds the truth about as often as it says."""
+    generator = np.random.default_rng(0)
+    hits = 0
+    for _ in range(400):
+        texts, runs = generator.normal(size=200), generator.normal(0, 0.1, size=6)
+        groups = texts.reshape(20, 10).mean(1)
+        left = (groups.sum() - groups) / 19
+        draws = runs[:, None] + np.concatenate([[groups.mean()], left])
+        low, high = interval_over_runs(draws)
+        hits += low < 0 < high
+    assert 0.93 <= hits / 400 <= 0.995
+
+
+def test_the_plan_trains_each_arm_once_per_seed(tmp_path):
+    base, data = model_root("pocket"), data_root("demo/entailment")
+    step = plan(base, data, ContrastConfig(pairs="pairs", seeds=(0, 1)))
+    trainings = [one for name, one in step.inputs.items() if name.startswith("contrasted")]
+    assert [(one.config["positives"], one.config["seed"]) for one in trainings] == [
+        ("true", 0), ("true", 1), ("shuffled", 0), ("shuffled", 1),
+    ]  # fmt: skip
+    assert len([name for name in step.inputs if name.startswith("pairs")]) == 5
+    fewer = plan(base, data, ContrastConfig(pairs="pairs", seeds=(1,), control=False))
+    assert fewer.inputs["contrasted.0"].id == trainings[1].id, "shared with whoever needs it"
+    geometry = step.inputs["spaces.0"]
+    assert geometry.name == "geometry" and geometry.inputs["states.0"].inputs["model"] == base
+
+
+def test_all_of_it_on_a_small_model(tiny, tmp_path):
+    tiny.save(tmp_path / "base")
+    texts = tmp_path / "texts.txt"
+    words = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said")
+    generator = np.random.default_rng(0)
+    texts.write_text("\n".join(" ".join(generator.choice(words, 6)) + "." for _ in range(60)))
+    scored = tmp_path / "sts.csv"
+    rows = ["text,text_pair,score"] + [f"{words[i % 11]} house,{words[j % 11]} road,{abs(i % 11 - j % 11) / 2}"
+                                       for i in range(12) for j in range(6)]  # fmt: skip
+    scored.write_text("\n".join(rows))
+    config = ContrastConfig(sts=str(scored), corpus=str(texts), batch_size=8)
+    store = Store(tmp_path / "store")
+    step = plan(model_root(str(tmp_path / "base")), data_root(texts), config)
+    result = Result.load(store.run(step) / "result")
+    assert len(result.tables["baseline"]) == 3 * 4, "before, contrastive, shuffled; layers 0 to 3"
+    assert result.number("slope, contrastive").value != result.number("slope, before").value
+    assert len(result.figures) >= 5 and result.subject["task"] == "texts.txt"
+    said = []
+    store.run(step, announce=lambda one, stored: said.append(stored))
+    assert all(said), "nothing is computed twice"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"seeds": ()}, "give one or more different numbers"),
+        ({"seeds": (1, 1)}, "give one or more different numbers"),
+        ({"batch_size": 1}, "nothing to tell apart"),
+        ({"epochs": 0}, "epochs is 0"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(settings, said):
+    with pytest.raises(UserError, match=said):
+        ContrastConfig(**settings)
+
+
+def test_a_corpus_that_is_not_there_is_refused_before_any_training():
+    with pytest.raises(UserError, match="no file"):
+        plan(model_root("pocket"), data_root("demo/corpus"), replace(ContrastConfig(), corpus="nowhere.txt"))

@@ -1,0 +1,122 @@
+"""Questions and long texts: windows, where answers are in them, and the best span."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from bertscope.core.examples import Examples
+from bertscope.models.span_head import best_spans, predict_spans, with_span_head
+from bertscope.models.windows import targets, windowed
+
+LONG = " ".join(["the old house by the river was cold ."] * 12 + ["Anna closed the door ."] + ["it rained ."] * 10)
+
+
+def asked(*pairs) -> Examples:
+    questions, texts = zip(*pairs, strict=True)
+    return Examples(tuple(map(str, range(len(pairs)))), questions, texts)
+
+
+def said(windows, texts, row, first, last) -> str:
+    """The text between two tokens of a window."""
+    at = windows.tokens.starts[row]
+    return texts.pair[windows.example[row]][windows.spans[at + first, 0] : windows.spans[at + last, 1]]
+
+
+def test_a_short_text_is_one_window(tiny):
+    texts = asked(("who closed the door ?", "Anna, closed the door."), ("what ?", "it rained ."))
+    windows = windowed(tiny.tokenizer, texts, 64)
+    assert windows.example.tolist() == [0, 1] and windows.cut == 0
+    found = targets(windows, np.array([(0, 4), (3, 9)]))
+    assert [said(windows, texts, row, *found[row]) for row in (0, 1)] == ["Anna", "rained"]
+
+
+def test_windows_share_a_quarter_and_cover_all_of_the_text(tiny):
+    texts = asked(("who closed the door ?", LONG))
+    windows = windowed(tiny.tokenizer, texts, 64)
+    assert len(windows) > 2 and windows.tokens.lengths.max() <= 64
+    kept = [windows.spans[(windows.row == row) & windows.inside] for row in range(len(windows))]
+    assert kept[0][0, 0] == 0 and kept[-1][-1, 1] == len(LONG)
+    for before, after in pairwise(kept):
+        assert np.isin(before[:, 0], after[:, 0]).sum() == 16
+
+
+def test_only_windows_with_the_whole_answer_are_pointed_at(tiny):
+    texts = asked(("who closed the door ?", LONG))
+    windows = windowed(tiny.tokenizer, texts, 64)
+    for text in ("Anna", "Anna closed the door", "rained"):
+        begin = LONG.index(text)
+        found = targets(windows, np.array([(begin, begin + len(text))]))
+        has = np.array([
+            ((windows.spans[:, 0] == begin) & (windows.row == row) & windows.inside).any()
+            and ((windows.spans[:, 1] == begin + len(text)) & (windows.row == row) & windows.inside).any()
+            for row in range(len(windows))
+        ])  # fmt: skip
+        assert has.any() and not has.all()
+        assert (found[~has] == 0).all()
+        assert {said(windows, texts, row, *found[row]) for row in np.flatnonzero(has)} == {text}
+
+
+def test_spaces_around_an_answer_and_answers_without_tokens(tiny):
+    texts = asked(("who ?", "so  Anna  went ."), ("who ?", "so   they went ."))
+    windows = windowed(tiny.tokenizer, texts, 64)
+    found = targets(windows, np.array([(2, 10), (3, 4)]))  # spaces at both ends; nothing but a space
+    assert said(windows, texts, 0, *found[0]) == "Anna" and found[1].tolist() == [0, 0]
+
+
+def test_a_question_without_end_is_cut_and_counted(tiny):
+    windows = windowed(tiny.tokenizer, asked(("why " * 100, "it was cold"), ("why ?", "it was cold")), 64)
+    assert windows.cut == 1 and len(windows) == 2 and windows.tokens.lengths[0] == 16 + 3 + 3
+
+
+def test_words_that_the_source_marks_dont_change_the_answer(tiny):
+    plain = asked(("who ?", "Anna's door ."))
+    marked = Examples(
+        plain.ids, plain.text, plain.pair, words=(("who", "?", "Anna's", "door", "."),), first_words=(2,)
+    )
+    one, other = (windowed(tiny.tokenizer, each, 64) for each in (plain, marked))
+    assert (one.spans == other.spans).all() and (
+        one.tokens.fields["input_ids"] == other.tokens.fields["input_ids"]
+    ).all()
+
+
+def brute_force(starts, ends, inside, longest):
+    best = (-np.inf, 0, 0)
+    for first in range(len(starts)):
+        for last in range(first, min(first + longest, len(starts))):
+            if inside[first] and inside[last]:
+                best = max(best, (starts[first] + ends[last], first, last), key=lambda one: one[0])
+    return best
+
+
+@pytest.mark.parametrize("longest", [1, 3, 30])
+def test_the_best_span_is_the_best_of_all(longest):
+    generator = torch.Generator().manual_seed(longest)
+    starts, ends = torch.randn(20, 12, generator=generator), torch.randn(20, 12, generator=generator)
+    inside = torch.arange(12).ge(3).expand(20, 12) & torch.arange(12).lt(torch.arange(20)[:, None] % 9 + 3)
+    score, first, last = best_spans(starts, ends, inside, longest)
+    for row in range(20):
+        wanted = brute_force(starts[row].numpy(), ends[row].numpy(), inside[row].numpy(), longest)
+        assert score[row].item() == pytest.approx(wanted[0])
+        if np.isfinite(wanted[0]):
+            assert (first[row], last[row]) == wanted[1:]
+    assert torch.isinf(score[0]), "no token of the first row is inside"
+
+
+def test_the_answer_is_that_of_the_best_window(tiny, monkeypatch):
+    """A head that likes one word: wherever its window is, that word is the answer."""
+    encoder = with_span_head(tiny)
+    wanted = encoder.tokenizer.vocab["anna"]
+
+    class Said:
+        def __init__(self, ids):
+            self.start_logits = self.end_logits = (ids == wanted).float() + 0.001 * torch.arange(ids.shape[1])
+
+    monkeypatch.setattr(encoder.model, "forward", lambda input_ids, **_: Said(input_ids))
+    texts = asked(("who ?", LONG), ("who ?", "Anna ran ."), ("anna ?", "it rained ."))
+    answers, cut = predict_spans(encoder, texts, tokens=128, window=2)
+    assert [texts.pair[row][start:end] for row, (start, end) in enumerate(answers)] == ["Anna", "Anna", "."]
+    assert cut == 0

@@ -1,0 +1,108 @@
+"""Vectors of whole texts: Spearman, alignment and uniformity by layer, against plain loops and scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import spearmanr
+
+from bertscope.analyses.sentences import SentencesConfig, sentences
+from bertscope.core.errors import UserError
+from bertscope.core.statistics import over_runs, rank_draws
+from bertscope.data.task import Task
+from test_contrastive import sts
+
+
+def plain_vectors(encoder, text: str) -> list[np.ndarray]:
+    """[pool][layer, d], one text at a time."""
+    inputs = encoder.tokenizer(text, return_tensors="pt").to(encoder.device)
+    with torch.no_grad():
+        states = torch.stack(encoder.model.base_model(**inputs, output_hidden_states=True).hidden_states)[:, 0]
+    found = [states[:, 0].cpu().numpy(), states[:, 1:-1].mean(1).cpu().numpy()]
+    return [one / np.linalg.norm(one, axis=-1, keepdims=True) for one in found]
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return sts(24)
+
+
+@pytest.fixture
+def plain(tiny, task):
+    """[pool, layer, pair, 2, d]: unit vectors of every text."""
+    pairs = zip(task.report.text, task.report.pair, strict=True)
+    read = np.array([[plain_vectors(tiny, text) for text in pair] for pair in pairs])  # [pair, 2, pool, layer, d]
+    return read.transpose(2, 3, 0, 1, 4)
+
+
+def test_every_measure_is_what_it_says(tiny, task, plain):
+    result = sentences(tiny, task)
+    table = result.tables["layers"].set_index(["measure", "pool", "layer"])["value"]
+    same = task.report.label >= 4
+    for at, pool in enumerate(("cls", "mean")):
+        for layer in range(4):
+            ones, others = plain[at, layer, :, 0], plain[at, layer, :, 1]
+            cosines = (ones * others).sum(-1)
+            if np.ptp(cosines) > 1e-5:  # layer 0's first token is the same in every text
+                expected = spearmanr(cosines.round(5), task.report.label).statistic
+                assert table["Spearman", pool, layer] == pytest.approx(expected, abs=0.02)
+            alignment = ((ones - others) ** 2).sum(-1)[same].mean()
+            assert table["alignment", pool, layer] == pytest.approx(alignment, abs=1e-4)
+            texts = plain[at, layer].reshape(-1, plain.shape[-1])
+            near = [np.exp(-2 * ((texts[i] - texts[j]) ** 2).sum()) for i in range(48) for j in range(48) if i != j]
+            assert table["uniformity", pool, layer] == pytest.approx(np.log(np.mean(near)), abs=1e-4)
+    assert np.allclose(result.arrays["cosine"], (plain[:, :, :, 0] * plain[:, :, :, 1]).sum(-1), atol=1e-5)
+    assert result.number("Spearman, cls").low < result.number("Spearman, cls").value
+
+
+def test_a_model_that_counts_shared_words_follows_the_score(pocket):
+    """The score is the number of shared words: layer 0's mean knows it well."""
+    result = sentences(pocket, sts(60), SentencesConfig(repeats=100))
+    layers = result.tables["layers"].query("measure == 'Spearman' and pool == 'mean'")
+    assert layers["value"].iloc[0] > 0.8
+
+
+def test_many_pairs_are_read_in_parts_and_sampled(tiny, task, monkeypatch):
+    whole = sentences(tiny, task)
+    monkeypatch.setattr("bertscope.analyses.sentences_result._PAIRS", 7)
+    parts = sentences(tiny, task)
+    for name, array in whole.arrays.items():
+        assert np.allclose(array, parts.arrays[name], atol=1e-5), name
+    few = sentences(tiny, task, SentencesConfig(sample=20))
+    assert set(few.tables["layers"].query("measure == 'uniformity'")["n"]) == {20}
+
+
+def test_spearman_in_the_sample_and_in_each_resample_is_scipys():
+    generator = np.random.default_rng(0)
+    gold = generator.integers(0, 6, 50).astype(float)  # many ties
+    arms = np.stack([gold + generator.normal(size=50), generator.integers(0, 3, 50), np.ones(50)])
+    draws = rank_draws(arms, gold, repeats=20, seed=4)
+    counts = np.random.default_rng(4).multinomial(50, np.full(50, 1 / 50), size=20)
+    for row, drawn in zip(draws, [np.ones(50, int), *counts], strict=True):
+        rows = np.repeat(np.arange(50), drawn)
+        for arm in (0, 1):
+            assert row[arm] == pytest.approx(spearmanr(arms[arm][rows], gold[rows]).statistic, abs=1e-12)
+        assert row[2] == 0, "constant answers"
+
+
+def test_the_second_level_draws_runs_alike_for_all_arms():
+    each = np.random.default_rng(0).normal(size=(501, 2, 6))
+    draws = over_runs(each)
+    assert np.allclose(draws[0], each[0].mean(-1))
+    shifted = over_runs(np.stack([each[:, 0], each[:, 0] + 1], 1))
+    assert np.allclose(shifted[:, 1] - shifted[:, 0], 1), "a difference that every run has is sure"
+
+
+def test_what_cannot_be_measured_is_refused(tiny, task):
+    with pytest.raises(
+        UserError, match="demo/sentiment has no pairs of texts with scores; give a task such as glue/stsb"
+    ):
+        sentences(tiny, "demo/sentiment")
+    short = Task(task.name, task.kind, (), task.fit, task.select, task.report.take(range(5)), "pearson")
+    with pytest.raises(UserError, match="toy sts has 5 pairs to report on; give at least 10"):
+        sentences(tiny, short)
+    with pytest.raises(UserError, match="sample is 9000; it can be at most 5000"):
+        SentencesConfig(sample=9000)
+    with pytest.raises(UserError, match="groups is 1; it must be at least 2"):
+        SentencesConfig(groups=1)

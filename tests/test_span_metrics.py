@@ -1,0 +1,96 @@
+"""Exact match and token F1 against answers worked by hand, and against what SQuAD's own script is published to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.data.span_task import SpanTask, normalised, token_f1
+
+CONTEXT = "In 1066, the Normans (led by William) crossed an English channel; the Normans won."
+FIRST, WHOLE, SECOND = (9, 20), (9, 36), (66, 77)
+
+
+def questions(*answers) -> Examples:
+    n = len(answers)
+    return Examples(tuple("abcdef"[:n]), ("Who?",) * n, (CONTEXT,) * n, answers=tuple(answers))
+
+
+def task(*answers, metric="token_f1") -> SpanTask:
+    asked = questions(*answers)
+    return SpanTask("toy", "spans", (), asked, asked, asked, metric)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("The Normans!", ["normans"]),
+        ("an  apple a day", ["apple", "day"]),
+        ("U.S.A.", ["usa"]),
+        ("theatre and Ann", ["theatre", "and", "ann"]),
+        ("a-b, the-c", ["ab", "thec"]),
+        ("«the» 5°", ["«", "»", "5°"]),
+        ("The", []),
+    ],
+)
+def test_answers_are_normalised_as_squad_does(answer, words):
+    assert normalised(answer) == words
+
+
+def test_f1_by_hand():
+    # 2 of 3 predicted words are right, 2 of 4 gold words are found: 2 * 2/3 * 1/2 / (2/3 + 1/2) = 4/7.
+    assert token_f1(["x", "y", "z"], ["y", "x", "u", "v"]) == pytest.approx(4 / 7)
+    assert token_f1(["x", "x", "y"], ["x", "y", "y"]) == pytest.approx(2 * 2 / 6)  # each as often as it occurs
+    assert token_f1(["x"], ["y"]) == 0 and token_f1(["x", "y"], ["y", "x"]) == 1
+    assert token_f1([], []) == 1 and token_f1([], ["x"]) == token_f1(["x"], []) == 0
+
+
+def test_moments_take_the_nearest_of_several_answers():
+    assert CONTEXT[slice(*FIRST)] == "the Normans" == CONTEXT[slice(*SECOND)]
+    assert CONTEXT[slice(*WHOLE)] == "the Normans (led by William"
+    several = task((WHOLE, FIRST), (WHOLE,))
+    outputs = np.array([SECOND, SECOND])
+    # "normans" is the second gold answer of the first question; against "normans led by william": 2 * 1 / (1 + 4).
+    assert np.allclose(several.moments(outputs), [[1, 1], [0.4, 0]])
+    scores = several.score(outputs)
+    assert scores.value == pytest.approx(0.7) and scores.secondary == {"exact_match": 0.5} and scores.n == 2
+    assert task((WHOLE, FIRST), (WHOLE,), metric="exact_match").score(outputs).value == 0.5
+
+
+def test_arms_are_scored_together():
+    several = task((FIRST,), (WHOLE,))
+    arms = np.array([[FIRST, FIRST], [WHOLE, WHOLE], [(0, 0), (0, 7)]])
+    together = several.moments(arms)
+    assert together.shape == (3, 2, 2)
+    for arm, outputs in enumerate(arms):
+        assert (together[arm] == several.moments(outputs)).all()
+    assert (together[2] == 0).all()
+    assert np.allclose(several.value(together.mean(1)), [(1 + 0.4) / 2, (1 + 0.4) / 2, 0])
+
+
+def test_the_whole_text_is_what_a_blind_model_answers():
+    one = task((FIRST,))
+    words = len(normalised(CONTEXT))
+    assert words == 11
+    assert one.chance() == pytest.approx(2 * 1 / (1 + 11)) and one.blind == "whole text"
+
+
+def test_what_has_no_answers_isnt_scored():
+    with pytest.raises(UserError, match="have no answers"):
+        task((FIRST,)).moments(np.array([FIRST]), Examples(("a",), ("Who?",), (CONTEXT,)))
+    with pytest.raises(ValueError, match="not a span for each of 2"):
+        task((FIRST,), (FIRST,)).moments(np.array([FIRST]))
+
+
+def test_a_question_that_needs_labels_says_so():
+    with pytest.raises(
+        UserError, match=r"toy asks for spans of a text: .* needs a task of classification or regression"
+    ):
+        _ = task((FIRST,)).n_outputs
+
+
+def test_the_gold_is_part_of_the_identity():
+    assert task((FIRST,)).fingerprint != task((WHOLE,)).fingerprint
+    assert task((FIRST,)).fingerprint == task((FIRST,)).fingerprint

@@ -1,0 +1,86 @@
+"""Models stay open from step to step in the runner: no question may leave one changed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bertscope.core.catalogue import INPUT_KINDS, spec
+from bertscope.core.inputs import Inputs
+from bertscope.core.step import Step
+from bertscope.core.store import Store
+from bertscope.data.corpus import examples_root
+from bertscope.data.read import task_root
+from bertscope.models.encoder import Encoder
+from bertscope.models.source import model_root
+from toy import learned, task
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "patterns": {"repeats": 100},
+    "change": {"repeats": 100},
+    "features": {"repeats": 100},
+    "relations": {"repeats": 100, "least": 5},
+    "redundancy": {"repeats": 100, "tokens": 200, "pairs": 2},
+    "ablate": {},
+    "importance": {"steps": 2, "random": 2},
+    "prune": {"force": True},
+    "erase": {"random": 1, "words": 100, "texts": 10, "repeats": 100, "layers": (1,), "task": "demo/sentiment"},
+    "project": {},
+    "ticket": {"epochs": 1},
+    "shrink": {"target": "50%", "epochs": 1, "force": True, "onnx": False, "rows": 32},
+    "states": {"init": "random"},
+    "finetune": {"epochs": 1},
+    "untuned": {},
+    "contrastive": {"epochs": 1},
+}
+"""The questions that read a model, as quick as they can be."""
+
+
+def state(encoder: Encoder) -> tuple[Any, ...]:
+    """All of an open model that a question could have changed."""
+    model = encoder.model
+    hooks = sum(len(part._forward_hooks) + len(part._forward_pre_hooks) for part in model.modules())
+    gradients = [(value.requires_grad, value.grad is None) for value in model.parameters()]
+    settings = json.dumps(model.config.to_dict(), sort_keys=True, default=str)
+    attention = model.config._attn_implementation
+    return encoder.fingerprint, encoder.tokenizer_digest, model.training, hooks, gradients, settings, attention
+
+
+@pytest.fixture(scope="module")
+def roots(_pocket, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    encoder = learned(task(labels=("negative", "positive")), _pocket.tokenizer)
+    model = model_root(str(encoder.save(folder / "learned")))
+    data = task_root("demo/sentiment", limit=120)
+    texts = examples_root("demo/corpus", limit=40)
+    return {"model": model, "task": data, "examples": texts, "data": data}
+
+
+def ask(name: str, kinds: dict[str, Any]) -> Step:
+    declared = spec(name)
+    inputs = {}
+    for one in (*declared.inputs, *(["task"] if name == "erase" else [])):
+        if INPUT_KINDS[one] == "result":
+            inputs[f"{one}.0"] = ask("prune", kinds)
+        else:
+            inputs[f"{one}.0" if one == "models" else one] = kinds[INPUT_KINDS[one]]
+    return declared.step(inputs, declared.config_class(**SETTINGS[name]))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_question_leaves_its_model_as_it_was(name, roots, tmp_path):
+    store, step = Store(tmp_path), ask(name, roots)
+    for needed in step.before():
+        store.run(needed)
+    inputs = Inputs(store.path)
+    opened = inputs.of(step)
+    models = [one for value in opened.values() for one in (value if isinstance(value, list) else [value])]
+    encoders = [one for one in models if isinstance(one, Encoder)]
+    for one in encoders:  # transformers puts hooks of its own in place when it is first asked for hidden states
+        one.model(**one.tokenizer("it rained", return_tensors="pt").to(one.device), output_hidden_states=True)
+    before = [state(one) for one in encoders]
+    with store.claim(step) as claim:
+        claim.perform(opened)
+    assert [state(one) for one in encoders] == before
