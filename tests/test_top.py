@@ -53,8 +53,14 @@ def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
     assert np.array_equal(again.predict(texts).logits, made.predict(texts).logits)
 
 
-@pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.pooler])
-@pytest.mark.parametrize("classifier", ["linear", "relu"])
+@pytest.mark.parametrize(
+    ("name", "classifier"),
+    [
+        *((name, "linear") for name, family in FAMILIES.items() if family.pooler),
+        ("bert", "relu"),
+        ("roberta", "relu"),
+    ],
+)
 def test_without_the_pooler_the_map_reads_the_first_tokens_last_state(base, texts, tmp_path, padded, classifier):
     made = with_classifier(base, LABELS, seed=3, top=Top(classifier, pooler=False))
     with torch.no_grad():

@@ -38,6 +38,11 @@ class Arms:
              "n": self.n}
         )  # fmt: skip
 
+    def against(self, reference: Mapping[str, str]) -> pd.DataFrame:
+        """The table, with how far each arm is from the one that it is compared with."""
+        found = self.effects({arm: (arm, reference[arm]) for arm in self.names})
+        return self.table().assign(effect=found["difference"], effect_low=found["low"], effect_high=found["high"])
+
     def effects(self, pairs: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
         """A row for each named pair of arms: the first minus the second, on the same seeds and examples."""
         one, other = ([self.names.index(pair[side]) for pair in pairs.values()] for side in (0, 1))
@@ -99,9 +104,9 @@ def few_seeds(runs: int) -> list[str]:
     return []
 
 
-def number(name: str, row: pd.Series, value: str, unit: str) -> Number:
+def number(name: str, row: pd.Series, value: str, unit: str, ends: tuple[str, str] = ("low", "high")) -> Number:
     """A row of these tables as a headline number."""
-    low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
+    low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ends)
     return Number(name, float(row[value]), low, high, int(row["n"]), unit)
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from bertscope.core.examples import Examples
-from bertscope.core.figure import Figure
-from bertscope.core.layers import EMBEDDINGS, Layers
+from bertscope.core.layers import Layers
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
-from bertscope.experiments.arms import Arms, few_seeds, how_sure, number
+from bertscope.experiments.arms import ENOUGH, Arms, few_seeds, number
 from bertscope.experiments.freeze import FreezeConfig
+from bertscope.experiments.freeze_figures import figures
 from bertscope.experiments.movement import movement
 from bertscope.models.hidden_store import HiddenStore
 
-NOTHING = "nothing frozen"
 _COSTS = ("training_seconds", "activation_bytes", "peak_bytes", "parameters", "trained_parameters")
 
 
@@ -42,7 +41,7 @@ def collect(
         1,
         tables=tables,
         headline=_headline(tables["arms"], task),
-        figures=_figures(tables, task, runs),
+        figures=figures(tables, task, runs),
         subject={"model": tuned[0].subject["model"], "task": task.name},
         notes=[*task.notes, *few_seeds(runs), *_notes(tables["arms"], task, config)],
     )
@@ -50,23 +49,18 @@ def collect(
 
 def _name(frozen: Layers) -> str:
     """
-    >>> _name(Layers.first(8)), _name(Layers(whole=True)), _name(Layers.parse("5-6"))
-    ('embeddings and 1-8 frozen', 'all but the classifier frozen', '5-6 frozen')
+    >>> _name(Layers.first(8)), _name(Layers(whole=True)), _name(Layers.parse("5-6")), _name(Layers())
+    ('embeddings, 1-8', 'all but classifier', '5-6', 'nothing')
     """
-    if not frozen:
-        return NOTHING
     if frozen.whole:
-        return "all but the classifier frozen"
-    return f"{str(frozen).replace(f'{EMBEDDINGS},', f'{EMBEDDINGS} and ')} frozen"
+        return "all but classifier"
+    return str(frozen).replace(",", ", ") or "nothing"
 
 
 def _arms(arms: Arms, frozen: Sequence[Layers]) -> pd.DataFrame:
     """A row for each set: the score, and how far it is from that of training everything."""
-    effects = arms.effects({name: (name, arms.names[0]) for name in arms.names})
-    table = arms.table()
+    table = arms.against(dict.fromkeys(arms.names, arms.names[0]))
     table.insert(1, "frozen", [str(each) for each in frozen])
-    for column, source in (("effect", "difference"), ("effect_low", "low"), ("effect_high", "high")):
-        table[column] = effects[source].to_numpy()
     return table
 
 
@@ -86,15 +80,15 @@ def _costs(tuned: Sequence[Result], runs: int) -> dict[str, np.ndarray]:
 
 
 def _headline(table: pd.DataFrame, task: Task) -> list[Number]:
-    numbers = [number(row["arm"], row, "score", task.metric) for _, row in table.iterrows()]
-    for _, row in table[1:].iterrows():
-        low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("effect_low", "effect_high"))
-        numbers.append(Number(f"effect, {row['arm']}", float(row["effect"]), low, high, int(row["n"]), task.metric))
-    for name, column in (("time", "training_time"), ("memory", "activations")):
-        numbers += [
-            Number(f"{name}, {row['arm']}", float(row[column]), n=int(row["runs"]), unit="x")
-            for _, row in table[1:].iterrows()
-        ]
+    numbers = [number(f"{row['arm']} frozen", row, "score", task.metric) for _, row in table.iterrows()]
+    numbers += [
+        number(f"effect, {row['arm']} frozen", row, "effect", task.metric, ("effect_low", "effect_high"))
+        for _, row in table[1:].iterrows()
+    ]
+    numbers += [
+        Number(f"time, {row['arm']} frozen", float(row["training_time"]), n=int(row["runs"]), unit="x")
+        for _, row in table[1:].iterrows()
+    ]
     return [*numbers, Number(task.blind, task.chance(), n=len(task.report), unit=task.metric)]
 
 
@@ -109,59 +103,17 @@ def _notes(table: pd.DataFrame, task: Task, config: FreezeConfig) -> list[str]:
 
 
 def _verdict(table: pd.DataFrame, task: Task) -> list[str]:
-    """Merchant et al.'s conclusion beside what was found."""
-    said = []
-    for _, row in table[1:].iterrows():
-        frozen = Layers.parse(row["frozen"])
-        if frozen.embeddings and frozen.numbers and len(frozen.numbers) == max(frozen.numbers):
-            sure = " (too few seeds to say how sure)"
-            if not pd.isna(row["effect_low"]):
-                sure = f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
-            said.append(
-                f"the first {len(frozen.numbers)} frozen: {100 * row['effect']:+.2f} points of {task.metric}{sure}"
-            )
-    if said:
-        said.append("Merchant et al.: freezing the first 8 of bert-base's 12 layers costs MNLI and SQuAD little")
-    return said
-
-
-def _figures(tables: Mapping[str, pd.DataFrame], task: Task, runs: int) -> list[Figure]:
-    drawn = [
-        Figure(
-            "intervals", "arms", x="score", y="arm", low="low", high="high", title="The score with frozen parts",
-            caption=f"The report split's {task.metric} when parts of the encoder keep their pretrained weights, mean "
-            f"over seeds. {how_sure(runs)}",
-            labels={"score": task.metric, "arm": ""}, rules={task.blind: task.chance()},
-        ),
-        Figure(
-            "intervals", "arms", x="effect", y="arm", low="effect_low", high="effect_high",
-            title="What freezing costs",
-            caption=f"The change of the {task.metric} against training everything, on the same seeds and examples. "
-            f"{how_sure(runs)}",
-            labels={"effect": f"change of {task.metric}", "arm": ""}, middle=0.0,
-        ),
-        *(
-            Figure(
-                "bars", "arms", x=column, y="arm", title=title, caption=caption, labels={column: words, "arm": ""},
-            )
-            for column, title, words, caption in (
-                ("training_time", "The time of the training", "of the time of training everything",
-                 "The seconds of the training's steps, and of running frozen layers once, against those of training "
-                 "everything; mean over seeds."),
-                ("activations", "The memory of the training", "of that of training everything",
-                 "What the largest step keeps for its backward pass, against that of training everything. Nothing is "
-                 "kept below the lowest trained part."),
-            )
-        ),
-    ]  # fmt: skip
-    if "movement" in tables:
-        drawn.append(
-            Figure(
-                "lines", "movement", x="layer", y="rsa", low="low", high="high", color="arm",
-                title="How far each layer moved",
-                caption="RSA of each layer with the same layer of the base: 1 where the words lie to each other as "
-                "before, as in every frozen layer above frozen ones. Layer 0 is the embeddings' output.",
-                labels={"rsa": "RSA with the base", "arm": ""},
-            )
-        )  # fmt: skip
-    return drawn
+    """Merchant et al.'s conclusion beside what was found with most of the lower layers frozen."""
+    first = [len(held.numbers) if held == Layers.first(len(held.numbers)) else 0
+             for held in map(Layers.parse, table["frozen"])]  # fmt: skip
+    if not max(first):
+        return []
+    row = table.iloc[int(np.argmax(first))]
+    found = f"embeddings and first {max(first)} layers frozen: {100 * row['effect']:+.2f} points of {task.metric}"
+    paper = "Merchant et al. find that the first 8 of bert-base's 12 cost MNLI and SQuAD little"
+    if row["runs"] < ENOUGH:
+        return [f"{found}; {paper}; too few seeds to say whether that holds here"]
+    sure = f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
+    clear = row["effect_low"] * row["effect_high"] > 0
+    holds = "here the change is clear of 0" if clear else "here the change may be 0, which doesn't contradict them"
+    return [f"{found}{sure}; {paper}; {holds}"]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
-from bertscope.experiments.arms import Arms, few_seeds, number
+from bertscope.experiments.arms import ENOUGH, Arms, few_seeds, number
 from bertscope.experiments.truncate import OnTop, TruncateConfig
 from bertscope.experiments.truncate_figures import figures
 from bertscope.experiments.truncate_shapes import Shape, latencies, switched_off
@@ -56,7 +56,7 @@ def collect(
         "truncate",
         1,
         tables=tables,
-        headline=_headline(tables, task),
+        headline=_headline(tables["arms"], task),
         figures=figures(tables, task, config),
         subject={"model": base.name, "task": task.name}
         | ({} if config.retrain else {"layers": "off, not retrained"}),
@@ -73,11 +73,7 @@ def _arms(arms: Arms, names: Named, latency: pd.DataFrame) -> pd.DataFrame:
         for (top, shape), name in names.items()
     )  # fmt: skip
     whole = {top: name for (top, shape), name in names.items() if not shape.removed}
-    effects = arms.effects({name: (name, whole[top]) for (top, _), name in names.items()})
-    apart = effects[["arm", "difference", "low", "high"]].set_axis(
-        ["arm", "effect", "effect_low", "effect_high"], axis=1
-    )
-    table = said.merge(arms.table(), on="arm").merge(apart, on="arm")
+    table = said.merge(arms.against({name: whole[top] for (top, _), name in names.items()}), on="arm")
     return table.assign(parameters=table["model"].map(latency.groupby("model")["parameters"].first()))
 
 
@@ -108,34 +104,31 @@ def _factors(arms: Arms, names: Named) -> pd.DataFrame:
             "pooler": ["pooler kept" if top.pooler else "pooler off" for top, _ in names],
         }
     )
-    weights = {}
+    weights, against = {}, []
     for factor in settings:
         first, *others = dict.fromkeys(settings[factor])
         without = (settings[factor] == first).to_numpy(float)
         for level in others:
             having = (settings[factor] == level).to_numpy(float)
-            weights[f"{level} (against {first.removeprefix(f'{factor} ')})"] = (
-                having / having.sum() - without / without.sum()
-            )
-    weights["all of these at once"] = np.eye(len(settings))[-1] - np.eye(len(settings))[0]
-    return arms.combined(weights)
+            weights[level] = having / having.sum() - without / without.sum()
+            against.append(first)
+    weights["all at once"] = np.eye(len(settings))[-1] - np.eye(len(settings))[0]
+    return arms.combined(weights).assign(against=[*against, "none of these"])
 
 
-def _headline(tables: Mapping[str, pd.DataFrame], task: Task) -> list[Number]:
-    table = tables["arms"]
+def _headline(table: pd.DataFrame, task: Task) -> list[Number]:
     plain = table[table["top"] == table["top"].iloc[0]]
     smaller = plain[plain["removed"] > 0]
     numbers = [number(row["model"], row, "score", task.metric) for _, row in plain.iterrows()]
-    for _, row in smaller.iterrows():
-        low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("effect_low", "effect_high"))
-        numbers.append(Number(f"effect, {row['model']}", float(row["effect"]), low, high, int(row["n"]), task.metric))
+    numbers += [
+        number(f"effect, {row['model']}", row, "effect", task.metric, ("effect_low", "effect_high"))
+        for _, row in smaller.iterrows()
+    ]
     if "training_time" in table:
         numbers += [
             Number(f"training time, {row['model']}", float(row["training_time"]), n=int(row["runs"]), unit="x")
             for _, row in smaller.iterrows()
         ]
-    for _, row in tables["latency"].query("removed > 0 and texts > 1").iterrows():
-        numbers.append(Number(f"faster, {row['model']}", row["faster"], row["low"], row["high"], row["rounds"], "x"))
     return [*numbers, Number(task.blind, task.chance(), n=len(task.report), unit=task.metric)]
 
 
@@ -148,18 +141,20 @@ def _notes(tables: Mapping[str, pd.DataFrame], task: Task, base: Encoder, config
     ]
     if (table["removed"] == base.n_layers).any() and base.family.reads_first_token(base.model.config):
         said.append("without any layer the first token is the same for all texts: such a model answers one label")
+    if not config.retrain:
+        return said
     one = table[(table["removed"] == 1) & table["from_top"] & (table["top"] == table["top"].iloc[0])]
-    return [*said, *(_verdict(row, task, config) for _, row in one.iterrows())]
+    return [*said, *(_verdict(row, task) for _, row in one.iterrows())]
 
 
-def _verdict(row: pd.Series, task: Task, config: TruncateConfig) -> str:
+def _verdict(row: pd.Series, task: Task) -> str:
     """The slides' conclusion beside what was found."""
     sure = "" if pd.isna(row["effect_low"]) else f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
-    found = f"without the top layer: {100 * row['effect']:+.2f} points of {task.metric}{sure}"
-    found += f" and {row['training_time']:.2f} of the training time" if config.retrain else ", without retraining"
-    slides = "the slides: -0.12 points and 0.92 of the time on SNLI, -0.24 and 0.92 on WebMD, that the layer can go"
-    if pd.isna(row["effect_low"]):
-        return f"{found}; {slides}; 5 seeds or more would say whether that holds here"
+    found = f"without the top layer: {100 * row['effect']:+.2f} points of {task.metric}{sure} and "
+    found += f"{row['training_time']:.2f} of the training time"
+    slides = "the slides (-0.12 points and 0.92 of the time on SNLI, -0.24 and 0.92 on WebMD) say that it can go"
+    if row["runs"] < ENOUGH:
+        return f"{found}; {slides}; too few seeds to say whether that holds here"
     clear = row["effect_low"] * row["effect_high"] > 0
-    holds = "the difference is clear of 0" if clear else "the difference may be 0: nothing here speaks against that"
-    return f"{found}; {slides}; here {holds}"
+    holds = "here the change is clear of 0" if clear else "here the change may be 0, which doesn't contradict them"
+    return f"{found}; {slides}; {holds}"

@@ -111,24 +111,28 @@ class _Run:
         with progress(f"fine-tuning {self.encoder.name}", total) as bar, _own_randomness(self.encoder.device):
             bar.advance(done * self.steps_per_epoch)
             for epoch in range(done + 1, self.epochs + 1):
-                started = time.perf_counter()
-                loss = self._epoch(epoch, bar)
-                self.history.seconds += time.perf_counter() - started
+                with self._measured():
+                    loss = self._epoch(epoch, bar)
                 row = self._close_epoch(epoch, loss)
                 bar.advance(0, **{self.objective.metric: f"{row['score']:.3f}"})
-        if self.encoder.device.type == "cuda":
-            self.history.peak = max(self.history.peak, torch.cuda.max_memory_allocated(self.encoder.device))
         self._finish()
 
     def prepare(self) -> None:
-        """Run the layers once of which nothing is trained: that is part of the training, and of its time."""
-        started = time.perf_counter()
-        if self.encoder.device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(self.encoder.device)
-        with self._precision():
+        """Run the layers once of which nothing is trained: that is part of the training."""
+        with self._measured(), self._precision():
             folder = None if self.out is None else self.out.parent
             self._prefix = Prefix.of(self.encoder, self.tokens, self._settled, folder)
+
+    @contextmanager
+    def _measured(self) -> Iterator[None]:
+        """Count the block as time of the training, and what it needs on a GPU as its memory; scoring is neither."""
+        device, started = self.encoder.device, time.perf_counter()
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        yield
         self.history.seconds += time.perf_counter() - started
+        if device.type == "cuda":
+            self.history.peak = max(self.history.peak, torch.cuda.max_memory_allocated(device))
 
     def _precision(self) -> Any:
         return torch.autocast(self.encoder.device.type, torch.bfloat16, enabled=self._halves)
