@@ -114,6 +114,8 @@ def test_parameters_are_counted_exactly(name, _pocket):
     smaller = encoder.cut(["head:1.2", "head:1.3", "heads:2", "layer:3", *neurons])
     assert cost.of(smaller) == block_parameters(*smaller.layers)
     assert cost.total(layers=2, heads=2, neurons=74) == cost.of(smaller)
+    without = encoder.cut(["mlp:1"])  # and its bias
+    assert parameter_cost(without).of(without) == pytest.approx(block_parameters(*without.layers))
 
 
 def test_examples_that_are_few_are_enough(tiny):

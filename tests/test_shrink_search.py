@@ -18,6 +18,7 @@ from bertscope.experiments.costs import Cost, parameter_cost
 from bertscope.experiments.numbers import Numbers
 from bertscope.experiments.search import Search
 from bertscope.experiments.targets import Target
+from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from bertscope.models.replay import predict_without
 from families import tiny_model
@@ -85,7 +86,7 @@ def sure(_pocket, task):
     """A random regressor and scores that are its own but for a little noise: whatever changes it makes it worse."""
     encoder = load(tiny_model("bert", num_labels=1, problem_type="regression"), tokenizer=_pocket.tokenizer)
 
-    def scores_for() -> Task:
+    def scores_for(encoder: Encoder) -> Task:
         said = encoder.predict(task.select).logits[:, 0].astype(float)
         noise = np.random.default_rng(0).normal(size=len(said)) * 0.01
         gold = replace(task.select, label=said + noise)
@@ -104,13 +105,25 @@ def silence(encoder, layer, heads=(), neurons=()):
         mlp_out.weight[:, list(neurons)] = 0
 
 
+def make_idle(encoder):
+    """Have the second layer do nothing: its two LayerNorms alone, of what the first has normalised already."""
+    with torch.no_grad():
+        for part in encoder.parts(encoder.layers[1])[1::2]:
+            part.weight.zero_()
+            part.bias.zero_()
+        for layer in encoder.layers[:2]:
+            for name, parameter in layer.named_parameters():
+                if "LayerNorm" in name:
+                    parameter.fill_(1.0 if name.endswith("weight") else 0.0)
+
+
 def test_planted_useless_heads_and_neurons_go_first_and_nothing_changes(sure):
     encoder, scores_for = sure
     heads, neurons = {(0, 1), (1, 0), (1, 3), (2, 2)}, {(1, neuron) for neuron in range(5, 21)}  # a whole bundle
     for layer, head in heads:
         silence(encoder, layer, heads=[head])
     silence(encoder, 1, neurons=range(5, 21))
-    own = scores_for()
+    own = scores_for(encoder)
     for cost, planted in ((Cost("ms", 1, 0, 1, 0), heads), (Cost("ms", 1, 0, 0, 1), neurons)):
         search = Search(encoder, own, own.select, cost, step=0.5)
         search.to(cost.of(encoder) - len(planted))
@@ -124,18 +137,21 @@ def test_planted_useless_heads_and_neurons_go_first_and_nothing_changes(sure):
 
 def test_a_planted_idle_layer_goes_where_layers_make_time(sure):
     encoder, scores_for = sure
-    with torch.no_grad():  # its two LayerNorms alone, of what the layer below has normalised already, do nothing
-        for part in encoder.parts(encoder.layers[1])[1::2]:
-            part.weight.zero_()
-            part.bias.zero_()
-        for layer in encoder.layers[:2]:
-            for name, parameter in layer.named_parameters():
-                if "LayerNorm" in name:
-                    parameter.fill_(1.0 if name.endswith("weight") else 0.0)
-    own = scores_for()
+    make_idle(encoder)
+    own = scores_for(encoder)
     search = Search(encoder, own, own.select, Cost("ms", 1, 1, 0, 0), step=0.5)
     search.to(3.0)
     assert search.off == {Unit("layer", 2)} and search.rows[0]["move"] == "layer"
+
+
+def test_the_last_heads_stay_though_their_layer_is_idle(sure):
+    encoder, scores_for = sure
+    encoder = encoder.cut(["heads:1", "heads:3"])
+    make_idle(encoder)
+    sure_of = scores_for(encoder)
+    search = Search(encoder, sure_of, sure_of.select, Cost("ms", 1, 1, 0, 0), step=0.5)
+    search.to(search.least)
+    assert search.off == {Unit("layer", 1), Unit("layer", 3)} and search.encoder.head_counts == [4]
 
 
 def test_layers_are_all_tried_once_and_then_those_that_were_missed_least(task, _pocket, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,7 @@ def alternatives(work: Shrinking, found: Found) -> list[Contender]:
     """Models beside the one that was asked for, each trained as that one was."""
     made = []
     with progress(f"what else could be done with {work.encoder.name}", None) as bar:
-        for one in (*_other_sizes(work, found), *_without_top_layers(work), *_pruned(work), *_trained_on(work)):
+        for one in chain(_other_sizes(work, found), _without_top_layers(work), _pruned(work), _trained_on(work)):
             made.append(one)
             bar.advance(1, made=one.name)
     return made

@@ -49,8 +49,9 @@ def parameter_cost(encoder: Encoder) -> Cost:
     maps, inner = ([descend(block, path) for path in paths] for paths in (family.head_maps, family.mlp_maps))
     head = size * (projection.out_features + sum(one.in_features + (one.bias is not None) for one in maps))
     neuron = mlp_out.out_features + sum(one.in_features + (one.bias is not None) for one in inner)
-    inside = head * encoder.head_counts[0] + neuron * encoder.neuron_counts[0]
-    return Cost("parameters", 0.0, block_parameters(block) - inside, head, neuron)
+    inside = head * sum(encoder.head_counts) + neuron * sum(encoder.neuron_counts)
+    layer = (block_parameters(*encoder.layers) - inside) / encoder.n_layers  # one that lost its MLP lost a bias too
+    return Cost("parameters", 0.0, layer, head, neuron)
 
 
 def block_parameters(*blocks: nn.Module) -> int:

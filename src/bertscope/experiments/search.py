@@ -186,11 +186,13 @@ class Search:
             yield Move("MLP", (Unit.at("mlp", least),), float(felt.mlps[least]), saved)
 
     def _layers(self) -> Iterator[Move]:
-        """Each layer; after the first time, those that were missed least. How much they are needed is measured."""
+        """Each layer but one that has all heads; after the first time, those that were missed least. How much they
+        are needed is measured."""
+        every = sum(self.encoder.head_counts)
         counts = zip(self._numbers.layers, self.encoder.head_counts, self.encoder.neuron_counts, strict=True)
         closest = sorted(self._missed, key=self._missed.__getitem__)[:_CLOSEST]
         for at, (layer, heads, neurons) in enumerate(counts):
-            if not closest or layer in closest:
+            if (heads < every or not every) and (not closest or layer in closest):
                 saved = self.cost.layer + self.cost.head * heads + self.cost.neuron * neurons
                 yield Move("layer", (Unit.at("layer", at),), float("nan"), saved)
 

@@ -11,12 +11,13 @@ import transformers
 
 import bertscope
 from bertscope.core.result import Result
+from bertscope.models.surgery import is_plain
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 _HEADER = """---
-library_name: transformers
+library_name: {library}
 pipeline_tag: text-classification
 tags:
 - bertscope
@@ -50,10 +51,10 @@ logits = session.run(["logits"], {one.name: inputs[one.name] for one in session.
 
 def card(result: Result, encoder: Encoder, *, onnx: bool) -> str:
     """A README.md in the hub's form."""
-    subject, plain = result.subject, "shape" not in encoder.model.config.bertscope
+    subject, plain = result.subject, is_plain(encoder)
     opening = [_BERTSCOPE, _TRANSFORMERS if plain else _UNEVEN, *([_ONNX] if onnx else [])]
     parts = [
-        _HEADER,
+        _HEADER.format(library="transformers" if plain else "bertscope"),
         f"# {encoder.name}",
         f"{subject['model']}, cut for {subject['task']} by `bertscope shrink` (target: {subject['target']}).",
         "## What it cost",

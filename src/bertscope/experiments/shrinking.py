@@ -19,16 +19,17 @@ from bertscope.core.units import Unit
 from bertscope.data.task import Scores, Task
 from bertscope.experiments.alternatives import alternatives
 from bertscope.experiments.contenders import CUT, WHOLE, Contender, measured
-from bertscope.experiments.reaching import reach
+from bertscope.experiments.reaching import Found, reach
 from bertscope.experiments.shrink import ShrinkConfig, Shrunk
 from bertscope.experiments.shrink_card import card
 from bertscope.experiments.shrink_result import result
 from bertscope.experiments.targets import Target
 from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
 from bertscope.models.export import export_onnx, need_onnx, quantise, refuse_large
 from bertscope.models.latency import Inputs, sample_batches
 from bertscope.models.source import SHRUNK
-from bertscope.models.surgery import refuse_whole
+from bertscope.models.surgery import is_plain, refuse_whole
 from bertscope.training.distill import Teacher
 from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
@@ -52,8 +53,8 @@ class Shrinking:
         self._made: dict[frozenset[Unit], Encoder] = {}
         self.order, notes = task.match_labels(encoder.labels)
         self.notes = [*task.notes, *notes, *self._warnings()]
-        if pruned is not None and config.shape == "plain":
-            raise UserError("a plain shape and a mask of heads and MLPs don't go together; leave one of them out")
+        if config.shape == "plain":
+            _refuse_uneven(encoder, pruned)
         self.pruned = [] if pruned is None else _pruned_parts(pruned, encoder)
         self.target = Target.parse(config.target or "2x") if config.target or pruned is None else None
         self.score = self.select_score(encoder)
@@ -68,23 +69,29 @@ class Shrinking:
         if out is not None:
             refuse_foreign(out, SHRUNK)
             check_writable(out)
-        found = reach(self, self.target)
-        smaller = self.finished(found.off)
-        smaller.name = f"{self.encoder.name}, {self.target or 'pruned'}"
-        with _folder(out) as folder:
-            _save(smaller, folder)
-            whole, cut = self.contender(WHOLE, self.encoder), self.contender(CUT, smaller)
-            contenders = [whole, cut]
-            if self.config.onnx:
-                with tempfile.TemporaryDirectory() as elsewhere:
-                    contenders += self.in_onnx(whole, self.encoder, Path(elsewhere))
-                contenders += self.in_onnx(cut, smaller, folder)
-            if self.config.curve:
-                contenders += alternatives(self, found)
-            models, times = measured(contenders, self.task, self.batches, seed=self.config.seed)
-            said = result(self, found, smaller, models, times)
-            (folder / "README.md").write_text(card(said, smaller, onnx=self.config.onnx), encoding="utf-8")
+        with evaluating([self.encoder]):  # while it is timed, too; and copies of it begin as it is
+            found = reach(self, self.target)
+            smaller = self.finished(found.off)
+            smaller.name = f"{self.encoder.name}, {self.target or 'pruned'}"
+            with _folder(out) as folder:
+                said = self._written(found, smaller, folder)
         return Shrunk(smaller, said)
+
+    def _written(self, found: Found, smaller: Encoder, folder: Path) -> Result:
+        """What is said of the model, which is in the folder then, with its ONNX files and its card."""
+        _save(smaller, folder)
+        whole, cut = self.contender(WHOLE, self.encoder), self.contender(CUT, smaller)
+        contenders = [whole, cut]
+        if self.config.onnx:
+            with tempfile.TemporaryDirectory() as elsewhere:
+                contenders += self.in_onnx(whole, self.encoder, Path(elsewhere))
+            contenders += self.in_onnx(cut, smaller, folder)
+        if self.config.curve:
+            contenders += alternatives(self, found)
+        models, times = measured(contenders, self.task, self.batches, seed=self.config.seed)
+        said = result(self, found, smaller, models, times)
+        (folder / "README.md").write_text(card(said, smaller, onnx=self.config.onnx), encoding="utf-8")
+        return said
 
     def select_score(self, encoder: Encoder) -> Scores:
         select = self.task.select
@@ -161,6 +168,17 @@ class Shrinking:
         if self.encoder.tuned_on in (None, self.task.fingerprint):
             return []
         return ["the model was fine-tuned on another split or other data: it may have seen rows of select and report"]
+
+
+def _refuse_uneven(encoder: Encoder, pruned: Result | None) -> None:
+    """Refuse what no cut of whole layers and of as many neurons in each makes plain."""
+    if pruned is not None:
+        raise UserError("a plain shape and a mask of heads and MLPs don't go together; leave one of them out")
+    if not is_plain(encoder):
+        raise UserError(
+            f"{encoder.name}'s layers have different numbers of heads or neurons already, which no plain cut mends; "
+            "leave out --shape plain, or cut the model that it was made of"
+        )
 
 
 def _pruned_parts(pruned: Result, encoder: Encoder) -> list[Unit]:

@@ -74,6 +74,11 @@ def refuse_whole(encoder: Encoder) -> None:
         )
 
 
+def is_plain(encoder: Encoder) -> bool:
+    """Whether plain transformers opens it: all of its layers have the shape that its config names."""
+    return "shape" not in (getattr(encoder.model.config, "bertscope", None) or {})
+
+
 def reshape(model: Any, family: Family, head_size: int, shape: dict[str, list[int]]) -> None:
     """Give a freshly made model the shape that was written down when it was cut; its weights are still to come."""
     blocks = list(descend(model.base_model, family.layers))
