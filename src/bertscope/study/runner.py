@@ -137,7 +137,10 @@ class _Run:
                 board.find(step)
                 self._note("stored", step)
             elif self._look_again.get(step.id, now) <= now:
-                ready.append(step)
+                if self._store.is_running(step):  # by another process
+                    self._look_again[step.id] = now + POLL
+                else:
+                    ready.append(step)
         chosen = {step.id for step in ready}
         later = [step for step in board.waiting if step.id not in chosen]
         board.slots = self._hands.slots
