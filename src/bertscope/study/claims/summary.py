@@ -1,7 +1,7 @@
 """Stored results in words: a sentence for each question, made from its numbers by a plain template.
 
-A sentence says what a number is and how sure it is, never what it means. Where several results answer a question, the
-first is told and the range of all is added.
+A sentence says what a number is and how sure it is, never what it means. Where several results answer a question, one
+is told, the plainest by its name (the base before what became of it), and the range of all is added.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def said(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
                 else:
                     told += [(result.about, place, one)] if one else []
         if told:
-            about, place, first = min(told, key=lambda one: one[:2])
+            about, place, first = min(told, key=lambda one: (len(one[0]), one[:2]))
             rows.append(
                 {"question": question, "about": about, "sentence": first.sentence, "more": _range(told),
                  "input": f"results.{place}"}
