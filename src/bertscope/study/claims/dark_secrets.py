@@ -17,6 +17,7 @@ from bertscope.study.claims.reading import (
     numbers,
     raw,
     reading,
+    studied,
     tuned_from,
 )
 
@@ -40,7 +41,8 @@ def _shares(result: Result, kind: str) -> Iterator[tuple[str, Estimate]]:
 
 def heterogeneous(result: Result) -> Iterator[Reading]:
     for name, share in _shares(result, "heterogeneous") if raw(result) else ():
-        yield reading(result, share, result.headline[0].n, "texts", model=name)
+        if studied(name):
+            yield reading(result, share, result.headline[0].n, "texts", model=name)
 
 
 def vertical_grows(result: Result) -> Iterator[Reading]:

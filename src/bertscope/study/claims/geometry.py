@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Published, Reading, Source
 from bertscope.study.claims.estimates import column, extreme
-from bertscope.study.claims.reading import reading
+from bertscope.study.claims.reading import reading, studied
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,9 +38,10 @@ def least_intra_sentence(result: Result) -> Iterator[Reading]:
 
 
 def _as_it_is(result: Result, measure: str) -> pd.DataFrame:
-    """The measure by layer, of the space as the model has it."""
+    """The measure by layer, of the space as the model has it; of models that the paper speaks of."""
     rows = result.tables["layers"]
-    return rows[(rows["measure"] == measure) & (rows["form"] == "as it is")].sort_values("layer")
+    rows = rows[(rows["measure"] == measure) & (rows["form"] == "as it is")]
+    return rows[rows["checkpoint"].map(studied).astype(bool)].sort_values("layer")
 
 
 CLAIMS = (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from bertscope.core.result import Number, Result
 
-TUNED, UNTRAINED = " tuned on ", "(random init)"
+TUNED, UNTRAINED, CONTRASTED = " tuned on ", "(random init)", " contrasted on "
 
 
 def reading(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Reading:
@@ -51,6 +51,12 @@ def checkpoints(table: pd.DataFrame) -> list[str]:
 def by_name(table: pd.DataFrame, column: str) -> dict[str, pd.Series]:
     """The rows by what they are called in a column; the first of a name."""
     return {str(row[column]): row for _, row in table.drop_duplicates(column).iterrows()}
+
+
+def studied(name: str) -> bool:
+    """Whether the papers speak of such a model: a pretrained one, perhaps fine-tuned; not one that began with random
+    weights, or that an experiment trained otherwise."""
+    return UNTRAINED not in name and CONTRASTED not in name
 
 
 def tuned_from(base: str, names: Sequence[str]) -> list[str]:
