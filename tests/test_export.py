@@ -63,6 +63,8 @@ def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
         "logits": ["batch", 3]
     }
     onnx.checker.check_model(path, full_check=True)
+    assert b"site-packages" not in path.read_bytes()  # nothing of this machine is in a file for others
+    assert path.stat().st_size < weight_bytes(encoder) + 2**17
     logits = encoder.predict(texts).logits
     assert np.allclose(OnnxClassifier(path, encoder).predict(texts), logits, atol=1e-4)  # in the order of the texts
 

@@ -110,7 +110,7 @@ def test_training_brings_back_what_cutting_cost(model, task, distill):
     cut = shrink(model, task, hard).result.number("score, cut").value
     trained = shrink(model, task, replace(hard, retrain=True, distill=distill, epochs=8, learning_rate=2e-3))
     assert cut < 0.9 < trained.result.number("score, cut").value
-    assert "8 more epochs" in " ".join(trained.result.notes)
+    assert "trained once, for 8 more epochs" in " ".join(trained.result.notes)
     change = trained.result.number("change")
     assert change.low <= change.value <= change.high
 
