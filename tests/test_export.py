@@ -72,6 +72,10 @@ def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
     assert small.stat().st_size < 0.5 * path.stat().st_size
     kinds = {one.data_type for one in onnx.load(small).graph.initializer if len(one.dims) == 2}
     assert onnx.TensorProto.INT8 in kinds
+    scales = {one.name: one.dims for one in onnx.load(small).graph.initializer if "_scale" in one.name}
+    assert any(list(dims) == [40] for dims in scales.values())  # a scale for each neuron, not one for all
+    threads = OnnxClassifier(small, encoder)._session.get_session_options().intra_op_num_threads
+    assert threads == torch.get_num_threads()
     rounded = OnnxClassifier(small, encoder).predict(texts)
     assert not np.array_equal(rounded, logits)
     assert np.corrcoef(rounded.ravel(), logits.ravel())[0, 1] > 0.95
