@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import toy
 from bertscope.core.errors import UserError
@@ -23,7 +24,7 @@ from bertscope.experiments.contenders import Contender, front
 from bertscope.experiments.costs import Cost, block_parameters
 from bertscope.experiments.shrink import ShrinkConfig, shrink
 from bertscope.experiments.shrink_result import parts_left
-from bertscope.models.latency import Times
+from bertscope.models.latency import Times, sample_batches
 from bertscope.models.load import load
 from bertscope.models.masks import by_magnitude, prunable
 from bertscope.training.objective import Labelled
@@ -85,12 +86,6 @@ def test_half_of_the_parameters(model, task, tmp_path):
     assert 0.4 < share <= 0.5 and shrunk.result.number("left").value == pytest.approx(share)
     assert shrunk.result.number("score, whole").value == task.score(model.predict(task.report).logits).value
     assert shrunk.result.number("score, cut").value == task.score(shrunk.encoder.predict(task.report).logits).value
-    rows = shrunk.result.tables["models"].set_index("model")
-    for name, encoder in (("whole", model), ("cut", shrunk.encoder)):
-        assert rows.loc[name, "select"] == task.score(encoder.predict(task.select).logits, task.select).value
-        assert rows.loc[name, "parameters"] == sum(one.numel() for one in encoder.model.parameters())
-    change = shrunk.result.number("change").value
-    assert change == pytest.approx(rows.loc["cut", "score"] - rows.loc["whole", "score"])
     on_disk = (tmp_path / "small" / "model.safetensors").stat().st_size / 1e6
     assert shrunk.result.number("size, cut").value == pytest.approx(on_disk, rel=0.02)
     files = {path.name for path in (tmp_path / "small").iterdir()}
@@ -99,6 +94,32 @@ def test_half_of_the_parameters(model, task, tmp_path):
     said = json.loads((tmp_path / "small" / "config.json").read_text())["bertscope"]
     assert said["shrunk"] is True and said["name"].endswith(", 50%")
     assert not any(unit.startswith("neuron:") for unit in said["cut"][-1])
+
+
+def test_scores_parameters_and_changes_are_those_of_the_models(model, task):
+    shrunk = shrink(model, task, replace(BARE, target="5%", step=0.5))
+    rows = shrunk.result.tables["models"].set_index("model")
+    for name, encoder in (("whole", model), ("cut", shrunk.encoder)):
+        for column, split in (("select", task.select), ("score", task.report)):
+            assert rows.loc[name, column] == task.score(encoder.predict(split).logits, split).value
+        assert rows.loc[name, "parameters"] == sum(one.numel() for one in encoder.model.parameters())
+    change = shrunk.result.number("change")
+    assert change.value == pytest.approx(rows.loc["cut", "score"] - rows.loc["whole", "score"]) and change.high < 0
+    assert rows.loc["cut", "select"] != rows.loc["cut", "score"]
+
+
+def test_the_report_split_decides_nothing(model, task):
+    labels = np.random.default_rng(0).permutation(task.report.label)
+    other = replace(task, report=replace(toy.split(128, 9), label=labels))
+    one, two = (shrink(model, each, replace(BARE, target="20%", step=0.2)).result for each in (task, other))
+    assert one.tables["steps"].equals(two.tables["steps"])
+    assert all(np.array_equal(one.arrays[name], two.arrays[name]) for name in one.arrays)
+    assert one.number("score, cut").value > two.number("score, cut").value + 0.2
+    timed = shrinking.Shrinking(model, task, BARE, None).batches
+    for size, count in ((1, 24), (32, 4)):
+        wanted = sample_batches(model, task.select, size, count=count, seed=0)
+        pairs = zip(timed[size], wanted, strict=True)
+        assert all(torch.equal(batch["input_ids"], same["input_ids"]) for batch, same in pairs)
 
 
 def test_it_opens_in_a_new_process_with_the_same_logits(model, task, tmp_path):
