@@ -6,6 +6,7 @@ one. The answers are kept in `--store`: the same command finds them again, and `
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,7 +59,7 @@ class Shrunk:
         loads = sorted({row["texts"] for row in times})
         return [
             {key: row[key] for key in ("model", "way", "parameters", "megabytes", "select", "score", "low", "high")}
-            | {"kept": (row["score"] - chance) / (whole - chance)}
+            | {"kept": (row["score"] - chance) / ((whole - chance) or math.nan)}
             | {
                 f"{what}, {texts}": speeds[row["model"], texts][what]
                 for texts in loads

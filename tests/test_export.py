@@ -63,6 +63,8 @@ def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
         "logits": ["batch", 3]
     }
     onnx.checker.check_model(path, full_check=True)
+    assert b"site-packages" not in path.read_bytes()  # nothing of this machine is in a file for others
+    assert path.stat().st_size < weight_bytes(encoder) + 2**17
     logits = encoder.predict(texts).logits
     assert np.allclose(OnnxClassifier(path, encoder).predict(texts), logits, atol=1e-4)  # in the order of the texts
 
@@ -70,6 +72,10 @@ def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
     assert small.stat().st_size < 0.5 * path.stat().st_size
     kinds = {one.data_type for one in onnx.load(small).graph.initializer if len(one.dims) == 2}
     assert onnx.TensorProto.INT8 in kinds
+    scales = {one.name: one.dims for one in onnx.load(small).graph.initializer if "_scale" in one.name}
+    assert any(list(dims) == [40] for dims in scales.values())  # a scale for each neuron, not one for all
+    threads = OnnxClassifier(small, encoder)._session.get_session_options().intra_op_num_threads
+    assert threads == torch.get_num_threads()
     rounded = OnnxClassifier(small, encoder).predict(texts)
     assert not np.array_equal(rounded, logits)
     assert np.corrcoef(rounded.ravel(), logits.ravel())[0, 1] > 0.95

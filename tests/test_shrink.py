@@ -13,18 +13,21 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import toy
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
-from bertscope.experiments import contenders, costs, reaching, shrinking
-from bertscope.experiments.contenders import front
+from bertscope.experiments import alternatives, contenders, costs, reaching, shrink_result, shrinking
+from bertscope.experiments.contenders import Contender, front
 from bertscope.experiments.costs import Cost, block_parameters
 from bertscope.experiments.shrink import ShrinkConfig, shrink
 from bertscope.experiments.shrink_result import parts_left
-from bertscope.models.latency import Times
+from bertscope.models.latency import Times, sample_batches
 from bertscope.models.load import load
+from bertscope.models.masks import by_magnitude, prunable
+from bertscope.training.objective import Labelled
 from families import tiny_model
 
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
@@ -83,12 +86,40 @@ def test_half_of_the_parameters(model, task, tmp_path):
     assert 0.4 < share <= 0.5 and shrunk.result.number("left").value == pytest.approx(share)
     assert shrunk.result.number("score, whole").value == task.score(model.predict(task.report).logits).value
     assert shrunk.result.number("score, cut").value == task.score(shrunk.encoder.predict(task.report).logits).value
+    on_disk = (tmp_path / "small" / "model.safetensors").stat().st_size / 1e6
+    assert shrunk.result.number("size, cut").value == pytest.approx(on_disk, rel=0.02)
     files = {path.name for path in (tmp_path / "small").iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= files
     assert not any(name.endswith(".onnx") for name in files)
     said = json.loads((tmp_path / "small" / "config.json").read_text())["bertscope"]
     assert said["shrunk"] is True and said["name"].endswith(", 50%")
     assert not any(unit.startswith("neuron:") for unit in said["cut"][-1])
+
+
+def test_scores_parameters_and_changes_are_those_of_the_models(model, task):
+    shrunk = shrink(model, task, replace(BARE, target="5%", step=0.5))
+    rows = shrunk.result.tables["models"].set_index("model")
+    for name, encoder in (("whole", model), ("cut", shrunk.encoder)):
+        for column, split in (("select", task.select), ("score", task.report)):
+            assert rows.loc[name, column] == task.score(encoder.predict(split).logits, split).value
+        assert rows.loc[name, "parameters"] == sum(one.numel() for one in encoder.model.parameters())
+    change = shrunk.result.number("change")
+    assert change.value == pytest.approx(rows.loc["cut", "score"] - rows.loc["whole", "score"]) and change.high < 0
+    assert rows.loc["cut", "select"] != rows.loc["cut", "score"]
+
+
+def test_the_report_split_decides_nothing(model, task):
+    labels = np.random.default_rng(0).permutation(task.report.label)
+    other = replace(task, report=replace(toy.split(128, 9), label=labels))
+    one, two = (shrink(model, each, replace(BARE, target="20%", step=0.2)).result for each in (task, other))
+    assert one.tables["steps"].equals(two.tables["steps"])
+    assert all(np.array_equal(one.arrays[name], two.arrays[name]) for name in one.arrays)
+    assert one.number("score, cut").value > two.number("score, cut").value + 0.2
+    timed = shrinking.Shrinking(model, task, BARE, None).batches
+    for size, count in ((1, 24), (32, 4)):
+        wanted = sample_batches(model, task.select, size, count=count, seed=0)
+        pairs = zip(timed[size], wanted, strict=True)
+        assert all(torch.equal(batch["input_ids"], same["input_ids"]) for batch, same in pairs)
 
 
 def test_it_opens_in_a_new_process_with_the_same_logits(model, task, tmp_path):
@@ -110,9 +141,27 @@ def test_training_brings_back_what_cutting_cost(model, task, distill):
     cut = shrink(model, task, hard).result.number("score, cut").value
     trained = shrink(model, task, replace(hard, retrain=True, distill=distill, epochs=8, learning_rate=2e-3))
     assert cut < 0.9 < trained.result.number("score, cut").value
-    assert "8 more epochs" in " ".join(trained.result.notes)
+    assert "trained once, for 8 more epochs" in " ".join(trained.result.notes)
     change = trained.result.number("change")
     assert change.low <= change.value <= change.high
+
+
+@pytest.mark.parametrize("distill", [False, True])
+def test_the_teacher_is_the_whole_model(model, task, monkeypatch, distill):
+    teachers = []
+
+    def watched(encoder, task, *, tuned, teacher):
+        teachers.append(teacher)
+        return Labelled(encoder, task, tuned=tuned, teacher=teacher)
+
+    monkeypatch.setattr(shrinking, "Labelled", watched)
+    config = replace(BARE, retrain=True, epochs=1, distill=distill, temperature=3.0)
+    shrinking.Shrinking(model, task, config, None).finished([Unit("layer", 1)])
+    (teacher,) = teachers
+    if distill:
+        assert np.array_equal(teacher.outputs, model.predict(task.fit).logits) and teacher.temperature == 3.0
+    else:
+        assert teacher is None
 
 
 @pytest.mark.parametrize("uneven", [1.0, 1.2])
@@ -204,9 +253,46 @@ def test_the_curve_has_other_sizes_and_other_ways(model, task):
     assert half["megabytes"] == models.loc["whole", "megabytes"]
     top = model.cut(["layer:4"])
     assert models.loc["without the top layer", "score"] == task.score(top.predict(task.report).logits).value
+    assert models.loc["30% of weights pruned", "score"] > models.loc["whole", "score"] - 0.1  # the smallest went
+    inside = block_parameters(*model.layers)
+    for name, share in (("cut to 80%", 0.8), ("cut to 25%", 0.25)):
+        left = models.loc[name, "parameters"] - models.loc["whole", "parameters"] + inside
+        assert share - 0.1 < left / inside <= share
     trade = result.tables["trade"]
     for _, part in trade.groupby("measure"):
         assert part["front"].any() and not part["front"].all()
+
+
+def flat_weights(encoder) -> np.ndarray:
+    return np.concatenate([one.detach().numpy().ravel() for one in prunable(encoder).values()])
+
+
+def test_alternatives_are_trained_as_the_cut_model_is_and_pruned_weights_stay_pruned(model, task):
+    config = replace(BARE, retrain=True, epochs=1, learning_rate=1e-3)
+    work = shrinking.Shrinking(model, task, config, None)
+    order = by_magnitude(model)
+    for made, share in zip(alternatives._pruned(work), (0.3, 0.5, 0.7, 0.9), strict=True):
+        weights = flat_weights(made.run.encoder)
+        assert not weights[order[: round(share * len(order))]].any()
+        assert made.run.encoder.fingerprint != model.fingerprint and (weights != flat_weights(model)).mean() > share
+    (trained,) = alternatives._trained_on(work)
+    assert trained.parameters == sum(one.numel() for one in model.model.parameters())
+    assert trained.run.encoder.fingerprint != model.fingerprint
+    assert not list(alternatives._trained_on(shrinking.Shrinking(model, task, BARE, None)))
+
+
+def test_the_front_is_that_of_select_among_those_above_chance():
+    models = pd.DataFrame(
+        {
+            "model": ["whole", "good", "lucky", "constant"], "way": "", "megabytes": [9.0, 5.0, 5.0, 1.0],
+            "select": [0.9, 0.8, 0.7, 0.5], "score": [0.9, 0.7, 0.8, 0.6], "low": 0.0, "high": 1.0,
+        }
+    )  # fmt: skip
+    load = {"load": "1 text at a time", "milliseconds": [4.0, 2.0, 3.0, 1.0]}
+    trade = shrink_result._trade(models, models[["model"]].assign(**load), chance=0.5)
+    found = {measure: part["model"][part["front"]].tolist() for measure, part in trade.groupby("measure")}
+    assert found == {"size": ["whole", "good"], "1 text at a time": ["whole", "good"]}
+    assert trade.set_index(["measure", "model"]).loc[("size", "lucky"), "cost"] == 5.0
 
 
 def test_a_front_by_hand():
@@ -254,7 +340,7 @@ def test_a_mask_alone_may_be_good_enough_but_not_beyond(model, task):
 
 
 def test_a_lottery_votes(model, task):
-    votes = [[0, 1, 1], [0, 1, 1], [1, 0, 1]]
+    votes = [[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]]  # half of the seeds aren't enough
     mask = pruned_result({"head:1.1": False, "head:1.2": True, "mlp:3": True}, "lottery", votes)
     result = shrink(model, task, replace(BARE, target=None), pruned=mask).result
     assert np.argwhere(~result.arrays["heads"]).tolist() == [[0, 0]] and result.arrays["neurons"].all()
@@ -301,8 +387,11 @@ def test_models_that_can_not_be_shrunk(task, _pocket, model, tmp_path):
 def test_scores_are_shrunk_too(_pocket):
     scores = toy.task(regression=True)
     model = toy.learned(scores, _pocket.tokenizer)
-    result = shrink(model, scores, replace(BARE, retrain=True, epochs=1, learning_rate=5e-4)).result
+    shrunk = shrink(model, scores, replace(BARE, retrain=True, epochs=1, learning_rate=5e-4))
+    result = shrunk.result
     assert result.number("score, whole").unit == "pearson" and result.number("score, cut").value > 0.7
+    said = shrunk.encoder.predict(scores.report).logits
+    assert abs(said.mean() - scores.report.label.mean()) < 0.3  # in the task's own units
 
 
 def test_a_shrunk_model_can_be_shrunk_again(model, task, tmp_path):
@@ -349,6 +438,24 @@ def test_a_cut_that_says_something_else_than_the_mask_is_a_bug(model, task, monk
     monkeypatch.setattr(type(model), "cut", wrong)
     with pytest.raises(RuntimeError, match=r"the cut model and the masked one give logits that differ by \d\.\de-03"):
         shrink(model, task, replace(BARE, target=None), pruned=pruned_result({"head:1.1": False}))
+
+
+def test_an_onnx_file_that_says_something_else_than_torch_is_a_bug(model, task, tmp_path, monkeypatch):
+    work = shrinking.Shrinking(model, task, BARE, None)
+    whole = work.contender("whole", model)
+    monkeypatch.setattr(shrinking, "export_onnx", lambda encoder, path: path)
+    monkeypatch.setattr(shrinking, "quantise", lambda source, target: target)
+    off = {"model.onnx": 0.0, "model-int8.onnx": 0.1}
+
+    def planted(name, way, path, *_):
+        return replace(whole, name=name, report=whole.report + off[path.name])
+
+    monkeypatch.setattr(Contender, "of_onnx", planted)
+    names = [each.name for each in work.in_onnx(whole, model, tmp_path)]
+    assert names == ["whole, onnxruntime", "whole, int8"]  # which alone may differ
+    off["model.onnx"] = 0.01
+    with pytest.raises(RuntimeError, match=r"onnxruntime and torch give logits that differ by \d\.\de-03"):
+        work.in_onnx(whole, model, tmp_path)
 
 
 @pytest.mark.parametrize(

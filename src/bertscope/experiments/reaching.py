@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
+from bertscope.experiments.contenders import texts_at_a_time
 from bertscope.experiments.costs import Cost, latency_cost, parameter_cost
 from bertscope.experiments.search import Search
 from bertscope.models.latency import in_torch, time_in_turn
@@ -62,7 +63,7 @@ def _refuse_impossible(work: Shrinking, search: Search, target: Target, least: f
     if least <= (target.value if target.kind == "share" else 1 / target.value):
         return
     smallest = "one layer with one neuron" if search.plain else "one layer with one head and no MLP"
-    here = f"about {1 / least:.3g}x as fast on this machine, {work.config.batch} texts at a time"
+    here = f"about {1 / least:.3g}x as fast on this machine, {texts_at_a_time(work.config.batch)}"
     reached = f"{100 * least:.3g}% of its blocks" if target.kind == "share" else here
     raise UserError(f"{target} can't be reached: {work.encoder.name} cut to {smallest} is {reached}; ask for less")
 

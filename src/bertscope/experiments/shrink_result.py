@@ -110,7 +110,7 @@ def _headline(work: Shrinking, share: float, models: pd.DataFrame, times: pd.Dat
 
 
 def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
-    device = work.timed(work.encoder).device.type
+    device = "cpu" if work.config.timed_on == "cpu" else work.encoder.device.type
     threads = torch.get_num_threads()
     said = [
         f"speed: on this machine ({device}, {threads} thread{'s' * (threads > 1)}), on texts of the select split, "
@@ -118,10 +118,16 @@ def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
         "rounds' ratios counts",
         "what goes is chosen on the select split; the report split is only scored",
     ]
+    if work.config.onnx:
+        where = "" if device == "cpu" else "onnxruntime ran on the CPU; "
+        said.append(f"{where}an int8 model's score may be another on a processor without VNNI instructions")
     if work.config.retrain:
         epochs = work.config.training.settled(work.encoder.hidden_size).epochs
         more = "1 more epoch" if epochs == 1 else f"{epochs} more epochs"
-        said.append(f"what was left was trained for {more}; the whole model wasn't")
+        said.append(
+            f"what was left was trained once, for {more}, which the whole model wasn't; intervals of scores are over "
+            "examples, not over trainings"
+        )
     return said
 
 

@@ -69,6 +69,8 @@ def export_onnx(encoder: Encoder, path: Path) -> Path:
     assert program is not None
     written = program.model_proto
     del written.graph.value_info[:]  # what the exporter guessed of shapes in between; the quantiser trips over it
+    for part in (written, written.graph, *written.graph.node, *written.graph.input, *written.graph.output):
+        del part.metadata_props[:]  # where on this machine the code lies that each node comes from
     with explained(path):
         onnx.save(written, path)
     return path
