@@ -55,7 +55,8 @@ def test_folder_with_two_train_files(refused, tmp_path):
 
 
 def test_unknown_extension(refused):
-    assert "give a .csv or .tsv file" in refused(GOOD, "r.json")
+    assert "give a .csv or .tsv file" in refused(GOOD, "r.xml")
+    assert "is not SQuAD's JSON" in (said := refused(GOOD, "r.json")) and "give rows as .jsonl, .csv" in said
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", b"\xef\xbb\xbf"])

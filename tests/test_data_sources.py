@@ -74,10 +74,3 @@ print([name for name in ("torch", "pandas", "scipy") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-"], input=code, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
-
-
-def test_what_to_install_for_conllu(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "conllu", None)
-    (tmp_path / "t.conllu").write_text(conllu("a X 0 root"))
-    with pytest.raises(UserError, match="which isn't installed; pip install conllu"):
-        read_treebank(tmp_path / "t.conllu")

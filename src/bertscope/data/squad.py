@@ -20,7 +20,9 @@ def read_squad(path: Path, bad: BadRows) -> Examples:
     """The questions as text, their contexts as pair; a question that can't be answered has no answers."""
     said = parse_json(read_text(path))
     if not isinstance(said, dict) or not isinstance(said.get("data"), list):
-        raise UserError(f"{path} is not SQuAD's JSON: there is no list 'data' in it; download it again")
+        raise UserError(
+            f"{path} is not SQuAD's JSON: there is no list 'data' in it; give rows as .jsonl, .csv or .tsv"
+        )
     return to_examples(path, list(_questions(path, said["data"], bad)))
 
 
