@@ -128,12 +128,12 @@ def plainly(encoders: Sequence[Encoder], examples: Examples) -> list[Found]:
 
 
 def _means_of_plain(found: list[Found]) -> np.ndarray:
-    """Entropy, distance and attention to special tokens; attention to features, between them and to each special
+    """Attention to special tokens, entropy and distance; attention to features, between them and to each special
     token; pairs against controls; heads apart; cosine and divergence: all end to end."""
     parts = []
     for one in found:
         control, apart = np.moveaxis(one["relations"].sum(0), -1, 0)[1:]
-        parts += [one["shape"][..., :3].mean(0), np.nanmean(one["features"], 0), np.nanmean(one["pairs"], 0)]
+        parts += [one["shape"][..., [2, 0, 1]].mean(0), np.nanmean(one["features"], 0), np.nanmean(one["pairs"], 0)]
         parts += [one["special"].mean(0), control, apart, one["divergence"].mean(0)]
     parts.append(found[1]["change"].mean(0))
     return np.concatenate([part.ravel() for part in parts])

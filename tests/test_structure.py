@@ -287,4 +287,4 @@ def test_fit_is_a_flag_of_the_command(tmp_path, tiny, monkeypatch, capsys):
         cli.main()
     said = capsys.readouterr()
     assert "selectivity" in said.out and "60 are scored" in said.out
-    assert said.err.count("running  states") == 2 and "ranks=[2, 8] random=False epochs=1" in said.err
+    assert said.err.count("running  states") == 2 and "ranks=2,8 random=False epochs=1" in said.err
