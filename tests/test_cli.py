@@ -104,6 +104,27 @@ def test_scratch_shares_the_fine_tuning(run, csv, model, tmp_path):
     assert scores.groupby("arm")["seed"].nunique()["fine-tuned"] == 2
 
 
+def test_on_a_terminal_an_experiment_says_where_it_stands(csv, model, tmp_path):
+    import os
+    import pty
+    import subprocess
+
+    leader, follower = pty.openpty()
+    words = ["scratch", model, "--on", csv, "--epochs", "1", "--no-patterns"]
+    done = subprocess.Popen([sys.executable, "-m", "bertscope", *map(str, words)], cwd=tmp_path,
+                            stdout=subprocess.DEVNULL, stderr=follower)  # fmt: skip
+    os.close(follower)
+    seen = b""
+    try:
+        while chunk := os.read(leader, 4096):
+            seen += chunk
+    except OSError:  # how a terminal says that nobody writes any more
+        pass
+    os.close(leader)
+    assert done.wait() == 0, seen
+    assert b"5 waiting" in seen and b"so far" in seen and b"running  finetune" in seen
+
+
 def no_weights(tmp_path, model):
     (model / "model.safetensors").unlink()
 

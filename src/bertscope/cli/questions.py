@@ -21,10 +21,13 @@ from cyclopts import Parameter
 from bertscope.cli.options import STORE, DataOptions, RunOptions
 from bertscope.core import catalogue
 from bertscope.core.asking import SEVERAL, ask, beside_inputs, data_input, named_inputs
+from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
 from bertscope.core.result import FOLDER, Result
 from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
+from bertscope.study.graph import graph
+from bertscope.study.runner import run_steps
 from bertscope.study.watch import line
 
 _DATA_HELP = {
@@ -104,7 +107,7 @@ def _answer(spec: catalogue.Spec, planned: Callable[[], Step], run: RunOptions) 
         refuse_foreign(run.out, _kind_of(spec))
         check_writable(run.out)
     step, store = planned(), Store(run.store)
-    folder = store.run(step, announce=announce(json_only=run.json), resume=run.resume)
+    folder = _made(step, store, run)
     result = Result.load(folder / "result")
     if run.out is not None and spec.keeps in catalogue.FOLDERS:
         with whole_folder(run.out, _kind_of(spec)) as scratch:
@@ -124,6 +127,18 @@ def _answer(spec: catalogue.Spec, planned: Callable[[], Step], run: RunOptions) 
         )
     else:
         _print(result, folder, run)
+
+
+def _made(step: Step, store: Store, run: RunOptions) -> Path:
+    """The folder of the finished step. On a terminal an experiment of many steps is watched as a study is: what is
+    done, running and waiting, and the time left."""
+    to_make = [one for one in graph([step], store.has).values() if not store.has(one)]
+    if run.json or len(to_make) < 2 or not sys.stderr.isatty():
+        return store.run(step, announce=announce(json_only=run.json), resume=run.resume)
+    outcome = run_steps([step], store, resume=run.resume)
+    for reason in outcome.failed.values():
+        raise UserError(reason)
+    return store.path(step)
 
 
 def _kind_of(spec: catalogue.Spec) -> FolderKind:
