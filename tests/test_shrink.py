@@ -52,7 +52,7 @@ def model(_learned):
 def clock(monkeypatch):
     """Models take what their shape says; uneven ones may take longer, which no fit to even ones knows."""
     shape = Cost("ms", 1.0, 0.5, 0.25, 0.02)
-    planted = SimpleNamespace(uneven=1.0, calls=0, training=False)
+    planted = SimpleNamespace(uneven=1.0, sizes=[], training=False)
 
     def time_of(encoder):
         even = len(set(encoder.head_counts)) == len(set(encoder.neuron_counts)) == 1
@@ -66,7 +66,7 @@ def clock(monkeypatch):
         return call
 
     def timed(variants, batches, **how):
-        planted.calls += 1
+        planted.sizes.append(len(batches[0]["input_ids"]))
         encoders = [getattr(one, "encoder", None) for one in variants.values()]
         planted.training |= any(encoder.model.training for encoder in encoders if encoder)
         taken = [time_of(encoder) if encoder else 1 for encoder in encoders]
@@ -188,10 +188,40 @@ def test_what_was_measured_says_what_can_not_be_reached(model, task, monkeypatch
         shrink(model, task, replace(BARE, target="3x"))
 
 
+@pytest.mark.parametrize(("batch", "other"), [(8, 1), (1, 32)])
+def test_speed_counts_for_as_many_texts_as_were_asked_for(model, task, clock, batch, other):
+    result = shrink(model, task, replace(BARE, target="1.5x", batch=batch)).result
+    *searching, one, many = clock.sizes
+    assert set(searching) == {batch} and {one, many} == {batch, other}
+    first, second = result.headline[:2]
+    name = "1 text at a time" if batch == 1 else "8 texts at a time"
+    assert (first.name, first.unit) == ("faster", f"x, {name}") and second.name.startswith(f"faster, {other} text")
+
+
+def test_steps_and_rows_are_as_many_as_were_asked_for(model, task):
+    few = shrink(model, task, replace(BARE, step=0.5)).result.tables["steps"]
+    assert len(few) <= 3 < len(shrink(model, task, replace(BARE, step=0.1)).result.tables["steps"])
+    work = shrinking.Shrinking(model, task, replace(BARE, rows=10), None)
+    assert len(work.rows) == 10 and set(work.rows.ids) < set(task.select.ids)
+
+
+def test_outputs_are_matched_with_labels_by_name(model, task, tmp_path, monkeypatch):
+    turned = replace(task, labels=("good", "bad"), **{
+        name: replace(part, label=1 - part.label)
+        for name, part in (("fit", task.fit), ("select", task.select), ("report", task.report))
+    })  # fmt: skip
+    plain = SimpleNamespace(predict=lambda examples: model.predict(examples).logits)
+    monkeypatch.setattr(contenders, "OnnxClassifier", lambda path, encoder: plain)
+    (tmp_path / "model.onnx").touch()
+    in_onnx = Contender.of_onnx("whole, onnxruntime", "", tmp_path / "model.onnx", model, turned)
+    for made in (Contender.of("whole", "", model, turned), in_onnx):
+        assert turned.score(made.select, turned.select).value > 0.9 < turned.score(made.report).value
+
+
 def test_models_are_timed_without_dropout_and_left_as_they_were(model, task, clock):
     model.model.train()
     shrunk = shrink(model, task, replace(BARE, target="1.2x"))
-    assert clock.calls and not clock.training and not shrunk.encoder.model.training and model.model.training
+    assert clock.sizes and not clock.training and not shrunk.encoder.model.training and model.model.training
 
 
 def test_the_furthest_cut_that_keeps_the_score(model, task):
