@@ -16,7 +16,7 @@ from bertscope.data.task import Task
 from bertscope.experiments import search as search_module
 from bertscope.experiments.costs import Cost, parameter_cost
 from bertscope.experiments.numbers import Numbers
-from bertscope.experiments.search import Search
+from bertscope.experiments.search import Move, Search
 from bertscope.experiments.targets import Target
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
@@ -133,6 +133,47 @@ def test_planted_useless_heads_and_neurons_go_first_and_nothing_changes(sure):
     both.to(both.now - 5 * 16)
     assert {(unit.layer_index, unit.index) for unit in both.off} == heads | neurons
     assert both.rows[0]["move"] == "heads and neurons" and len(both.rows) == 1
+
+
+def test_a_plain_search_takes_the_least_felt_neurons_of_each_layer(sure):
+    encoder, scores_for = sure
+    planted = {(layer, neuron) for layer, start in enumerate((0, 9, 20)) for neuron in range(start, start + 16)}
+    for layer in range(3):
+        silence(encoder, layer, neurons=[neuron for at, neuron in planted if at == layer])
+    own = scores_for(encoder)
+    search = Search(encoder, own, own.select, Cost("ms", 1, 0, 0, 1), step=0.5, plain=True)
+    search.to(search.now - len(planted))
+    assert {(unit.layer_index, unit.index) for unit in search.off} == planted
+
+
+def test_the_least_felt_mlp_may_go_whole(sure):
+    encoder, scores_for = sure
+    with torch.no_grad():
+        encoder.parts(encoder.layers[1])[3].weight.zero_()
+        encoder.parts(encoder.layers[1])[3].bias.zero_()
+    own = scores_for(encoder)
+    search = Search(encoder, own, own.select, Cost("ms", 1, 1, 1, 0.5))
+    (move,) = (move for move in search._moves(1.0) if move.kind == "MLP")
+    assert move.units == (Unit("mlp", 2),) and move.saved == 0.5 * 40
+
+
+@pytest.mark.parametrize(("goal", "kind"), [(1.0, "layer"), (50.5, "heads")])
+def test_the_smallest_rise_for_what_is_saved_of_what_is_wanted(learned, task, monkeypatch, goal, kind):
+    """A layer saves ten times what a head does and costs five times as much; beyond the goal that's worth nothing."""
+    search = Search(learned, task, task.select, Cost("ms", 51.5 - 10 * 4, 10, 0, 0), step=0.5)
+    moves = [Move("heads", (Unit("head", 1, 1),), 0.0, 1.0), Move("layer", (Unit("layer", 2),), 0.0, 10.0)]
+    outputs, losses = np.zeros((3, len(task.select), 2), np.float32), np.array([1.0, 1.1, 1.5])
+    monkeypatch.setattr(search, "_moves", lambda wanted: iter(moves))
+    monkeypatch.setattr(search, "_tried", lambda moves: (outputs, losses))
+    assert search.advance(goal) and search.rows[-1]["move"] == kind
+
+
+def test_pieces_go_by_what_is_felt_for_what_they_save():
+    head, bundle = Unit("head", 1, 1), Unit("neuron", 1, 1)
+    pieces = [Move("", (head,), 1.0, 1.0), Move("", (bundle,), 1.5, 3.0)]
+    some, all_of_them = (search_module._cheapest("both", pieces, wanted) for wanted in (3.0, 3.5))
+    assert (some.units, some.saved) == ((bundle,), 3.0)
+    assert (all_of_them.units, all_of_them.felt, all_of_them.saved) == ((bundle, head), 2.5, 4.0)
 
 
 def test_a_planted_idle_layer_goes_where_layers_make_time(sure):
