@@ -39,15 +39,20 @@ class UsualMaps:
         here = {(distance, int(row)): place for place, (distance, row) in enumerate(zip(far, view.rows, strict=True))}
         best = sorted({*self._kept, *here})[:EXAMPLES]
         self._here = {key: here[key] for key in best if key in here}
+        lengths = view.lengths.tolist()
+        self._sides = [min(int(lengths[place]), LONGEST) for place in self._here.values()]
         self._kept = {key: self._kept.get(key) or _Kept() for key in best}
 
     def look(self, encoder: int, layer: int, maps: LayerMaps, numbers: Tensor) -> None:
         """Keep the chosen examples' maps; `numbers` is [row, head, number]."""
-        for key, place in self._here.items():
-            n = min(int(maps.view.lengths[place]), LONGEST)
-            shown = maps.maps[place, :, :n, :n].cpu().numpy()
-            self._kept[key].maps[encoder, layer] = np.round(255 * np.sqrt(shown.clip(0, 1))).astype(np.uint8)
-            self._kept[key].numbers[encoder, layer] = numbers[place].cpu().numpy()
+        if not self._here:
+            return
+        places, side = list(self._here.values()), max(self._sides)
+        shown = maps.maps[places, :, :side, :side].clamp(0, 1).sqrt().mul(255).round().byte().cpu().numpy()
+        told = numbers[places].cpu().numpy()
+        for at, (key, n) in enumerate(zip(self._here, self._sides, strict=True)):
+            self._kept[key].maps[encoder, layer] = shown[at, :, :n, :n].copy()
+            self._kept[key].numbers[encoder, layer] = told[at]
 
     def tables(
         self, checkpoints: Mapping[str, Encoder], examples: Examples
