@@ -188,3 +188,8 @@ def test_the_slides_stand_beside_snli_alone(rows):
     assert any("59.47%" in note for note in result.notes)
     other = bias([run], [run], [run], replace(task, name="other"), config=BiasConfig())
     assert "published" not in other.tables["effects"] and not any("59.47" in note for note in other.notes)
+
+
+def test_tasks_without_labels_are_refused_before_any_training():
+    with pytest.raises(UserError, match="demo/qa"):
+        plan(model_root("pocket"), task_root("demo/qa"), BiasConfig(words=("the",)))

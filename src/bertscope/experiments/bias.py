@@ -78,10 +78,11 @@ def _refuse_what_cannot_be_measured(task: Root, config: BiasConfig) -> bool:
     """Refuse words that leave nothing to train on or to compare, before any training; whether the swap changes any
     text."""
     from bertscope.data.cuts import cut, in_brief
-    from bertscope.data.read import read_task
+    from bertscope.data.read import read_task, refuse_unlabelled
     from bertscope.data.slices import mentions
     from bertscope.data.swaps import swapped
 
+    refuse_unlabelled(task)
     whole, named = read_task(task.source, **task.options), in_brief(config.words)
     for split in ("fit", "report"):
         if not mentions(getattr(whole, split), config.words).any():
