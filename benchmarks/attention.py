@@ -13,14 +13,14 @@ import torch
 from benchmarks.attention_plain import Found, ask, resampled
 from benchmarks.options import BATCH, Options, sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference
-from bertscope.analyses.attention import LayerMaps, read_maps
-from bertscope.analyses.change_reader import ChangeReader
-from bertscope.analyses.features_reader import FeatureReader
-from bertscope.analyses.patterns import PatternsConfig
-from bertscope.analyses.patterns_reader import PatternsReader
-from bertscope.analyses.redundancy_reader import RedundancyReader
-from bertscope.analyses.relation_pairs import collect_pairs
-from bertscope.analyses.relations_reader import RelationReader
+from bertscope.analyses.attention.maps import LayerMaps, read_maps
+from bertscope.analyses.change.reader import ChangeReader
+from bertscope.analyses.features.reader import FeatureReader
+from bertscope.analyses.patterns.question import PatternsConfig
+from bertscope.analyses.patterns.reader import PatternsReader
+from bertscope.analyses.redundancy.reader import RedundancyReader
+from bertscope.analyses.relations.pairs import collect_pairs
+from bertscope.analyses.relations.reader import RelationReader
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.net import shipped
 from bertscope.core.examples import ROOT, Examples

@@ -19,7 +19,7 @@ from scipy.special import comb
 
 from benchmarks.options import BATCH
 from benchmarks.plain import LONGEST
-from bertscope.analyses.relation_pairs import NONE, Pairs
+from bertscope.analyses.relations.pairs import NONE, Pairs
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import hashed, mixed
 from bertscope.models.encoder import Encoder

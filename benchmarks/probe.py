@@ -15,8 +15,8 @@ from torch.utils.data import DataLoader, TensorDataset
 from benchmarks.options import Options, Sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare
 from benchmarks.trees import SHARED
-from bertscope.analyses.probe_training import Training, train_probes
-from bertscope.analyses.probe_vectors import Source, Vectors, standardised
+from bertscope.analyses.probe.training import Training, train_probes
+from bertscope.analyses.probe.vectors import Source, Vectors, standardised
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
 from bertscope.models.hidden import HiddenStore, hidden

@@ -12,11 +12,11 @@ import torch
 
 from benchmarks.options import Options, Sentences, sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare
-from bertscope.analyses.geometry import GeometryConfig, geometry
-from bertscope.analyses.geometry_space import AS_IT_IS, STANDARDISED, TOP_REMOVED
-from bertscope.analyses.geometry_words import Sets, Words, read_words
+from bertscope.analyses.geometry.question import GeometryConfig, geometry
+from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, TOP_REMOVED
+from bertscope.analyses.geometry.words import Sets, Words, read_words
 from bertscope.analyses.occurrences import common_words, owners
-from bertscope.analyses.similarity_measures import rsa
+from bertscope.analyses.similarity.measures import rsa
 from bertscope.core.examples import Examples
 from bertscope.core.jackknife import runs
 from bertscope.models.hidden import hidden

@@ -13,9 +13,9 @@ from torch.utils.data import DataLoader
 from benchmarks.options import Options, Sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference, now
 from benchmarks.trees import EWT
-from bertscope.analyses.structure_metrics import evaluate
-from bertscope.analyses.structure_probes import Corpus, Stack, Vectors, initial, train
-from bertscope.analyses.structure_trees import Trees
+from bertscope.analyses.structure.metrics import evaluate
+from bertscope.analyses.structure.probes import Corpus, Stack, Vectors, initial, train
+from bertscope.analyses.structure.trees import Trees
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
 from bertscope.data.treebank import read_treebank

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.ablate import AblateConfig, ablate
+from bertscope.analyses.ablate.question import AblateConfig, ablate
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.statistics import holm

@@ -92,6 +92,13 @@ def test_catalogue_and_declarations_agree(name):
     assert name not in ROOMS, "no exported function has the name of a room"
 
 
+@pytest.mark.parametrize("name", [name for name, entry in catalogue.CATALOGUE.items() if entry.command])
+def test_a_question_is_found_by_its_name(name):
+    _, room, *rest = catalogue.entry(name).target.partition(":")[0].split(".")
+    if room in {"analyses", "experiments"}:
+        assert rest in ([name], [name, "question"])
+
+
 def loaded_by(code: str) -> set[str]:
     probe = f"import sys\n{code}\nprint('loaded:', *sys.modules)"  # what the code itself prints is none of it
     said = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.attention import read_maps
+from bertscope.analyses.attention.maps import read_maps
 from bertscope.core.examples import Examples
 from tests.conftest import DEVICE
 

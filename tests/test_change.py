@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from bertscope.analyses.attention import read_maps
-from bertscope.analyses.change import ChangeConfig, change
-from bertscope.analyses.change_reader import ChangeReader
+from bertscope.analyses.attention.maps import read_maps
+from bertscope.analyses.change.question import ChangeConfig, change
+from bertscope.analyses.change.reader import ChangeReader
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
@@ -128,7 +128,7 @@ def test_a_change_of_one_head_is_that_heads(tiny, texts):
 
 def test_heads_that_attend_elsewhere_are_one_bit_apart(texts):
     """Before, every token attends to [CLS]; after, to itself. All queries but [CLS]'s are at 1 bit."""
-    from bertscope.analyses.attention import LayerMaps
+    from bertscope.analyses.attention.maps import LayerMaps
 
     class AsPlanned(ChangeReader):
         def read(self, layer, view, maps):

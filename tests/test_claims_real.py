@@ -12,13 +12,13 @@ import pytest
 import torch
 
 import bertscope
-from bertscope.analyses.change import ChangeConfig
-from bertscope.analyses.features import FeaturesConfig
-from bertscope.analyses.patterns import PatternsConfig
-from bertscope.analyses.probe import ProbeConfig
-from bertscope.analyses.redundancy import RedundancyConfig
-from bertscope.analyses.relations import RelationsConfig
-from bertscope.analyses.structure import StructureConfig
+from bertscope.analyses.change.question import ChangeConfig
+from bertscope.analyses.features.question import FeaturesConfig
+from bertscope.analyses.patterns.question import PatternsConfig
+from bertscope.analyses.probe.question import ProbeConfig
+from bertscope.analyses.redundancy.question import RedundancyConfig
+from bertscope.analyses.relations.question import RelationsConfig
+from bertscope.analyses.structure.question import StructureConfig
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import data_root, read_examples

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from transformers import BertConfig, BertForPreTraining, BertForSequenceClassification
 
 import bertscope
-from bertscope.analyses.leace import Whitened
+from bertscope.analyses.erase.leace import Whitened
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -262,7 +262,7 @@ def guesser(_pocket):
 
 
 def test_a_masked_language_model_is_measured_by_its_guesses(guesser):
-    from bertscope.analyses.probe_sample import REPORT, text_parts
+    from bertscope.analyses.probe.sample import REPORT, text_parts
     from bertscope.models.changed import masked_losses
 
     examples = bertscope.read_examples("demo/corpus", limit=120)

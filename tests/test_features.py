@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 import torch
 
-from bertscope.analyses.attention import read_maps
-from bertscope.analyses.features import FeaturesConfig, features, features_result
-from bertscope.analyses.features_reader import FeatureReader, expected_maximum_weights
+from bertscope.analyses.attention.maps import read_maps
+from bertscope.analyses.features.question import FeaturesConfig, features, features_result
+from bertscope.analyses.features.reader import FeatureReader, expected_maximum_weights
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result

@@ -10,10 +10,10 @@ import pytest
 from sklearn.decomposition import PCA
 
 import bertscope
-from bertscope.analyses.geometry import GeometryConfig, geometry
-from bertscope.analyses.geometry_measures import by_text, explained, self_similarity
-from bertscope.analyses.geometry_space import AS_IT_IS, STANDARDISED, TOP_REMOVED, Form, LayerVectors, moments
-from bertscope.analyses.geometry_words import read_words
+from bertscope.analyses.geometry.measures import by_text, explained, self_similarity
+from bertscope.analyses.geometry.question import GeometryConfig, geometry
+from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, TOP_REMOVED, Form, LayerVectors, moments
+from bertscope.analyses.geometry.words import read_words
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
@@ -97,7 +97,7 @@ def test_blocks_hold_whole_texts_of_one_group(made, monkeypatch):
     _, words, _, layer = made
     usual = by_text(layer, words, {AS_IT_IS: Form()})[AS_IT_IS]
     similar = self_similarity(layer, words, {AS_IT_IS: Form()})[AS_IT_IS]
-    monkeypatch.setattr("bertscope.analyses.geometry_words._ROWS", 10)
+    monkeypatch.setattr("bertscope.analyses.geometry.words._ROWS", 10)
     blocks = list(words.blocks())
     assert len(blocks) > 12 and [begin for begin, _ in blocks[1:]] == [end for _, end in blocks[:-1]]
     for begin, end in blocks:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.geometry import GeometryConfig, geometry
-from bertscope.analyses.geometry_dimension import two_nn
-from bertscope.analyses.geometry_pairs import alignment_and_uniformity, meaning_same, paired_texts
-from bertscope.analyses.geometry_space import LayerVectors
+from bertscope.analyses.geometry.dimension import two_nn
+from bertscope.analyses.geometry.pairs import alignment_and_uniformity, meaning_same, paired_texts
+from bertscope.analyses.geometry.question import GeometryConfig, geometry
+from bertscope.analyses.geometry.space import LayerVectors
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertscope.analyses.ablate import AblateConfig, ablate
+from bertscope.analyses.ablate.question import AblateConfig, ablate
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.task import Task

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.clusters import clusters, plane
-from bertscope.analyses.interactions import interactions, random_partners, together
-from bertscope.analyses.redundancy import RedundancyConfig, redundancy
+from bertscope.analyses.redundancy.clusters import clusters, plane
+from bertscope.analyses.redundancy.interactions import interactions, random_partners, together
+from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
 from bertscope.core.errors import UserError
 from bertscope.core.resampling import interval
 from bertscope.core.statistics import metric_draws, paired_effects

@@ -7,7 +7,7 @@ import copy
 import pytest
 import torch
 
-from bertscope.analyses import attention, reading
+from bertscope.analyses.attention import maps, reading
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.inputs import Inputs
@@ -36,7 +36,7 @@ def models(tiny, tmp_path):
 def passes(monkeypatch):
     """How many encoders each pass ran."""
     counted = []
-    real = attention.read_maps
+    real = maps.read_maps
 
     def counting(encoders, *args, **kwargs):
         counted.append(len(encoders))
@@ -158,7 +158,7 @@ def test_a_pass_that_breaks_is_tried_by_each_alone(models, tmp_path, monkeypatch
     def break_(*_):
         raise UserError("this reader breaks")
 
-    monkeypatch.setattr("bertscope.analyses.change_reader.ChangeReader.read", break_)
+    monkeypatch.setattr("bertscope.analyses.change.reader.ChangeReader.read", break_)
     outcome = run_steps([good, broken], Store(tmp_path / "store"))
     assert set(outcome.done) == {good.id} and outcome.failed == {broken.id: "this reader breaks"}
 

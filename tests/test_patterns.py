@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.attention import View, read_maps
-from bertscope.analyses.patterns import PatternsConfig, patterns
-from bertscope.analyses.patterns_reader import PatternsReader
+from bertscope.analyses.attention.maps import View, read_maps
+from bertscope.analyses.patterns.question import PatternsConfig, patterns
+from bertscope.analyses.patterns.reader import PatternsReader
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.features import NAMES, features
 from bertscope.analyses.shapes.labelled import as_layer

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 import bertscope
-from bertscope.analyses.probe import TARGETS
-from bertscope.analyses.probe_measures import (
+from bertscope.analyses.probe.measures import (
     accuracies,
     codelengths,
     cumulative,
@@ -20,7 +19,8 @@ from bertscope.analyses.probe_measures import (
     portion_ends,
     text_draws,
 )
-from bertscope.analyses.probe_sample import (
+from bertscope.analyses.probe.question import TARGETS
+from bertscope.analyses.probe.sample import (
     FIT,
     REPORT,
     SELECT,
@@ -30,9 +30,9 @@ from bertscope.analyses.probe_sample import (
     text_parts,
     usual_label,
 )
-from bertscope.analyses.probe_targets import Limits, choose_targets
-from bertscope.analyses.probe_training import Training, train_probes
-from bertscope.analyses.probe_vectors import Rows, gather, have_vectors
+from bertscope.analyses.probe.targets import Limits, choose_targets
+from bertscope.analyses.probe.training import Training, train_probes
+from bertscope.analyses.probe.vectors import Rows, gather, have_vectors
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.resampling import Resampling

@@ -7,8 +7,8 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from bertscope.analyses.probe_training import Training, train_probes
-from bertscope.analyses.probe_vectors import Source, Vectors, joined
+from bertscope.analyses.probe.training import Training, train_probes
+from bertscope.analyses.probe.vectors import Source, Vectors, joined
 
 THOROUGH = Training(rate=0.02, batch=10_000, looks=400, patience=8, gain=1e-7)
 

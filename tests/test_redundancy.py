@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses import redundancy_reader
-from bertscope.analyses.attention import LayerMaps, read_maps
-from bertscope.analyses.interactions import together
-from bertscope.analyses.redundancy import RedundancyConfig, redundancy
-from bertscope.analyses.redundancy_reader import RedundancyReader, cka
+from bertscope.analyses.attention.maps import LayerMaps, read_maps
+from bertscope.analyses.redundancy.interactions import together
+from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
+from bertscope.analyses.redundancy.reader import RedundancyReader, cka
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -187,8 +186,8 @@ def test_batches_order_and_padding_do_not_matter(tiny, many, sample):
 
 def test_mixtures_a_few_at_a_time_are_the_same(tiny, many, monkeypatch):
     usual = read(tiny, many)[0].divergence
-    monkeypatch.setattr(redundancy_reader, "_CELLS", 1)
-    monkeypatch.setattr(redundancy_reader, "_GPU_CELLS", 1)
+    monkeypatch.setattr("bertscope.analyses.redundancy.reader._CELLS", 1)
+    monkeypatch.setattr("bertscope.analyses.redundancy.reader._GPU_CELLS", 1)
     np.testing.assert_allclose(read(tiny, many)[0].divergence, usual, atol=1e-7)
 
 

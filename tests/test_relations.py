@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import binomtest, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from bertscope.analyses.attention import read_maps
-from bertscope.analyses.relation_pairs import NONE, OFFSETS, collect_pairs
-from bertscope.analyses.relations import RelationsConfig, relations, relations_result
-from bertscope.analyses.relations_reader import RelationReader
+from bertscope.analyses.attention.maps import read_maps
+from bertscope.analyses.relations.pairs import NONE, OFFSETS, collect_pairs
+from bertscope.analyses.relations.question import RelationsConfig, relations, relations_result
+from bertscope.analyses.relations.reader import RelationReader
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.result import Result

@@ -82,7 +82,7 @@ def test_a_frozen_encoder_is_where_it_began(answered):
 
 
 def test_the_patterns_are_those_of_each_arms_encoder(answered):
-    from bertscope.analyses.patterns import patterns
+    from bertscope.analyses.patterns.question import patterns
 
     step, store, _ = answered
     classes, task = store.result(step).tables["classes"], read_task(step.inputs["task"].source)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from bertscope.analyses.sentences import SentencesConfig, sentences
+from bertscope.analyses.sentences.question import SentencesConfig, sentences
 from bertscope.core.errors import UserError
 from bertscope.core.statistics import over_runs, rank_draws
 from bertscope.data.task import Task
@@ -65,7 +65,7 @@ def test_a_model_that_counts_shared_words_follows_the_score(pocket):
 
 def test_many_pairs_are_read_in_parts_and_sampled(tiny, task, monkeypatch):
     whole = sentences(tiny, task)
-    monkeypatch.setattr("bertscope.analyses.sentences_result._PAIRS", 7)
+    monkeypatch.setattr("bertscope.analyses.sentences.result._PAIRS", 7)
     parts = sentences(tiny, task)
     for name, array in whole.arrays.items():
         assert np.allclose(array, parts.arrays[name], atol=1e-5), name

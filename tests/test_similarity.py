@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import bertscope
-from bertscope.analyses.similarity import SimilarityConfig, plan, similarity
-from bertscope.analyses.similarity_measures import cka, plain_cosine, rsa
+from bertscope.analyses.similarity.measures import cka, plain_cosine, rsa
+from bertscope.analyses.similarity.question import SimilarityConfig, plan, similarity
 from bertscope.core.errors import UserError
 from bertscope.core.jackknife import jackknife_interval
 from bertscope.core.result import Result

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import bertscope
-from bertscope.analyses.structure import StructureConfig, plan, structure
-from bertscope.analyses.structure_metrics import METRICS, evaluate
-from bertscope.analyses.structure_trees import Trees, parts
+from bertscope.analyses.structure.metrics import METRICS, evaluate
+from bertscope.analyses.structure.question import StructureConfig, plan, structure
+from bertscope.analyses.structure.trees import Trees, parts
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT
 from bertscope.core.resampling import Resampling
@@ -82,7 +82,7 @@ def test_the_control_is_trained_on_random_trees_too(monkeypatch):
     examples, store = planted(60)
     seen = []
     monkeypatch.setattr(
-        "bertscope.analyses.structure_study.train",
+        "bertscope.analyses.structure.study.train",
         lambda stacks, corpus, *_, **__: seen.append(
             (sum(len(stack.layers) for stack in stacks), corpus.trees.heads)
         ),

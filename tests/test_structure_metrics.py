@@ -8,7 +8,7 @@ import torch
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.stats import spearmanr
 
-from bertscope.analyses.structure_metrics import (
+from bertscope.analyses.structure.metrics import (
     DSPR,
     NSPR,
     ROOT_ACCURACY,
@@ -20,7 +20,7 @@ from bertscope.analyses.structure_metrics import (
     ranks,
     spanning_trees,
 )
-from bertscope.analyses.structure_trees import Trees
+from bertscope.analyses.structure.trees import Trees
 from bertscope.core.examples import ROOT, Examples
 from bertscope.core.resampling import Resampling
 from bertscope.data.treebank import read_treebank

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.structure_metrics import UUAS, edges_to_find, evaluate
-from bertscope.analyses.structure_probes import (
+from bertscope.analyses.structure.metrics import UUAS, edges_to_find, evaluate
+from bertscope.analyses.structure.probes import (
     KINDS,
     Corpus,
     Goal,
@@ -22,7 +22,7 @@ from bertscope.analyses.structure_probes import (
     select_losses,
     train,
 )
-from bertscope.analyses.structure_trees import Trees
+from bertscope.analyses.structure.trees import Trees
 from bertscope.core.order import bucketed
 from bertscope.core.resampling import Resampling
 from planted_trees import planted

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bertscope.analyses.importance import ImportanceConfig
-from bertscope.analyses.probe import ProbeConfig
+from bertscope.analyses.importance.question import ImportanceConfig
+from bertscope.analyses.probe.question import ProbeConfig
 from bertscope.core.asking import BESIDE
 from bertscope.core.catalogue import CATALOGUE, spec
 from bertscope.data.corpus import examples_root

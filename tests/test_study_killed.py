@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bertscope.analyses import similarity
+from bertscope.analyses.similarity import question as similarity
 from bertscope.core.catalogue import spec
 from bertscope.core.step import Step
 from bertscope.core.store import Store

@@ -38,16 +38,23 @@ CATALOGUE = {
     "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
     "truncate": Entry("bertscope.experiments.truncate:truncate", "Are the top layers needed?"),
     "freeze": Entry("bertscope.experiments.freeze:freeze", "Which layers need training?"),
-    "patterns": Entry("bertscope.analyses.patterns:patterns", "What shape is each head's attention?"),
-    "change": Entry("bertscope.analyses.change:change", "What did fine-tuning change in the attention?"),
+    "patterns": Entry("bertscope.analyses.patterns.question:patterns", "What shape is each head's attention?"),
+    "change": Entry("bertscope.analyses.change.question:change", "What did fine-tuning change in the attention?"),
     "features": Entry(
-        "bertscope.analyses.features:features", "Which words draw attention, and which words attend to which?"
+        "bertscope.analyses.features.question:features",
+        "Which words draw attention, and which words attend to which?",
     ),
-    "relations": Entry("bertscope.analyses.relations:relations", "Which heads link words that stand in a relation?"),
-    "redundancy": Entry("bertscope.analyses.redundancy:redundancy", "How different are the heads from each other?"),
-    "ablate": Entry("bertscope.analyses.ablate:ablate", "What if a head, an MLP or a layer is switched off?"),
+    "relations": Entry(
+        "bertscope.analyses.relations.question:relations", "Which heads link words that stand in a relation?"
+    ),
+    "redundancy": Entry(
+        "bertscope.analyses.redundancy.question:redundancy", "How different are the heads from each other?"
+    ),
+    "ablate": Entry(
+        "bertscope.analyses.ablate.question:ablate", "What if a head, an MLP or a layer is switched off?"
+    ),
     "importance": Entry(
-        "bertscope.analyses.importance:importance", "How important is each head and MLP, by gradient?"
+        "bertscope.analyses.importance.question:importance", "How important is each head and MLP, by gradient?"
     ),
     "lottery": Entry(
         "bertscope.experiments.lottery:lottery",
@@ -57,13 +64,17 @@ CATALOGUE = {
     "prune": Entry(
         "bertscope.experiments.prune:prune", "How small a part of a fine-tuned model still does its task?"
     ),
-    "similarity": Entry("bertscope.analyses.similarity:similarity", "How far did each layer's representation move?"),
-    "structure": Entry("bertscope.analyses.structure:structure", "Does a layer hold the syntax tree?"),
-    "probe": Entry("bertscope.analyses.probe:probe", "What else does a layer know?"),
-    "erase": Entry("bertscope.analyses.erase:erase", "Does the model use what a layer knows?"),
-    "project": Entry("bertscope.analyses.project:project", "How do a sentence's tokens travel through the layers?"),
+    "similarity": Entry(
+        "bertscope.analyses.similarity.question:similarity", "How far did each layer's representation move?"
+    ),
+    "structure": Entry("bertscope.analyses.structure.question:structure", "Does a layer hold the syntax tree?"),
+    "probe": Entry("bertscope.analyses.probe.question:probe", "What else does a layer know?"),
+    "erase": Entry("bertscope.analyses.erase.question:erase", "Does the model use what a layer knows?"),
+    "project": Entry(
+        "bertscope.analyses.project.question:project", "How do a sentence's tokens travel through the layers?"
+    ),
     "geometry": Entry(
-        "bertscope.analyses.geometry:geometry", "Is the space a cone, and how contextual are its words?"
+        "bertscope.analyses.geometry.question:geometry", "Is the space a cone, and how contextual are its words?"
     ),
     "bias": Entry("bertscope.experiments.bias:bias", "What does a gap in the training data do?"),
     "untuned": Entry(
@@ -72,7 +83,7 @@ CATALOGUE = {
     "swap": Entry("bertscope.experiments.swap:swap", "Answer the report texts with words exchanged.", command=False),
     "contrast": Entry("bertscope.experiments.contrast:contrast", "Does contrastive training open the cone?"),
     "sentences": Entry(
-        "bertscope.analyses.sentences:sentences", "Are the vectors of texts alike where their meanings are?"
+        "bertscope.analyses.sentences.question:sentences", "Are the vectors of texts alike where their meanings are?"
     ),
     "contrastive": Entry(
         "bertscope.training.contrastive:contrastive",

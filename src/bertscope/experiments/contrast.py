@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from bertscope.analyses.geometry import GeometryConfig
+from bertscope.analyses.geometry.question import GeometryConfig
 from bertscope.core.catalogue import question, spec
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result

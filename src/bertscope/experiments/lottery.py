@@ -107,7 +107,7 @@ def _super_arms(method: str, config: LotteryConfig) -> tuple[Arm, ...]:
 
 def _shapes(tuned: dict[int, Step], task: Root) -> list[Step]:
     """The attention patterns of each fine-tuned model on the report split, raw and norm-weighted."""
-    from bertscope.analyses.patterns import PatternsConfig
+    from bertscope.analyses.patterns.question import PatternsConfig
     from bertscope.data.corpus import examples_root
 
     examples = examples_root(task.source, **task.options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.similarity_sample import RSA, Corpus, Sample, by_layer
+from bertscope.analyses.similarity.sample import RSA, Corpus, Sample, by_layer
 from bertscope.core.examples import Examples
 from bertscope.core.jackknife import jackknife_error, jackknife_interval, reach
 from bertscope.core.layers import Layers

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.gradients import gate_gradients, unit_length
+from bertscope.analyses.importance.gradients import gate_gradients, unit_length
 from bertscope.analyses.trust import cautions
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError

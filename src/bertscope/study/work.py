@@ -64,7 +64,7 @@ def _alone(claim: Claim, inputs: Inputs) -> Made:
 
 def _share(claims: Sequence[Claim], inputs: Inputs) -> list[Made]:
     """Questions about attention, with a pass for all those that read the same."""
-    from bertscope.analyses.reading import sharing
+    from bertscope.analyses.attention.reading import sharing
 
     made, parts = [], []
     for claim in claims:
@@ -107,7 +107,7 @@ class _Part:
 
 def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Made]:
     """Parts that agree, by one pass. If that fails, by a pass each: one question's trouble isn't the others'."""
-    from bertscope.analyses.reading import read_together
+    from bertscope.analyses.attention.reading import read_together
 
     started = time.perf_counter()
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View, ascending, inner, log2
+from bertscope.analyses.attention.maps import LayerMaps, View, ascending, inner, log2
 
 NAMES = (
     "two_before", "previous", "same", "next", "two_after", "offset", "band", "band_energy", "distance",

@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from bertscope.analyses.attention import LayerMaps
+from bertscope.analyses.attention.maps import LayerMaps
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.features import NAMES, features
 

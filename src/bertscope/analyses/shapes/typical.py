@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps
+from bertscope.analyses.attention.maps import LayerMaps
 from bertscope.analyses.shapes import CLASSES
 from bertscope.core.examples import Examples
 from bertscope.models.batches import tokenise

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from bertscope.analyses.attention import LayerMaps, View
+from bertscope.analyses.attention.maps import LayerMaps, View
 from bertscope.analyses.shapes.typical import tokens_of
 from bertscope.core.examples import Examples
 from bertscope.models.encoder import Encoder

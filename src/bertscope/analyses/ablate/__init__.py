@@ -1,0 +1,1 @@
+"""`ablate`: `question` switches parts off, `result` tells what that costs."""

@@ -1,0 +1,120 @@
+"""`ablate`: what the model loses when a head, an MLP, a layer or any named set of parts is switched off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact
+from bertscope.core.result import Result
+from bertscope.core.units import Unit, every
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+    from bertscope.models.encoder import Encoder
+
+PartKind = Literal["head", "heads", "mlp", "layer"]
+KINDS: tuple[PartKind, ...] = ("head", "heads", "mlp", "layer")
+_SET = re.compile(r"(?P<name>[\w -]+)=(?P<units>[^=]+)")
+
+
+@dataclass(frozen=True)
+class AblateConfig:
+    """What to switch off, and what to leave in its place."""
+
+    units: tuple[PartKind, ...] = KINDS
+    """The kinds of parts: head (each one), heads (all of a layer), mlp, layer (skipped whole)."""
+    sets: tuple[str, ...] = ()
+    """Parts to switch off together, each set with a name: top=head:12.1+head:12.2 both=mlp:3+mlp:4."""
+    mode: Literal["uniform", "zero", "mean"] = "uniform"
+    """What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero:
+    nothing, as in Michel et al.; mean: its average output on the select split. An MLP leaves nothing, or its mean;
+    a layer that is off passes its input on."""
+    repeats: int = 2000
+    """Bootstrap resamples behind each interval."""
+    permutations: int = 9999
+    """Random swaps behind each p-value; that of accuracy is exact and needs none."""
+    seed: int = 0
+    """Of the resampling; the predictions have nothing random in them."""
+
+    def __post_init__(self) -> None:
+        for kind in self.units:
+            if kind not in KINDS:
+                raise UserError(f"unknown kind of part {kind!r}; {did_you_mean(kind, KINDS)}")
+        if not self.units and not self.sets:
+            raise UserError(f"no parts to switch off; name some of {', '.join(KINDS)}")
+        named_sets(self.sets)
+        if self.mode not in ("uniform", "zero", "mean"):
+            raise UserError(f"unknown mode {self.mode!r}; choose uniform, zero or mean")
+        if self.seed < 0:
+            raise UserError(f"seed is {self.seed}; it must be at least 0")
+        if self.repeats < 100 or self.permutations < 99:
+            raise UserError("at least 100 repeats and 99 permutations are needed for an interval and a p-value")
+
+
+def named_sets(written: Sequence[str]) -> dict[str, list[Unit]]:
+    """The sets of parts that are written as `name=head:3.7+mlp:5`.
+
+    >>> named_sets(["top=head:12.1+mlp:3"])
+    {'top': [Unit(kind='head', layer=12, number=1), Unit(kind='mlp', layer=3, number=None)]}
+    """
+    sets: dict[str, list[Unit]] = {}
+    for text in written:
+        match = _SET.fullmatch(text.strip())
+        if match is None:
+            raise UserError(f"{text!r} names no set of parts; write it like top=head:12.1+mlp:3")
+        name = match["name"].strip()
+        if name in sets:
+            raise UserError(f"two sets are called {name!r}; give each a name of its own")
+        sets[name] = [Unit.parse(unit) for unit in match["units"].split("+")]
+    return sets
+
+
+_CARD = (
+    HeadFact(
+        "effects", "effect", "change of the score without it", "low", "high", where={"kind": "head"},
+        beside={"p": "p", "p_holm": "p (Holm)"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
+@question(
+    "ablate",
+    inputs=("model", "task"),
+    version=2,
+    main="score",
+    cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Michel et al. 2019, Are Sixteen Heads Really "
+    "Better than One?",
+    card=_CARD,
+)
+def ablate(
+    model: Encoder | str,
+    task: Task | str,
+    config: AblateConfig = AblateConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """What if a head, an MLP or a layer is switched off?
+
+    Each part, or named set of parts, is switched off alone, and the model's score on the report split is compared
+    with its score when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
+    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm).
+    """
+    from bertscope.analyses.ablate.result import Off, ablate_result
+    from bertscope.data.read import read_task
+    from bertscope.models.load import load
+    from bertscope.models.replay import predict_without
+
+    model = load(model) if isinstance(model, str) else model
+    task = read_task(task) if isinstance(task, str) else task
+    model.need_classifier(task.n_outputs)
+    off = [Off.part(unit) for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
+    for name, units in named_sets(config.sets).items():
+        off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))
+    reference = model.means(task.select) if config.mode == "mean" else None
+    switched = predict_without(
+        model, task.report, [[], *(one.units for one in off)], mode=config.mode, reference=reference
+    )
+    return ablate_result(model, task, off, switched, config)

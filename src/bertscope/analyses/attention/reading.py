@@ -1,0 +1,106 @@
+"""Questions about attention that are asked together: one pass of the encoders answers them all.
+
+A question makes its part in a pass ready (`Reading`). Alone, it gets a pass of its own. Where several read the same
+texts by the same tokenizer, their readers share one: batches, maps and so the answers are the same to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from bertscope.analyses.attention.maps import LayerMaps, MapReader, View, read_maps
+from bertscope.core.examples import Examples
+from bertscope.core.result import Result
+from bertscope.models.batches import tokenise
+from bertscope.models.encoder import Encoder
+from bertscope.models.observe import Passed
+
+_WINDOW = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A question's part in a pass over attention, ready to be read."""
+
+    encoders: Sequence[Encoder]
+    examples: Examples
+    reader: MapReader
+    finish: Callable[[Passed], Result]
+    """What to make of what the reader kept."""
+    weighted: bool = False
+    long: Literal["cut", "left out"] = "cut"
+
+    def alone(self) -> Result:
+        """The answer, by a pass of its own."""
+        return self.finish(self.read(self.encoders, self.reader))
+
+    def read(self, encoders: Sequence[Encoder], *readers: MapReader) -> Passed:
+        return read_maps(encoders, self.examples, readers, weighted=self.weighted, long=self.long)
+
+    @cached_property
+    def _sees(self) -> tuple[Any, ...]:
+        """What decides the batches and what of them is shown, the texts excepted."""
+        return self.weighted, {
+            (one.tokenizer_digest, *one.tokenizer.model_input_names, one.n_layers, one.device)
+            for one in self.encoders
+        }
+
+    def agrees(self, other: Reading) -> bool:
+        """Whether both would see the same batches."""
+        same = self._sees == other._sees and len(self._sees[1]) == 1 and _texts(self) == _texts(other)
+        return same and (self.long == other.long or not self._has_long)
+
+    @cached_property
+    def _has_long(self) -> bool:
+        """Whether some text is longer than the encoders read. The tokenizer takes little of a pass's time."""
+        first, n = self.encoders[0], len(self.examples)
+        windows = (range(start, min(start + _WINDOW, n)) for start in range(0, n, _WINDOW))
+        return any(
+            tokenise(first.tokenizer, self.examples.take(window), first.max_length).truncated.any()
+            for window in windows
+        )
+
+
+def _texts(reading: Reading) -> tuple[Any, ...]:
+    """All of the examples that a batch shows."""
+    examples = reading.examples
+    return examples.ids, examples.text, examples.pair, examples.words, examples.first_words
+
+
+def sharing(readings: Sequence[Reading], most: int) -> list[list[int]]:
+    """Which of the readings can share a pass, by their places; a pass has `most` encoders, or one reading."""
+    groups: list[list[int]] = []
+    for place, reading in enumerate(readings):
+        for group in groups:
+            joined = [readings[other] for other in group]
+            if len(_union([*joined, reading])) <= most and all(reading.agrees(other) for other in joined):
+                group.append(place)
+                break
+        else:
+            groups.append([place])
+    return groups
+
+
+def read_together(readings: Sequence[Reading]) -> Passed:
+    """One pass for readings that agree, over each of their encoders once."""
+    encoders = _union(readings)
+    place = {id(encoder): at for at, encoder in enumerate(encoders)}
+    readers = [_Part(one.reader, [place[id(encoder)] for encoder in one.encoders]) for one in readings]
+    return readings[0].read(encoders, *readers)
+
+
+def _union(readings: Sequence[Reading]) -> list[Encoder]:
+    return list({id(encoder): encoder for one in readings for encoder in one.encoders}.values())
+
+
+class _Part:
+    """A reader that is shown its own encoders of all those in the pass."""
+
+    def __init__(self, reader: MapReader, places: Sequence[int]) -> None:
+        self._reader, self._places, self.needs = reader, places, reader.needs
+
+    def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
+        self._reader.read(layer, view, [maps[place] for place in self._places])

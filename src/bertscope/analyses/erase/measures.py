@@ -1,0 +1,203 @@
+"""Erasers of a label for every layer, and what a model can do with and without what they erase."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertscope.analyses.erase.leace import Eraser, Whitened
+from bertscope.analyses.erase.question import EraseConfig, Likeness
+from bertscope.analyses.probe.sample import (
+    FIT,
+    REPORT,
+    SELECT,
+    Sample,
+    draw_sample,
+    majority,
+    text_hashes,
+    text_parts,
+    word_luck,
+)
+from bertscope.analyses.probe.targets import Limits, Target
+from bertscope.analyses.probe.training import Training, train_probes
+from bertscope.analyses.probe.vectors import Rows, Source, Vectors, best_device, have_vectors, standardised
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.statistics import metric_draws
+from bertscope.data.task import Task
+from bertscope.models.changed import Change, logits_with, masked_losses
+from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
+from bertscope.models.hidden_store import HiddenStore
+
+
+@dataclass(frozen=True)
+class Ability:
+    """Something a model can do, by which it is measured."""
+
+    name: str
+    unit: str
+    sign: int
+    """1 where more is better, -1 where less is."""
+    n: int
+    draws: Callable[[Sequence[Change | None]], np.ndarray]
+    """Its value in the texts and in resamples of them, [1 + repeats, change]."""
+    chance: float | None = None
+    """What whoever ignores the texts would reach."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader must know; complete once `draws` was called."""
+
+
+def ability_of(model: Encoder, examples: Examples, task: Task | None, config: EraseConfig) -> Ability:
+    """What can be measured of this model: a score where it was tuned on the task, its guesses where it guesses."""
+    if task is not None:
+        return _task_ability(model, task, config)
+    if model.head == "masked-lm":
+        return _guessing_ability(model, examples, config)
+    raise UserError(
+        f"{model.name} (it is: {model.head}) can't be measured: name the task it was fine-tuned on with --task, or "
+        "give a model that guesses masked words"
+    )
+
+
+def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> Ability:
+    model.need_classifier(task.n_outputs)
+    order, notes = task.match_labels(model.labels)
+    report = task.report.take(_few(task.report, np.arange(len(task.report)), config))
+    if model.tuned_on not in (None, task.fingerprint):
+        notes.append("the model was fine-tuned on another split or other data: it may have seen some report rows")
+
+    def draws(changes: Sequence[Change | None]) -> np.ndarray:
+        found = logits_with(model, report, changes)
+        if found.truncated:
+            notes.append(f"{found.truncated} report texts are longer than {model.max_length} tokens and were cut")
+        moments = task.moments(found.logits[..., order], report)
+        return metric_draws(task.value, moments, repeats=config.repeats, seed=config.seed)
+
+    return Ability("score", task.metric, 1, len(report), draws, task.chance(report), notes)
+
+
+def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -> Ability:
+    """On the texts that no eraser learned from."""
+    held_out = np.flatnonzero(text_parts(examples, config.seed) == REPORT)
+    texts = examples.take(_few(examples, held_out, config))
+    resampling = Resampling(texts.ids, repeats=config.repeats, seed=config.seed)
+
+    def draws(changes: Sequence[Change | None]) -> np.ndarray:
+        losses = masked_losses(model, texts, changes, seed=config.seed)
+        mean = RunningMean(resampling)
+        mean.add(np.arange(len(texts)), losses.sums.T, losses.counts)
+        return mean.draws
+
+    return Ability("masked-LM loss", "nats", -1, len(texts), draws)
+
+
+def _few(examples: Examples, rows: np.ndarray, config: EraseConfig) -> np.ndarray:
+    """At most so many of these rows, by the hash of their texts."""
+    luck = text_hashes(examples, config.seed)[rows]
+    return np.sort(rows[np.argsort(luck, kind="stable")[: config.texts]])
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """How well linear probes read a label, on texts from which neither they nor an eraser learned."""
+
+    accuracy: np.ndarray
+    """[layer]"""
+    bits: np.ndarray
+    """[layer]: what the probe tells of a label beyond how frequent labels are where it learned; chance is 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Erasing:
+    """A target's erasers, a random one for each beside it, and how well a probe reads it before and after."""
+
+    target: str
+    concept: dict[int, Eraser]
+    """By layer."""
+    random: dict[int, dict[Likeness, list[Eraser]]]
+    """By layer, as many of each kind."""
+    checks: dict[str, Check]
+    """What probes read of vectors as they are; of erased ones, learning from the words that the eraser learned from;
+    and of erased ones, learning from other texts."""
+    majority: float
+
+    @classmethod
+    def of(
+        cls,
+        target: Target,
+        examples: Examples,
+        store: HiddenStore,
+        layers: Sequence[int],
+        limits: Limits,
+        config: EraseConfig,
+    ) -> Erasing:
+        rows = Rows(store, examples)
+        target = target.of_words()
+        sample = draw_sample(target, examples, limits, config.seed, have_vectors({"": rows}, target))
+        place = rows.of(sample.target)[:, 0]
+        fit, labels = place[sample.items(FIT)], sample.target.label[sample.items(FIT)]
+        every = _fit_rows(store, examples, config)
+        generator = np.random.default_rng(config.seed)
+        concept, random = {}, {}
+        for layer in layers:
+            whitened = Whitened(store.vectors(layer)[every])
+            concept[layer] = whitened.leace(store.vectors(layer)[fit], labels)
+            rank, moved = concept[layer].rank, {"rank": 0.0, "variance": concept[layer].moved}
+            random[layer] = {
+                like: [whitened.random(rank, generator, moved=moved[like]) for _ in range(config.random)]
+                for like in dict.fromkeys(config.like)
+            }
+        checks = _checked(sample, place, store, concept, config)
+        return cls(target.name, concept, random, checks, float(majority(sample).mean()))
+
+    def changes(self, layer: int, device: torch.device) -> list[Change]:
+        """The concept's, then the random ones, kind by kind."""
+        erasers = (self.concept[layer], *chain.from_iterable(self.random[layer].values()))
+        return [Change(layer, eraser.on(device)) for eraser in erasers]
+
+
+def _fit_rows(store: HiddenStore, examples: Examples, config: EraseConfig) -> np.ndarray:
+    """The rows of fit's words, labelled or not; drawn as the labelled ones are, where there are too many."""
+    text = np.repeat(np.arange(len(examples)), np.diff(store.starts))
+    rows = np.flatnonzero(text_parts(examples, config.seed)[text] == FIT)
+    luck = word_luck(text_hashes(examples, config.seed)[text[rows]], store.words[rows])
+    return np.sort(rows[np.argsort(luck, kind="stable")[: config.words]])
+
+
+def _checked(
+    sample: Sample, place: np.ndarray, store: HiddenStore, erasers: dict[int, Eraser], config: EraseConfig
+) -> dict[str, Check]:
+    device = best_device()
+    plain = [store.vectors(layer)[place] for layer in erasers]
+    erased = [eraser(vectors).astype(np.float32) for eraser, vectors in zip(erasers.values(), plain, strict=True)]
+    sources = tuple(Source(name, layer) for name in ("as they are", "erased") for layer in erasers)
+    stack = torch.from_numpy(np.stack([*plain, *erased], 1)).to(device)
+    fit, select, report = (torch.from_numpy(sample.items(part)).to(device) for part in (FIT, SELECT, REPORT))
+    vectors = Vectors(sources, standardised(stack, fit), torch.arange(len(stack), device=device)[:, None])
+    label, classes = torch.from_numpy(sample.target.label).to(device), len(sample.target.classes)
+
+    def check(reads: Sequence[int], learns: Tensor, scored: Tensor) -> Check:
+        answers = label.expand(len(reads), -1)
+        training = Training(seed=config.seed)
+        probes = train_probes(vectors, [[at] for at in reads], answers, classes, learns, select, training)
+        hits, losses = probes.hits_and_losses(answers, scored)
+        counts = 1 + torch.bincount(label[learns], minlength=classes)  # a label that is new there isn't impossible
+        without = -(counts / counts.sum()).log()[label[scored]].mean()
+        bits = (without - losses.mean(1)) / math.log(2)
+        return Check(hits.float().mean(1).cpu().numpy(), bits.cpu().numpy())
+
+    n, half = len(erasers), len(report) // 2  # items come text by text: a half is half of the texts
+    with evaluating([]):
+        return {
+            "as they are": check(range(n), fit, report),
+            "erased": check(range(n, 2 * n), fit, report),
+            "erased, read afresh": check(range(n, 2 * n), report[:half], report[half:]),
+        }

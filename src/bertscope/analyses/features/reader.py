@@ -1,0 +1,212 @@
+"""How much attention falls on words that have a feature: what `features` takes from each map.
+
+Everything is measured per example and averaged over those that have the feature. A strongest word is compared with
+its expectation over random words, which has a closed form: nothing is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertscope.analyses.attention.maps import LayerMaps, View, ascending, product
+from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.units import heads_of_layers
+
+SPECIAL = ("[CLS]", "[SEP]")
+ANY = "any word"
+BY = ("all tokens", "[CLS]")
+"""Whose attention it is: that of every token, averaged, or that of the first alone."""
+
+
+@dataclass(frozen=True)
+class LayerMeans:
+    """What was found of one layer of one encoder; F features, the special tokens last, W of words, `ANY` last.
+
+    [1 + repeats, ...]: the mean in the sample itself, then in each resample.
+    """
+
+    attention: np.ndarray
+    """[by, F, (strongest, the same of random words), head]."""
+    special: np.ndarray
+    """[([CLS], [SEP] together, [SEP] each), head]: attention of all tokens."""
+    pairs: np.ndarray
+    """[from W, to W, (attention, the same of any two words)]: the mean over heads."""
+    pairs_of_heads: np.ndarray
+    """[from W, to W, (attention, the same of any two words), head], of the sample only."""
+
+
+class FeatureReader:
+    """Means over the examples, with their resamples.
+
+    marked   for each feature, which words of each example have it
+    ids      the examples' ids, which decide the resamples
+    """
+
+    needs: frozenset[str] = frozenset()
+
+    def __init__(
+        self, marked: Mapping[str, Sequence[np.ndarray]], ids: Sequence[str], *, repeats: int = 1000, seed: int = 0
+    ) -> None:
+        self.features = (*marked, *SPECIAL)
+        self.words = (*marked, ANY)
+        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
+        self.special_share = RunningMean(Resampling(ids, repeats=0))
+        """[([CLS], [SEP] together, [SEP] each)]: what a head gives them that attends to all tokens alike."""
+        columns = [np.concatenate([*rows, np.zeros(0, bool)]) for rows in marked.values()]
+        lengths = [len(row) for row in next(iter(marked.values()), ())] or [0] * len(ids)
+        self._has = np.stack([*columns, np.ones(sum(lengths), dtype=bool)])  # [W, word of the corpus]
+        self._starts = np.concatenate([[0], np.cumsum(lengths)])
+        self._plain = not marked  # no words are marked then: all that a tokenizer shows are words
+        self._means: list[_Means] = []
+
+    def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
+        """Each layer is reduced to what its heads give to tokens and features; then all heads are measured."""
+        if layer == 0:
+            self._batch = _Batch(view, self._features(view))
+            self.special_share.add(view.rows, self._batch.special_share, self._batch.special_counts)
+        self._batch.layers.append([self._batch.reduce(one) for one in maps])
+        if layer + 1 == view.n_layers:
+            self._measure(self._batch)
+            del self._batch
+
+    def _measure(self, batch: _Batch) -> None:
+        of_encoders = list(zip(*batch.layers, strict=True))
+        if not self._means:
+            counts = [[between.shape[-1] for _, between in layers] for layers in of_encoders]
+            self._means = [_Means(self.resampling, of_layers) for of_layers in counts]
+        for means, layers in zip(self._means, of_encoders, strict=True):
+            on_tokens, between = (torch.cat(parts, -1) for parts in zip(*layers, strict=True))
+            batch.measure(on_tokens, between, means)
+
+    @property
+    def n(self) -> np.ndarray:
+        """[by, F]: how many examples have the feature."""
+        return self._means[0].attention.count
+
+    @property
+    def n_pairs(self) -> np.ndarray:
+        """[from W, to W]: how many examples have such a pair of words."""
+        return self._means[0].pairs.count
+
+    def of(self, which: int) -> dict[int, LayerMeans]:
+        """One encoder's layers that have heads, by their public number."""
+        return self._means[which].layers()
+
+    def _features(self, view: View) -> Tensor:
+        """[row, W, word]: whether the word has the feature, and any token shows it."""
+        shown = view.pieces > 0
+        if self._plain:
+            return shown[:, None]
+        place = np.arange(view.word_count)
+        at = self._starts[view.rows][:, None] + place
+        inside = at < self._starts[view.rows + 1][:, None]
+        has = self._has[:, np.where(inside, at, 0)] & inside  # [W, row, word]
+        return torch.from_numpy(has).to(shown.device).transpose(0, 1) & shown[:, None]
+
+
+class _Means:
+    """What is kept of one encoder: the heads of all its layers side by side."""
+
+    def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:
+        self.attention, self.special, self.pairs = (RunningMean(resampling) for _ in range(3))
+        self.pairs_of_heads: np.ndarray | float = 0.0  # sums over as many texts as `pairs` has
+        self._layers = heads_of_layers(head_counts)
+        self.mean = np.repeat(np.eye(len(head_counts), dtype=np.float32), head_counts, axis=0)  # [head, layer]
+        self.mean /= np.maximum(self.mean.sum(0), 1)
+
+    def layers(self) -> dict[int, LayerMeans]:
+        attention, special, pairs = self.attention.draws, self.special.draws, self.pairs.draws
+        with np.errstate(invalid="ignore"):  # no text has such a pair: 0 of 0
+            pairs_of_heads = self.pairs_of_heads / self.pairs.count[..., None, None]
+        return {
+            layer: LayerMeans(attention[..., at], special[..., at], pairs[..., layer - 1], pairs_of_heads[..., at])
+            for layer, at in self._layers.items()
+        }
+
+
+class _Batch:
+    """A batch, with all that doesn't depend on the maps."""
+
+    def __init__(self, view: View, words: Tensor) -> None:
+        self._view = view
+        self.layers: list[list[tuple[Tensor, Tensor]]] = []  # what `reduce` gave, for each encoder
+        self._words = words
+        self._has = words[:, :-1].float()
+        sizes = words.sum(-1)  # [row, W]
+        total = sizes[:, -1:]
+        special = torch.stack([view.cls.sum(1), view.sep.sum(1)], 1)
+        count = torch.cat([sizes[:, :-1], special], 1)  # [row, F]
+        weights = expected_maximum_weights(count.minimum(total), total[:, 0], words.shape[-1])
+        self._weights = weights.flip(-1)  # [row, F, place in rising order]
+        by_any = ((count > 0) & (total > 0)).cpu().numpy()
+        self._counts = np.stack([by_any, by_any & view.cls.any(1).cpu().numpy()[:, None]], 1).astype(np.float32)
+
+        lengths = view.lengths.cpu().numpy()
+        cls, sep = special.cpu().numpy().T
+        self.special_counts = np.stack([np.ones(len(sep)), np.ones(len(sep)), sep > 0], 1)
+        self.special_share = np.stack([cls, sep, sep > 0], 1) / lengths[:, None]
+
+        self._members = words.float()  # [row, W, word]
+        own = self._members @ self._members.transpose(1, 2)  # a word with both features isn't paired with itself
+        pairs = sizes[:, :, None] * sizes[:, None] - own
+        self._paired = (pairs > 0).float()
+        self._per_pair = self._paired / pairs.clamp_min(1)
+        self._pair_counts = self._paired.cpu().numpy()
+
+    def reduce(self, maps: LayerMaps) -> tuple[Tensor, Tensor]:
+        """[row, token, by, head]: the attention of all tokens and of [CLS]; [row, from W, to W, head]: the mean over
+        pairs of two different words, 0 where there are none."""
+        on_tokens = torch.stack([maps.received, maps.maps[:, :, 0]], 2).transpose(1, 3)
+        between = maps.between_words  # [row, to, from, head]
+        to = (self._members @ between.flatten(2)).unflatten(2, between.shape[2:])  # [row, to W, from, head]
+        both = self._members @ to.transpose(1, 2).flatten(2)  # [row, from W, to W x head]
+        return on_tokens, both.unflatten(2, to.shape[1::2]) * self._per_pair[..., None]
+
+    def measure(self, on_tokens: Tensor, between: Tensor, means: _Means) -> None:
+        """Take in what all heads gave; the shapes are those of `reduce`."""
+        rows = self._view.rows
+        found = torch.stack(self._strongest(on_tokens), 2).permute(0, 3, 1, 2, 4)  # [row, by, F, 2, head]
+        means.attention.add(rows, found.cpu().numpy() * self._counts[..., None, None], self._counts)
+
+        by_all = on_tokens[:, :, 0]
+        cls, sep = (which[:, None].float() @ by_all for which in (self._view.cls, self._view.sep))
+        each = sep / self._view.sep.sum(1).clamp_min(1)[:, None, None]
+        means.special.add(rows, torch.cat([cls, sep, each], 1).cpu().numpy(), self.special_counts)
+
+        any_two = between[:, -1, -1]  # [row, head]
+        paired, mean = self._paired.flatten(1), torch.from_numpy(means.mean).to(between.device)
+        of_heads = between.sum(0), (paired.T @ any_two).unflatten(0, between.shape[1:3])  # [from W, to W, head] each
+        means.pairs_of_heads += torch.stack(of_heads, 2).double().cpu().numpy()
+        of_layers = between @ mean, self._paired[..., None] * (any_two @ mean)[:, None, None]
+        means.pairs.add(rows, torch.stack(of_layers, 3).cpu().numpy(), self._pair_counts)
+
+    def _strongest(self, on_tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """[row, F, by, head] twice: attention to the feature's strongest word, and that expected of random words."""
+        flat = on_tokens.flatten(2)
+        on_words = self._view.in_word.transpose(1, 2) @ flat  # [row, word, by x head]
+        strongest = [(on_words * has[..., None]).amax(1) for has in self._has.unbind(1)]
+        strongest += [(flat * which[..., None]).amax(1) for which in (self._view.cls, self._view.sep)]
+        shown = on_words.masked_fill(~self._words[:, -1, :, None], -1)  # the others sort first, where weights are 0
+        expected = self._weights @ ascending(shown.transpose(1, 2).contiguous()).transpose(1, 2)
+        return tuple(one.unflatten(2, on_tokens.shape[2:]) for one in (torch.stack(strongest, 1), expected))
+
+
+def expected_maximum_weights(drawn: Tensor, total: Tensor, width: int) -> Tensor:
+    """Weights [row, F, width] of values in falling order that give the expected maximum of some drawn of them.
+
+    Of `total` [row] values `drawn` [row, F] are taken without replacement: the j-th largest of n is the maximum of k
+    in C(n - j, k - 1) of the C(n, k) draws. All weights are 0 where nothing is drawn.
+    """
+    n, k = total.double()[:, None, None], drawn.double()[..., None]
+    below = n - torch.arange(1, width + 1, device=total.device)  # how many values are smaller than the j-th largest
+    ways = (_log_choose(below, k - 1) - _log_choose(n, k)).exp()
+    return torch.where((k > 0) & (below >= k - 1), ways, 0).float()
+
+
+def _log_choose(n: Tensor, k: Tensor) -> Tensor:
+    return torch.lgamma(n + 1) - torch.lgamma(k + 1) - torch.lgamma(n - k + 1)

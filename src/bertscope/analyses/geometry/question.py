@@ -1,0 +1,94 @@
+"""`geometry`: how a layer's words lie in space, and how much a word's vector depends on where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bertscope.analyses.checkpoints import open_examples
+from bertscope.analyses.states import open_states, planned
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError
+from bertscope.core.result import Result
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.models.encoder import Encoder
+    from bertscope.models.hidden_store import HiddenStore
+
+
+@dataclass(frozen=True)
+class GeometryConfig:
+    """Which words count, and how vectors are mended."""
+
+    least: int = 5
+    """Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts)."""
+    occurrences: int = 64
+    """Of a type with more occurrences than this, so many are taken for MEV, by a hash. SelfSim takes all."""
+    top: int | None = None
+    """How many top directions are removed, beside the mean; by default a hundredth of the dimensions, at least 1, as
+    in Mu and Viswanath (2018)."""
+    sample: int = 2000
+    """Words for the intrinsic dimension, and texts for alignment and uniformity, by a hash."""
+    same: float | None = None
+    """Of pairs of texts: the label of those that mean the same, or the least score. Known for MRPC, QQP and
+    demo/paraphrase; four fifths of the highest score by default. Without it no alignment."""
+    listed: int = 12
+    """How many of the most and of the least contextual words are listed."""
+    groups: int = 20
+    """Groups of neighbouring texts, each left out in turn, behind the intervals."""
+    seed: int = 0
+    """Decides what is sampled, and the random occurrences behind the baseline of MEV."""
+
+    def __post_init__(self) -> None:
+        bounds = {"least": 2, "occurrences": 2, "top": 1, "sample": 50, "listed": 0, "groups": 2, "seed": 0}
+        for name, lowest in bounds.items():
+            given = getattr(self, name)
+            if given is not None and given < lowest:
+                raise UserError(f"{name} is {given}; it must be at least {lowest}")
+        if self.occurrences < self.least:
+            raise UserError(f"occurrences is {self.occurrences}, less than the {self.least} that a type needs")
+        if self.sample > 5000:
+            raise UserError(
+                f"sample is {self.sample}; it can be at most 5000, as all distances between them are held"
+            )
+
+    def directions(self, dim: int) -> int:
+        """How many directions are removed from vectors of that size."""
+        return min(self.top or max(1, round(dim / 100)), dim - 1)
+
+
+@question(
+    "geometry",
+    inputs=("states", "examples"),
+    version=2,
+    main="baseline, last layer",
+    cite="Ethayarajh 2019, How Contextual are Contextualized Word Representations?; Mu and Viswanath 2018, "
+    "All-but-the-Top; Timkey and van Schijndel 2021, All Bark and No Bite; Roy and Vetterli 2007 (effective rank); "
+    "Facco et al. 2017 (TwoNN); Wang and Isola 2020 (alignment and uniformity)",
+    plan=planned("geometry"),
+)
+def geometry(
+    states: HiddenStore | Encoder | str | Sequence[HiddenStore | Encoder | str],
+    examples: Examples | str,
+    config: GeometryConfig = GeometryConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """Is the space a cone, and how contextual are its words?
+
+    By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word with
+    its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
+    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank,
+    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The result's
+    arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.
+    """
+    from bertscope.analyses.geometry.result import geometry_result
+    from bertscope.models.evaluating import full_precision
+
+    examples = open_examples(examples)
+    stores = open_states(states, examples)
+    for name, store in stores.items():
+        if len(store) < 2:
+            raise UserError(f"{examples.name or 'the corpus'} has one word for {name}; give more texts")
+    with full_precision():
+        return geometry_result(stores, examples, config)

@@ -1,0 +1,1 @@
+"""`importance`: `gradients` at the gates, `reader` resamples them, `faithful` sets them against ablation."""

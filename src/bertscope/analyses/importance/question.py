@@ -1,0 +1,114 @@
+"""`importance`: how much the loss feels each head, MLP and neuron, by gradient, and whether that can be believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact
+from bertscope.core.result import Result
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+    from bertscope.models.encoder import Encoder
+
+GatedKind = Literal["head", "mlp", "neuron"]
+KINDS: tuple[GatedKind, ...] = ("head", "mlp", "neuron")
+FORMS = ("example", "token", "cumulative")
+MODES = ("zero", "uniform", "mean")
+
+
+@dataclass(frozen=True)
+class ImportanceConfig:
+    """Which gradients are taken, and how they are set against switching parts off."""
+
+    form: Literal["example", "token", "cumulative"] = "example"
+    """What is averaged. example: the size of each example's gradient at the gate, as the papers define it; token: the
+    sum of the sizes of its tokens' gradients, as Michel's code has it; cumulative: what scripts find that never clear
+    the gradient between batches, for comparison with old results."""
+    units: tuple[GatedKind, ...] = ("head", "mlp")
+    """The kinds of parts: head, mlp, neuron (of the MLPs)."""
+    faithful: bool = True
+    """Also switch heads and MLPs off, one at a time on the select split, and one after the other on the report split:
+    does the gradient rank them as their absence does? It takes far longer than the gradients."""
+    mode: Literal["zero", "uniform", "mean"] = "zero"
+    """What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention
+    to every token; mean: its average output on the select split. An MLP leaves nothing, or its mean."""
+    steps: int = 10
+    """In how many steps all parts of a kind go, one after the other."""
+    random: int = 3
+    """How many random orders stand beside the order of importance."""
+    batch_size: int = 32
+    """Examples in a batch of the cumulative form, which depends on it; the other forms don't."""
+    repeats: int = 1000
+    """Bootstrap resamples behind each interval."""
+    seed: int = 0
+    """Of the random orders and the resampling."""
+
+    def __post_init__(self) -> None:
+        for kind in self.units:
+            if kind not in KINDS:
+                raise UserError(f"unknown kind of part {kind!r}; {did_you_mean(kind, KINDS)}")
+        if not self.units:
+            raise UserError(f"no parts to measure; name some of {', '.join(KINDS)}")
+        for name, known in (("form", FORMS), ("mode", MODES)):
+            if getattr(self, name) not in known:
+                raise UserError(f"unknown {name} {getattr(self, name)!r}; choose {', '.join(known)}")
+        if self.form == "cumulative" and "neuron" in self.units:
+            raise UserError("the cumulative form is for comparison with old results, which have no neurons; choose "
+                            "example or token")  # fmt: skip
+        for name, least in (("steps", 2), ("random", 2), ("batch_size", 1), ("repeats", 100), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+
+
+_CARD = (
+    HeadFact("parts", "importance", "importance", "low", "high", where={"kind": "head"}, middle=0.0),
+    HeadFact("parts", "normalised", "importance, normalised in its layer", where={"kind": "head"}, middle=0.0),
+    HeadFact(
+        "parts", "rise", "rise of the loss without it", "rise_low", "rise_high", where={"kind": "head"}, middle=0.0,
+    ),
+)  # fmt: skip
+
+
+@question(
+    "importance",
+    inputs=("model", "task"),
+    version=1,
+    main="Spearman with the loss's rise (heads)",
+    better="higher",
+    cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Prasanna et al. 2020, When BERT Plays the "
+    "Lottery, All Tickets Are Winning",
+    card=_CARD,
+)
+def importance(
+    model: Encoder | str,
+    task: Task | str,
+    config: ImportanceConfig = ImportanceConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """How important is each head and MLP, by gradient?
+
+    Each part has a gate, which multiplies what it puts out; its importance is the expected size of the loss's
+    gradient at that gate, on the select split. Whether that is to be believed: the rank correlation with what
+    switching each part off alone does to loss and score, and the report split's score when parts go one after the
+    other, in the order of importance, of their effects alone, and at random.
+    """
+    from bertscope.analyses.importance.faithful import faithfulness
+    from bertscope.analyses.importance.reader import read_importance
+    from bertscope.analyses.importance.result import importance_result
+    from bertscope.core.resampling import Resampling
+    from bertscope.data.read import read_task
+    from bertscope.models.load import load
+
+    model = load(model) if isinstance(model, str) else model
+    task = read_task(task) if isinstance(task, str) else task
+    model.need_classifier(task.n_outputs)
+    if config.faithful and config.mode == "uniform":
+        with model.gates(mode="uniform"):  # refused where it can't be, before anything is computed
+            pass
+    resampling = Resampling(task.select.ids, repeats=config.repeats, seed=config.seed)
+    found = read_importance(model, task, config, resampling)
+    checked = faithfulness(model, task, found, config, resampling) if config.faithful and found.units else None
+    return importance_result(model, task, found, checked, config)

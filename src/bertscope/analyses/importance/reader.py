@@ -1,0 +1,137 @@
+"""What `importance` reads off one pass over the select split: each part's gradients, resampled over examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from bertscope.analyses.importance.gradients import Gradients, cumulated, example_gradients, losses, unit_length
+from bertscope.core.errors import UserError
+from bertscope.core.resampling import Resampling, resampled_means
+from bertscope.core.units import Unit, every
+
+if TYPE_CHECKING:
+    from bertscope.analyses.importance.question import ImportanceConfig
+    from bertscope.data.task import Scores, Task
+    from bertscope.models.encoder import Encoder
+
+_NORMAL = 1.959963984540054  # standard errors from the middle of a normal distribution to the ends of 95% of it
+
+
+@dataclass(frozen=True)
+class Found:
+    """The importance of heads and MLPs, and of neurons. Draws are the sample itself, then its resamples."""
+
+    heads: np.ndarray
+    """[1 + repeats, layer, head]; NaN where a layer that was cut has no such head."""
+    mlps: np.ndarray
+    """[1 + repeats, layer]"""
+    neurons: list[np.ndarray]
+    """[neuron] of each layer, if they were asked for: the mean,"""
+    neuron_errors: list[np.ndarray]
+    """and its standard error. Resamples of so many would be too much to keep."""
+    units: list[Unit]
+    """The heads and MLPs that were asked for, as far as the model has them."""
+    loss: np.ndarray
+    """[1 + repeats]: the whole model's."""
+    score: Scores
+    """The whole model's on the select split."""
+    truncated: int
+
+    @cached_property
+    def draws(self) -> np.ndarray:
+        """[1 + repeats, unit]"""
+        return self._of_units(self.heads, self.mlps)
+
+    @cached_property
+    def ranked(self) -> np.ndarray:
+        """[1 + repeats, unit]: what the papers rank parts by, heads divided by their layer's length."""
+        return self._of_units(unit_length(self.heads), self.mlps)
+
+    @cached_property
+    def normalised(self) -> Gradients:
+        return Gradients(self.heads[0], self.mlps[0], self.neurons or None).normalised()
+
+    @cached_property
+    def normalised_units(self) -> np.ndarray:
+        """[unit]"""
+        return self._of_units(self.normalised.heads[None], self.normalised.mlps[None])[0]
+
+    def _of_units(self, heads: np.ndarray, mlps: np.ndarray) -> np.ndarray:
+        values = [
+            heads[:, unit.layer_index, unit.index] if unit.kind == "head" else mlps[:, unit.layer_index]
+            for unit in self.units
+        ]
+        return np.stack(values, 1) if values else np.zeros((len(heads), 0))
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of units that there are."""
+        return list(dict.fromkeys(unit.kind for unit in self.units))
+
+    def of_kind(self, kind: str) -> list[int]:
+        """Where the units of that kind stand."""
+        return [place for place, unit in enumerate(self.units) if unit.kind == kind]
+
+    def rising(self, kind: str, values: np.ndarray) -> list[Unit]:
+        """The units of that kind, the one with the lowest of these values [unit] first."""
+        return [self.units[place] for place in sorted(self.of_kind(kind), key=values.__getitem__)]
+
+
+def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resampling: Resampling) -> Found:
+    """One pass. What is kept of an example is a number for each head and MLP."""
+    units = _units(encoder, config)
+    select = task.select
+    heads = np.zeros((len(select), encoder.n_layers, encoder.n_heads))
+    mlps, outputs = np.zeros((len(select), encoder.n_layers)), np.zeros((len(select), task.n_outputs))
+    neurons = [np.zeros((2, n)) for n in encoder.neuron_counts] if "neuron" in config.units else []
+    truncated = 0
+    for part in example_gradients(encoder, task, select, per_token=config.form == "token", neurons=bool(neurons)):
+        heads[part.rows], mlps[part.rows], outputs[part.rows] = part.heads, part.mlps, part.outputs
+        for sums, layer in zip(neurons, part.neurons, strict=True):
+            sums += np.abs(layer).sum(0, dtype=np.float64), np.square(layer, dtype=np.float64).sum(0)
+        truncated += part.truncated
+    means, errors = _means_and_errors(neurons, len(select))
+    loss = losses(task, torch.from_numpy(outputs), torch.from_numpy(select.label)).numpy()
+
+    def draws(values: np.ndarray) -> np.ndarray:
+        if config.form == "cumulative":  # the examples' order is part of it: there is nothing to resample
+            return np.repeat(cumulated(values, config.batch_size)[None], 1 + config.repeats, 0)
+        return resampled_means(resampling, np.abs(values))
+
+    return Found(
+        heads=draws(heads),
+        mlps=draws(mlps),
+        neurons=means,
+        neuron_errors=errors,
+        units=units,
+        loss=resampled_means(resampling, loss),
+        score=task.score(outputs, select),
+        truncated=truncated,
+    )
+
+
+def _units(encoder: Encoder, config: ImportanceConfig) -> list[Unit]:
+    """The heads and MLPs that are asked for, where there are any left."""
+    kept = [unit for unit in every("mlp", encoder.head_counts) if encoder.neuron_counts[unit.layer_index]]
+    there = {"head": every("head", encoder.head_counts), "mlp": kept, "neuron": kept}
+    for kind in config.units:
+        if not there[kind]:
+            raise UserError(f"{encoder.name} has no {kind}s left; ask about something else with --units")
+    return [unit for kind in ("head", "mlp") if kind in config.units for unit in there[kind]]
+
+
+def _means_and_errors(neurons: list[np.ndarray], n: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Of each layer's neurons, from the sums of sizes and of squares [2, neuron] over n examples."""
+    means = [sums[0] / n for sums in neurons]
+    spreads = [np.maximum(sums[1] / n - mean**2, 0) for sums, mean in zip(neurons, means, strict=True)]
+    return means, [np.sqrt(spread / max(1, n - 1)) for spread in spreads]
+
+
+def normal_interval(mean: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The 95% interval of means whose standard errors are known."""
+    return mean - _NORMAL * error, mean + _NORMAL * error

@@ -1,0 +1,167 @@
+"""The answer of `importance`: what was found, as tables, numbers and figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bertscope.analyses.importance.faithful import IMPORTANCE, RANDOM, Faithfulness
+from bertscope.analyses.importance.figures import EFFECTS, PLURAL, importance_figures
+from bertscope.analyses.importance.reader import Found, normal_interval
+from bertscope.analyses.trust import cautions
+from bertscope.core.resampling import interval
+from bertscope.core.result import Number, Result
+from bertscope.core.units import Unit, columns
+
+if TYPE_CHECKING:
+    from bertscope.analyses.importance.question import ImportanceConfig
+    from bertscope.data.task import Task
+    from bertscope.models.encoder import Encoder
+
+
+def importance_result(
+    model: Encoder, task: Task, found: Found, checked: Faithfulness | None, config: ImportanceConfig
+) -> Result:
+    tables = {"parts": _parts_table(found, checked, config)} if found.units else {}
+    if found.neurons:
+        tables |= {"neurons": _neurons_table(found), "neurons_by_layer": _neuron_layers(found)}
+    notes = [*task.notes, *task.match_labels(model.labels)[1]]
+    notes += cautions(model, task, found.score, found.truncated, "select")
+    if checked is not None:
+        tables |= {"agreement": checked.agreement, "curves": checked.curves, "areas": checked.areas}
+        if checked.truncated:
+            notes.append(f"{checked.truncated} report texts are longer than {model.max_length} tokens and were cut")
+    if config.form == "cumulative":
+        notes.append(
+            f"cumulative, in batches of {config.batch_size}: another order or batch size gives another answer, and "
+            "so there is no interval; those of rank correlations are for the effects' part alone"
+        )
+    return Result(
+        "importance",
+        1,
+        tables=tables,
+        headline=_headline(task, found, checked),
+        figures=importance_figures(task, checked, config),
+        subject={"model": model.name, "task": task.name, "form": config.form}
+        | ({} if checked is None else {"mode": config.mode}),
+        notes=notes,
+    )
+
+
+def _parts_table(found: Found, checked: Faithfulness | None, config: ImportanceConfig) -> pd.DataFrame:
+    low, high = interval(found.draws)
+    table = pd.DataFrame(
+        {
+            **columns(found.units),
+            "importance": found.draws[0],
+            "low": np.nan if config.form == "cumulative" else low,
+            "high": np.nan if config.form == "cumulative" else high,
+            "normalised": found.normalised_units,
+        }
+    )
+    for rank, by in (("rank", "importance"), ("normalised_rank", "normalised")):
+        table[rank] = table.groupby("kind")[by].rank(ascending=False, method="min").astype(int)  # 1 for the most
+    effects = {} if checked is None else checked.effects
+    for name, draws in effects.items():
+        low, high = interval(draws)
+        table = table.assign(**{name: draws[0], f"{name}_low": low, f"{name}_high": high})
+    return table
+
+
+def _neurons_table(found: Found) -> pd.DataFrame:
+    mean, error, normalised = (
+        np.concatenate(each) for each in (found.neurons, found.neuron_errors, found.normalised.neurons or [])
+    )
+    low, high = normal_interval(mean, error)
+    units = [
+        Unit("neuron", layer, neuron)
+        for layer, values in enumerate(found.neurons, 1)
+        for neuron in range(1, len(values) + 1)
+    ]
+    table = pd.DataFrame(
+        {
+            "unit": [str(unit) for unit in units],
+            "layer": [unit.layer for unit in units],
+            "neuron": [unit.number for unit in units],
+            "importance": mean,
+            "low": low,
+            "high": high,
+            "normalised": normalised,
+        }
+    )
+    table["rank"] = table["importance"].rank(ascending=False, method="min").astype(int)
+    return table.sort_values("rank", kind="stable", ignore_index=True)
+
+
+def _neuron_layers(found: Found) -> pd.DataFrame:
+    """Each layer's middle neuron and those at a tenth and nine tenths; and which share of them has half of it all."""
+    rows = []
+    for layer, values in enumerate(found.neurons, 1):
+        if len(values):
+            low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
+            rows.append({"layer": layer, "median": middle, "low": low, "high": high, "half": _half(values),
+                         "n": len(values)})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _half(values: np.ndarray) -> float:
+    """The smallest share of the values that adds up to half of their sum."""
+    reached = np.cumsum(np.sort(values)[::-1])
+    return float((np.searchsorted(reached, reached[-1] / 2) + 1) / len(values))
+
+
+def _headline(task: Task, found: Found, checked: Faithfulness | None) -> list[Number]:
+    numbers = []
+    if checked is not None:
+        numbers += _agreement_numbers(checked) + _area_numbers(checked)
+    values = found.draws[0]
+    for kind in found.kinds:
+        here = found.of_kind(kind)
+        most = max(here, key=lambda place: values[place])
+        # Picked as the largest of many: the interval of its row would be too low.
+        name = f"most important {'MLP' if kind == 'mlp' else kind} ({found.units[most]})"
+        numbers.append(Number(name, float(values[most]), n=len(here), unit="|dL/dgate|"))
+    if found.neurons:
+        together = np.concatenate(found.neurons)
+        numbers.append(Number("share of neurons with half of the importance", _half(together), n=len(together),
+                              unit="share"))  # fmt: skip
+    low, high = interval(found.loss)
+    numbers.append(Number("loss", float(found.loss[0]), float(low), float(high), len(task.select), _loss_unit(task)))
+    return numbers
+
+
+def _loss_unit(task: Task) -> str:
+    return "squared deviations" if task.kind == "regression" else "nats"
+
+
+def _agreement_numbers(checked: Faithfulness) -> list[Number]:
+    """Whether importance ranks parts as what it stands for does, and as what is lost without them does."""
+    table = checked.agreement
+    rows = table[(table["ranked_by"] == IMPORTANCE) & (table["effect"] != "drop")].dropna()
+    return [
+        Number(
+            f"Spearman with {EFFECTS[row['effect']]} ({PLURAL[row['kind']]})",
+            row["correlation"], row["low"], row["high"], row["n"],
+        )
+        for row in rows.to_dict("records")
+    ]  # fmt: skip
+
+
+def _area_numbers(checked: Faithfulness) -> list[Number]:
+    whole = checked.score
+    return [
+        Number("score", whole.value, whole.low, whole.high, whole.n, whole.metric),
+        *(
+            Number(
+                f"area, {PLURAL[row['kind']]} in {_in_order(row['order'])}",
+                row["area"], row["low"], row["high"], whole.n,
+            )
+            for row in checked.areas.to_dict("records")
+        ),
+    ]  # fmt: skip
+
+
+def _in_order(name: str) -> str:
+    return "random order" if name == RANDOM else f"order of {name}"

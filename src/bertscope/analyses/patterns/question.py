@@ -1,0 +1,89 @@
+"""`patterns`: the shape of every head's attention, over a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bertscope.analyses.checkpoints import open_checkpoints, open_examples
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.head_card import HeadFact, HeadMaps
+from bertscope.core.result import Result
+
+if TYPE_CHECKING:
+    from bertscope.analyses.attention.reading import Reading
+    from bertscope.core.examples import Examples
+    from bertscope.models.encoder import Encoder
+
+METHODS = ("features", "cnn")
+MEASURES = {
+    "to_special": "attention to [CLS] and [SEP]", "entropy": "entropy, bits", "distance": "distance, tokens",
+}  # fmt: skip
+"""What is measured of every map, beside its class, and what it is called."""
+
+
+@dataclass(frozen=True)
+class PatternsConfig:
+    """How maps are told apart."""
+
+    classifier: Literal["features", "cnn"] = "features"
+    """What names a map's shape. features: a small net over twenty closed-form numbers of the map; cnn: the paper's
+    network over the map as a picture, which costs many times the forward pass."""
+    weighted: bool = False
+    """Take attention times the length of the vector it moves (Kobayashi et al. 2020) instead of attention alone."""
+    repeats: int = 1000
+    """Bootstrap resamples behind each interval."""
+    seed: int = 0
+    """Of the resampling."""
+
+    def __post_init__(self) -> None:
+        if self.classifier not in METHODS:
+            raise UserError(f"unknown classifier {self.classifier!r}; {did_you_mean(self.classifier, METHODS)}")
+        if self.repeats < 100:
+            raise UserError(f"repeats is {self.repeats}; at least 100 are needed for an interval")
+        if self.seed < 0:
+            raise UserError(f"seed is {self.seed}; it must be at least 0")
+
+
+def _reading(
+    models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: PatternsConfig
+) -> Reading:
+    from bertscope.analyses.attention.reading import Reading
+    from bertscope.analyses.patterns.reader import PatternsReader
+
+    checkpoints, examples = open_checkpoints(models), open_examples(examples)
+    reader = PatternsReader(checkpoints, examples, config)
+    return Reading(list(checkpoints.values()), examples, reader, reader.result, weighted=config.weighted)
+
+
+@question(
+    "patterns",
+    inputs=("models", "examples"),
+    version=2,
+    main="heterogeneous",
+    cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
+    card=(
+        HeadMaps("head_maps", array="maps", tokens="map_tokens"),
+        HeadFact("heads", "class", "shape", by=("checkpoint",), beside={"consistency": "consistency"}),
+        *(
+            HeadFact("heads", column, label, f"{column}_low", f"{column}_high", by=("checkpoint",))
+            for column, label in MEASURES.items()
+        ),
+    ),
+    reads=_reading,
+)
+def patterns(
+    models: Encoder | str | Sequence[Encoder | str],
+    examples: Examples | str,
+    config: PatternsConfig = PatternsConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """What shape is each head's attention?
+
+    Every map, of every head on every example, is called vertical, diagonal, vertical+diagonal, block or
+    heterogeneous. Given are the share of each class, by model, layer and head; each head's commonest class and how
+    constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
+    Several checkpoints are read side by side.
+    """
+    return _reading(models, examples, config).alone()

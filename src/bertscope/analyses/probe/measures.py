@@ -1,0 +1,129 @@
+"""What trained probes are measured by: accuracy beside a control task, the length of an online code, the layer by
+which a mix of layers has what it needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertscope.analyses.probe.sample import FIT, REPORT, SELECT, Sample, control_labels
+from bertscope.analyses.probe.training import Probes, Training, train_probes
+from bertscope.analyses.probe.vectors import Vectors, same_layers
+from bertscope.core.resampling import Resampling, RunningMean
+
+PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
+"""The shares of fit after which an online code trains anew (Voita & Titov 2020)."""
+_TEXTS = 512  # that are resampled at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracies:
+    """Of the probes of all sources. Draws are [1 + repeats, source], the first the sample itself."""
+
+    target: np.ndarray
+    control: np.ndarray | None
+    """Of probes of the same kind that learn the control task."""
+    select_loss: np.ndarray
+    """[source], in nats."""
+
+
+def accuracies(vectors: Vectors, sample: Sample, training: Training, resampling: Resampling) -> Accuracies:
+    """Train a probe on each source, and beside it one for the control task where there is one."""
+    labels = [sample.target.label]
+    if sample.target.has_control:
+        labels.append(control_labels(sample, training.seed))
+    sources = len(vectors.sources)
+    answers = torch.from_numpy(np.repeat(labels, sources, axis=0)).to(vectors.stack.device)
+    probes = _trained(vectors, [[at] for at in range(sources)] * len(labels), answers, sample, training)
+    draws = _accuracy(probes, answers, sample, resampling)
+    control = draws[:, sources:] if len(labels) > 1 else None
+    return Accuracies(draws[:, :sources], control, probes.select_loss[:sources].cpu().numpy())
+
+
+def codelengths(vectors: Vectors, sample: Sample, training: Training) -> np.ndarray:
+    """[source]: the bits of an online code of fit's labels, given the vectors.
+
+    The first portion costs log2(classes) a label; each further one what a probe trained on all before it gives it.
+    """
+    target, fit = sample.target, sample.items(FIT)
+    reads = [[at] for at in range(len(vectors.sources))]
+    answers = torch.from_numpy(target.label).to(vectors.stack.device).expand(len(reads), -1)
+    edges = portion_ends(len(fit))
+    paid = []
+    for end, after in pairwise(edges):
+        probes = _trained(vectors, reads, answers, sample, training, known=end)
+        _, losses = probes.hits_and_losses(answers, _on(vectors, fit[end:after]))
+        paid.append(losses.sum(1).double().cpu().numpy())
+    return online_code(edges[0], len(target.classes), np.array(paid).reshape(-1, len(reads)))
+
+
+def portion_ends(n: int) -> list[int]:
+    """Where the portions of n items end: whole numbers, each portion at least one item."""
+    return sorted({max(1, round(share * n)) for share in PORTIONS})
+
+
+def online_code(first: int, classes: int, nats: np.ndarray) -> np.ndarray:
+    """The bits of a first portion at log2(classes) a label, and of later ones by probes' losses [portion, ...]."""
+    return first * math.log2(classes) + nats.sum(0) / math.log(2)
+
+
+def cumulative(vectors: Vectors, sample: Sample, training: Training, resampling: Resampling) -> np.ndarray:
+    """Draws of the accuracy [1 + repeats, source] of a probe on a learned mix of layers 0 to that of the source."""
+    reads = same_layers(vectors.sources)
+    answers = torch.from_numpy(sample.target.label).to(vectors.stack.device).expand(len(reads), -1)
+    return _accuracy(_trained(vectors, reads, answers, sample, training), answers, sample, resampling)
+
+
+def expected_layer(scores: np.ndarray, layers: Sequence[int]) -> np.ndarray:
+    """Where on average a mix of layers gains its score (Tenney et al. 2019): sum(l delta_l) / sum(delta_l).
+
+    scores   [..., layer]: of mixes of layers 0 to l; delta_l is what layer l adds to the mix below it. What the first
+             layer of all has is nobody's gain. NaN where the whole mix is no better than that layer.
+    """
+    gains = np.diff(scores, axis=-1)
+    whole = gains.sum(-1)
+    weighted = (gains * np.asarray(layers, dtype=np.float64)[1:]).sum(-1)
+    return np.divide(weighted, whole, out=np.full_like(whole, np.nan), where=whole > 0)
+
+
+def text_draws(hits: np.ndarray, texts: np.ndarray, resampling: Resampling) -> np.ndarray:
+    """[1 + repeats, ...]: the share of hits [item, ...] in the sample, and in resamples of the texts of the items."""
+    order = np.argsort(texts, kind="stable")
+    rows, starts = np.unique(texts[order], return_index=True)
+    sums = np.add.reduceat(hits[order].astype(np.float64), starts, axis=0)
+    counts = np.diff(starts, append=len(texts)).astype(np.float64)
+    mean = RunningMean(resampling)
+    for block in np.split(np.arange(len(rows)), range(_TEXTS, len(rows), _TEXTS)):
+        mean.add(rows[block], sums[block], counts[block])
+    return mean.draws
+
+
+def _trained(
+    vectors: Vectors,
+    reads: Sequence[Sequence[int]],
+    answers: Tensor,
+    sample: Sample,
+    training: Training,
+    known: int | None = None,
+) -> Probes:
+    """Probes trained on fit, or on the first `known` items of it."""
+    fit, select = sample.items(FIT)[:known], sample.items(SELECT)
+    return train_probes(
+        vectors, reads, answers, len(sample.target.classes), _on(vectors, fit), _on(vectors, select), training
+    )
+
+
+def _accuracy(probes: Probes, answers: Tensor, sample: Sample, resampling: Resampling) -> np.ndarray:
+    report = sample.items(REPORT)
+    hits, _ = probes.hits_and_losses(answers, _on(probes.vectors, report))
+    return text_draws(hits.T.cpu().numpy(), sample.target.example[report], resampling)
+
+
+def _on(vectors: Vectors, items: np.ndarray) -> Tensor:
+    return torch.from_numpy(items).to(vectors.stack.device)

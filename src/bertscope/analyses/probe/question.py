@@ -1,0 +1,124 @@
+"""`probe`: what can be read off a layer's vectors, by probes of every layer of every checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bertscope.analyses.checkpoints import open_examples
+from bertscope.analyses.states import open_states, planned
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.result import Result
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.models.encoder import Encoder
+    from bertscope.models.hidden_store import HiddenStore
+
+OF_WORDS = ("pos", "relation", "frame", "entity", "gender", "word")
+TARGETS = (*OF_WORDS, "label", "length")
+ProbeKind = Literal["linear", "mlp"]
+KINDS: tuple[ProbeKind, ...] = ("linear", "mlp")
+
+
+@dataclass(frozen=True)
+class ProbeConfig:
+    """What is asked of the layers, and by which probes."""
+
+    targets: tuple[str, ...] = ()
+    """What to read off the vectors: pos, relation (of a word and its head), frame, entity, gender, label, length
+    (of the text), word (which of the most frequent); all that the corpus has, if none are named."""
+    probes: tuple[ProbeKind, ...] = KINDS
+    """linear: one map and a softmax; mlp: one hidden layer before it. The first also makes the code, reads the mixes
+    of layers and is drawn."""
+    hidden: int = 64
+    """Units of the hidden layer."""
+    words: int = 4000
+    """At most so many words (pairs, texts) to fit probes on and as many to report, an eighth to select; by a hash."""
+    balanced: bool = False
+    """Where there are more words than that, drop those of frequent labels first."""
+    types: int = 50
+    """Of the target `word`: how many of the most frequent words."""
+    bins: int = 5
+    """Of the target `length`: groups of texts, of about equal size."""
+    code: bool = True
+    """Measure the length of an online code of the labels (minimum description length)."""
+    expected: bool = True
+    """Measure the expected layer, by mixes of layers 0 to l."""
+    repeats: int = 1000
+    """Bootstrap resamples of the texts behind each interval."""
+    seed: int = 0
+    """Of the split of the texts, the words that are drawn, the control task, the probes and the resampling."""
+
+    def __post_init__(self) -> None:
+        refuse_unknown(self.targets, TARGETS)
+        for kind in self.probes:
+            if kind not in KINDS:
+                raise UserError(f"unknown probe {kind!r}; {did_you_mean(kind, KINDS)}")
+        if not self.probes:
+            raise UserError(f"no probes to train; name some of {', '.join(KINDS)}")
+        for name, least in (("hidden", 1), ("words", 10), ("types", 2), ("bins", 2), ("repeats", 100), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+
+
+def refuse_unknown(asked: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a target that no corpus could have, before anything is computed."""
+    for name in asked:
+        if name not in known:
+            raise UserError(f"unknown target {name!r}; {did_you_mean(name, known)}")
+
+
+@question(
+    "probe",
+    inputs=("states", "examples"),
+    version=1,
+    main="mean accuracy",
+    cite="Hewitt & Liang 2019, Designing and Interpreting Probes with Control Tasks; Voita & Titov 2020, "
+    "Information-Theoretic Probing with Minimum Description Length; Tenney et al. 2019, BERT Rediscovers the "
+    "Classical NLP Pipeline",
+    plan=planned("probe"),
+)
+def probe(
+    states: HiddenStore | Encoder | str | Sequence[HiddenStore | Encoder | str],
+    examples: Examples | str,
+    config: ProbeConfig = ProbeConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """What else does a layer know?
+
+    Probes learn to read a label (part of speech, relation, frame, entity, gender, the task's label, length, word) off
+    the vectors of each layer of each checkpoint. Beside their accuracy on other texts stand the majority's, that of
+    the word's usual label, and that of a control task in which every word has a random label: what a probe learns by
+    heart. The length of an online code says how easily the label is read; the expected layer where it comes from.
+    """
+    from bertscope.analyses.probe.asked import Asked
+    from bertscope.analyses.probe.result import make_result
+    from bertscope.analyses.probe.targets import Limits, choose_targets
+    from bertscope.analyses.probe.vectors import Rows
+    from bertscope.core.progress import progress
+    from bertscope.core.resampling import Resampling
+
+    examples = open_examples(examples)
+    limits = Limits(config.words, config.balanced, config.types, config.bins)
+    targets, notes = choose_targets(examples, config.targets, limits)
+    stores = open_states(states, examples)
+    rows = {name: Rows(store, examples) for name, store in stores.items()}
+    resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed)
+    asked = []
+    with progress("probing", len(targets)) as bar:
+        for target in targets:
+            try:
+                asked.append(Asked.of(target, examples, rows, limits, config, resampling))
+            except UserError as error:  # too few texts; what was asked for by name can't be left out
+                if config.targets or (target is targets[-1] and not asked):
+                    raise
+                notes.append(f"left out: {error}")
+            bar.advance(target=target.name)
+    result = make_result(asked, config)
+    result.subject = {"model": " and ".join(stores)} | ({"task": examples.name} if examples.name else {})
+    left_out = {text for store in stores.values() for text in store.left_out}
+    too_long = [f"{len(left_out)} texts are longer than a model reads and were left out"] if left_out else []
+    result.notes = [*examples.notes, *notes, *too_long, *result.notes]
+    return result

@@ -1,0 +1,174 @@
+"""What a probe is asked: a label for a word, for a word and its head, or for a whole text, as a corpus has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from bertscope.analyses.probe.question import TARGETS
+from bertscope.core.errors import UserError
+from bertscope.core.examples import ROOT, Examples
+
+_SAME_BY_TYPE = ("word",)
+"""The targets that a word's type decides by itself: a control task by type would be the target under other names."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a corpus a target takes."""
+
+    words: int = 4000
+    """To fit on, and as many to report; to select an eighth of that, which is looked at again and again."""
+    balanced: bool = False
+    types: int = 50
+    bins: int = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Items with a label each, in the order of the corpus."""
+
+    name: str
+    example: np.ndarray
+    """The text each item is in."""
+    words: np.ndarray
+    """[item, 0, 1 or 2]: none for a whole text; a word; a word and its head. Counted within the text."""
+    label: np.ndarray
+    """Numbers of `classes`."""
+    classes: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    """The word types that items have; none for whole texts."""
+    type: np.ndarray | None = None
+    """Each item's (first) word as a number of `types`, case apart."""
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def unit(self) -> str:
+        return ("text", "word", "pair")[self.words.shape[1]]
+
+    @property
+    def has_control(self) -> bool:
+        """Whether the control task of Hewitt and Liang, a label for each word type, says anything here."""
+        return self.type is not None and self.name not in _SAME_BY_TYPE
+
+    def of_words(self) -> Target:
+        """The same label for single words: that of a word and its head is the word's."""
+        return replace(self, words=self.words[:, :1])
+
+    def take(self, items: np.ndarray) -> Target:
+        kind = None if self.type is None else self.type[items]
+        return Target(
+            self.name, self.example[items], self.words[items], self.label[items], self.classes, self.types, kind
+        )
+
+
+def choose_targets(
+    examples: Examples, asked: Sequence[str], limits: Limits, known: Sequence[str] = TARGETS
+) -> tuple[list[Target], list[str]]:
+    """The targets that were asked for, or all that the corpus has of those known, and what to say of others."""
+    found = {name: _COLLECTORS[name](examples, limits) for name in known}
+    usable = {name: target for name, target in found.items() if target is not None and len(target.classes) > 1}
+    if missing := [name for name in asked if name not in usable]:
+        raise UserError(
+            f"these texts don't tell {' or '.join(missing)} of at least two kinds; they have: "
+            f"{', '.join(usable) or 'nothing to probe for'}"
+        )
+    if not usable:
+        raise UserError("these texts tell nothing to probe for; give a treebank, demo/corpus or a task")
+    alike = [name for name, target in found.items() if target is not None and name not in usable and not asked]
+    notes = [f"left out, since all have the same: {', '.join(alike)}"] if alike else []
+    return [usable[name] for name in dict.fromkeys(asked or usable)], notes
+
+
+def _numbered(said: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
+    """The different values in alphabetical order, and each entry's number among them."""
+    values, numbers = np.unique(np.array(said, dtype=object).astype(str), return_inverse=True)
+    return tuple(map(str, values)), numbers.astype(np.int64)
+
+
+def _of_words(name: str, examples: Examples, entries: Sequence[tuple[int, tuple[int, ...], str]]) -> Target | None:
+    """A target of entries (text, words in it, label)."""
+    if not entries or examples.words is None:
+        return None
+    example, words, said = (list(column) for column in zip(*entries, strict=True))
+    classes, label = _numbered(said)
+    types, kind = _numbered([examples.words[row][at[0]].casefold() for row, at in zip(example, words, strict=True)])
+    return Target(name, np.array(example), np.array(words), label, classes, types, kind)
+
+
+def _of_texts(name: str, rows: Sequence[int], label: np.ndarray, classes: Sequence[str]) -> Target:
+    return Target(name, np.array(rows), np.zeros((len(rows), 0), dtype=np.int64), label, tuple(classes))
+
+
+def _mark(kind: str) -> Callable[[Examples, Limits], Target | None]:
+    """What the source says of single words; the words of which it says nothing are left out."""
+
+    def collect(examples: Examples, limits: Limits) -> Target | None:
+        rows = enumerate(examples.marks.get(kind, ()))
+        said = [(row, (at,), value) for row, values in rows for at, value in enumerate(values) if value]
+        return _of_words(kind, examples, said)
+
+    return collect
+
+
+def _relation(examples: Examples, limits: Limits) -> Target | None:
+    """The relation of a word to its head, without subtypes; the root has none."""
+    if examples.heads is None or "relation" not in examples.marks:
+        return None
+    rows = enumerate(zip(examples.heads, examples.marks["relation"], strict=True))
+    said = [
+        (row, (at, head), value.partition(":")[0])
+        for row, both in rows
+        for at, (head, value) in enumerate(zip(*both, strict=True))
+        if head != ROOT and value
+    ]
+    return _of_words("relation", examples, said)
+
+
+def _frame(examples: Examples, limits: Limits) -> Target | None:
+    """The frame that a word evokes; of a target of several words, the first."""
+    rows = enumerate(examples.links or ())
+    said = {(row, link.target[:1]): link.frame for row, links in rows for link in reversed(links) if link.frame}
+    return _of_words("frame", examples, [(row, word, frame) for (row, word), frame in sorted(said.items()) if word])
+
+
+def _word(examples: Examples, limits: Limits) -> Target | None:
+    """Which word it is, of the most frequent ones."""
+    words = [[word.casefold() for word in row] for row in examples.words or ()]
+    frequent = {word for word, _ in Counter(chain.from_iterable(words)).most_common(limits.types)}
+    said = [(row, (at,), word) for row, of in enumerate(words) for at, word in enumerate(of) if word in frequent]
+    return _of_words("word", examples, said)
+
+
+def _label(examples: Examples, limits: Limits) -> Target | None:
+    """The task's label of the whole text; scores are no classes."""
+    label: Any = examples.label
+    if label is None or not np.issubdtype(label.dtype, np.integer):
+        return None
+    values, numbers = np.unique(label, return_inverse=True)
+    return _of_texts("label", range(len(label)), numbers.astype(np.int64), [str(value) for value in values])
+
+
+def _length(examples: Examples, limits: Limits) -> Target | None:
+    """How many words the text has, in groups of about equal size."""
+    pairs = examples.pair or ("",) * len(examples)
+    plain = (f"{one} {other}".split() for one, other in zip(examples.text, pairs, strict=True))
+    lengths = np.array([len(words) for words in examples.words or plain])
+    edges = np.unique(np.quantile(lengths, np.arange(1, limits.bins) / limits.bins, method="higher"))
+    values, numbers = np.unique(np.digitize(lengths, edges), return_inverse=True)
+    ends = [lengths[numbers == at] for at in range(len(values))]
+    classes = [f"{of.min()} to {of.max()} words" for of in ends]
+    return _of_texts("length", range(len(lengths)), numbers.astype(np.int64), classes)
+
+
+_COLLECTORS: dict[str, Callable[[Examples, Limits], Target | None]] = {
+    "pos": _mark("pos"), "relation": _relation, "frame": _frame, "entity": _mark("entity"),
+    "gender": _mark("gender"), "label": _label, "length": _length, "word": _word,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""`project`: `reader` takes a text's vectors, `projection` puts them in a plane, layer after layer."""

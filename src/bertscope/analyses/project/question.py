@@ -1,0 +1,78 @@
+"""`project`: the path of a sentence's tokens through the layers, in two dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subject
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.result import Result
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.models.encoder import Encoder
+
+METHODS = ("pca", "joint", "umap")
+
+
+@dataclass(frozen=True)
+class ProjectConfig:
+    """Which text, and how it is laid into a plane."""
+
+    example: str = "1"
+    """The text: its id, or its number in the data, from 1."""
+    method: Literal["pca", "joint", "umap"] = "pca"
+    """pca: each layer by itself, turned onto the layer below; joint: one plane for the tokens of all layers; umap:
+    the same by UMAP, where it is installed."""
+    seed: int = 0
+    """Of UMAP; PCA has nothing random in it."""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UserError(f"unknown method {self.method!r}; {did_you_mean(self.method, METHODS)}")
+        if self.seed < 0:
+            raise UserError(f"seed is {self.seed}; it must be at least 0")
+
+
+@question(
+    "project",
+    inputs=("models", "examples"),
+    version=1,
+    main="explained variance",
+    cite="van Aken et al. 2020, VisBERT: Hidden-State Visualizations for Transformers",
+)
+def project(
+    models: Encoder | str | Sequence[Encoder | str],
+    examples: Examples | str,
+    config: ProjectConfig = ProjectConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """How do a sentence's tokens travel through the layers?
+
+    The vectors of all tokens of one text, special ones included, in two dimensions, a layer at a time, with the share
+    of the variance that the plane has. The texts of a pair and a question's answers have their colours. Several
+    checkpoints stand side by side.
+    """
+    from bertscope.analyses.project.reader import read_sentence
+    from bertscope.analyses.project.result import make_result
+
+    checkpoints, examples = open_checkpoints(models), open_examples(examples)
+    row = _find(examples, config.example)
+    sentence = read_sentence(list(checkpoints.values()), examples, row)
+    result = make_result(sentence, list(checkpoints), config)
+    result.subject = subject(list(checkpoints), examples, weighted=False) | {"text": examples.ids[row]}
+    result.notes = [*examples.notes, *result.notes]
+    return result
+
+
+def _find(examples: Examples, example: str) -> int:
+    """The place of the text of that id, or else of that number."""
+    if example in examples.ids:
+        return examples.ids.index(example)
+    if example.isdecimal() and 1 <= int(example) <= len(examples):
+        return int(example) - 1
+    raise UserError(
+        f"there is no text {example!r}; give its number, 1 to {len(examples):,}, or an id such as {examples.ids[0]!r}"
+    )

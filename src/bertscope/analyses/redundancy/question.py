@@ -1,0 +1,129 @@
+"""`redundancy`: how different a model's heads are from each other, in what they look at and in what they put out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bertscope.analyses.checkpoints import open_checkpoints
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError
+from bertscope.core.head_card import HeadFact
+from bertscope.core.result import Result
+
+if TYPE_CHECKING:
+    from bertscope.analyses.attention.reading import Reading
+    from bertscope.core.examples import Examples
+    from bertscope.data.task import Task
+    from bertscope.models.encoder import Encoder
+    from bertscope.models.observe import Passed
+
+
+@dataclass(frozen=True)
+class RedundancyConfig:
+    """How heads are compared, grouped, and switched off in pairs."""
+
+    queries: int = 1
+    """Tokens of each text, chosen at random, whose attention is compared between all pairs of heads. Each costs about
+    a tenth of a pass through a small model and estimates the same mean; 0 is every token."""
+    tokens: int = 2000
+    """Tokens of the whole corpus, chosen at random, on which the heads' outputs are compared (CKA)."""
+    clusters: int = 0
+    """How many groups of heads; 0 takes the number that fits best (silhouette)."""
+    pairs: int = 10
+    """How many of the most similar pairs are listed and, if the model has a classifier, switched off together; as
+    many random pairs of the same layers stand beside them. Each costs up to three passes through the model."""
+    together: tuple[str, ...] = ()
+    """Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are
+    they redundant, or is what they do not needed? Needs a model with a classifier for the task."""
+    mode: Literal["uniform", "zero", "mean"] = "uniform"
+    """What a head that is off leaves behind: equal attention to every token, nothing, or its average output."""
+    weighted: bool = False
+    """Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and
+    taking nothing from it doesn't count (Kobayashi et al. 2020)."""
+    repeats: int = 1000
+    """Bootstrap resamples behind each interval."""
+    seed: int = 0
+    """Decides which tokens are taken, which random pairs, and the resampling."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("queries", 0), ("tokens", 100), ("clusters", 0), ("pairs", 0), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        if self.repeats < 100:
+            raise UserError(f"repeats is {self.repeats}; at least 100 are needed for an interval")
+        if self.mode not in ("uniform", "zero", "mean"):
+            raise UserError(f"unknown mode {self.mode!r}; choose uniform, zero or mean")
+
+
+def _reading(
+    models: Encoder | str | Sequence[Encoder | str], data: Task | Examples | str, config: RedundancyConfig
+) -> Reading:
+    from bertscope.analyses.attention.reading import Reading
+    from bertscope.analyses.redundancy.reader import RedundancyReader
+    from bertscope.analyses.redundancy.result import Compared, redundancy_result
+    from bertscope.core.examples import Examples
+    from bertscope.data.corpus import read_data
+
+    encoders = open_checkpoints(models)
+    _refuse_few(encoders)
+    given = read_data(data) if isinstance(data, str) else data
+    task, examples = (None, given) if isinstance(given, Examples) else (given, given.report)
+    reader = RedundancyReader(
+        examples.ids, [encoder.head_counts for encoder in encoders.values()],
+        queries=config.queries, tokens=config.tokens, repeats=config.repeats, seed=config.seed,
+    )  # fmt: skip
+
+    def finish(passed: Passed) -> Result:
+        compared = [
+            Compared(name, encoder, maps, outputs.alike, len(outputs.values))
+            for (name, encoder), maps, outputs in zip(encoders.items(), reader.maps, reader.outputs, strict=True)
+        ]
+        result = redundancy_result(compared, task, config, passed)
+        result.subject |= {"task": given.name} if given.name else {}
+        result.notes = [*given.notes, *result.notes]
+        return result
+
+    return Reading(list(encoders.values()), examples, reader, finish, weighted=config.weighted)
+
+
+_CARD = (
+    HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),
+    HeadFact(
+        "heads", "nearest", "most similar head", by=("checkpoint",),
+        beside={"nearest_divergence": "divergence", "nearest_cka": "CKA"},
+    ),
+    HeadFact("heads", "divergence", "mean divergence from other heads", by=("checkpoint",)),
+)  # fmt: skip
+
+
+@question(
+    "redundancy",
+    inputs=("models", "data"),
+    version=1,
+    main="divergence",
+    cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
+    "Representations Revisited; the review of Kovaleva et al. 2019",
+    card=_CARD,
+    reads=_reading,
+)
+def redundancy(
+    models: Encoder | str | Sequence[Encoder | str],
+    data: Task | Examples | str,
+    config: RedundancyConfig = RedundancyConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """How different are the heads from each other?
+
+    For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs, on
+    the report split's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
+    alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
+    together: if both cost more than each alone adds up to, one does what the other could.
+    """
+    return _reading(models, data, config).alone()
+
+
+def _refuse_few(encoders: dict[str, Encoder]) -> None:
+    for name, encoder in encoders.items():
+        if (heads := sum(encoder.head_counts)) < 3:
+            raise UserError(f"{name} has {heads} heads: too few to compare them with each other")

@@ -1,0 +1,201 @@
+"""The part of `redundancy` that reads: how far the heads' maps are apart, and how alike the heads' outputs are.
+
+All pairs of heads on all queries would cost several forward passes, and a covariance of all outputs another. So a few
+queries of each example and a fixed number of tokens of the whole corpus are taken, by hashes of the examples' ids and
+the tokens' places: what is taken depends neither on batches nor on order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertscope.analyses.attention.maps import LayerMaps, View, log2, product
+from bertscope.core.memory import lasting
+from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
+
+_TINY = torch.finfo(torch.float32).tiny
+_CELLS, _GPU_CELLS = 2**18, 2**25  # mixtures held at a time: on a CPU they must stay in the cache
+_QUERIES, _TOKENS = np.uint64(2**32), np.uint64(2**33)  # the resamples have the lower numbers
+_NONE = np.uint64(2**64 - 1)
+
+
+class RedundancyReader:
+    """Reads every encoder's maps and outputs; `maps` and `outputs` hold what was found, one entry per encoder."""
+
+    needs = frozenset({"contexts"})
+
+    def __init__(
+        self,
+        ids: Sequence[str],
+        head_counts: Sequence[Sequence[int]],
+        *,
+        queries: int = 1,
+        tokens: int = 2000,
+        repeats: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
+        self._keys, self._queries = hashed(ids, seed), queries
+        self.maps = [MapsApart(self.resampling, counts) for counts in head_counts]
+        self.outputs = [Outputs(counts, tokens) for counts in head_counts]
+
+    def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
+        if layer == 0:  # the same queries and tokens for all layers of a batch, and for all encoders
+            real = view.real.cpu().numpy()
+            places = np.arange(real.shape[1], dtype=np.uint64)
+            keys = self._keys[view.rows][:, None]
+            self._places, self._share = _chosen(mixed(mixed(keys, _QUERIES), places), real, self._queries)
+            words = real & ~(view.cls | view.sep).cpu().numpy()
+            self._hashes = np.where(words, mixed(mixed(keys, _TOKENS), places), _NONE)
+        for one, apart, outputs in zip(maps, self.maps, self.outputs, strict=True):
+            assert one.context is not None
+            apart.add(layer, view.rows, one.maps, self._places, self._share)
+            outputs.add(layer, one.context, self._hashes)
+
+
+class MapsApart:
+    """The Jensen-Shannon divergence between all heads of one encoder, on some queries of each example.
+
+    A layer is compared with itself and those below it: of a batch, the chosen rows of its layers' maps are kept.
+    With S_ij the sum of s log2 s over the keys, s = p_i + p_j, the divergence is (S_ii + S_jj - 2 S_ij) / 4: exactly
+    0 for equal maps.
+    """
+
+    def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:
+        self.ends = [0, *accumulate(head_counts)]
+        """Where each layer's heads begin among all heads, and where the last layer's end."""
+        self.examples = 0
+        self._member = torch.eye(len(head_counts)).repeat_interleave(torch.tensor(head_counts), 0)  # [head, layer]
+        self._sums, self._squares = lasting([2, self.ends[-1], self.ends[-1]], np.float64)
+        self._layers = RunningMean(resampling)  # [layer, layers up to this one], summed over pairs
+
+    def add(self, layer: int, rows: np.ndarray, maps: Tensor, places: Tensor, share: Tensor) -> None:
+        """Take in one layer's maps [row, head, query, key]: queries `places` [row, query], each with its weight."""
+        start, end = self.ends[layer : layer + 2]
+        n_layers = len(self.ends) - 1
+        places, share = places.to(maps.device), share.to(maps.device)
+        taken = maps[torch.arange(len(maps), device=maps.device)[:, None], :, places]  # [row, query, head, key]
+        if layer == 0:
+            self.examples += len(rows)
+            self._kept = taken.new_empty(places.numel(), taken.shape[-1], self.ends[-1])  # [row x query, key, head]
+            self._own = taken.new_empty(places.numel(), self.ends[-1])
+            self._by_layer = taken.new_zeros(len(rows), n_layers, n_layers)
+        self._kept[..., start:end] = taken.flatten(0, 1).transpose(1, 2).clamp_min(_TINY)
+        together = self._together(start, end)  # [row x query, head, head up to this layer]
+        self._own[:, start:end] = together[..., start:end].diagonal(dim1=1, dim2=2)
+        bits = (self._own[:, start:end, None] + self._own[:, None, :end] - together.mul_(2)).div_(4).clamp_min_(0)
+        apart = torch.einsum("rq,rqij->rij", share, bits.unflatten(0, tuple(places.shape)))
+        self._sums[start:end, :end] += apart.sum(0).cpu().numpy()
+        self._squares[start:end, :end] += apart.square().sum(0).cpu().numpy()
+        self._by_layer[:, layer] = apart.sum(1) @ self._member[:end].to(apart)
+        if layer + 1 == n_layers:
+            self._layers.add(rows, self._by_layer.cpu().numpy())
+            del self._kept, self._own, self._by_layer
+
+    def _together(self, start: int, end: int) -> Tensor:
+        """S of each head from `start` to `end` with each head before `end`, a few queries at a time."""
+        kept = self._kept[..., :end]
+        cells = _CELLS if kept.device.type == "cpu" else _GPU_CELLS
+        step = max(1, cells // max(1, kept.shape[1] * (end - start) * end))
+        found = kept.new_empty(len(kept), end - start, end)
+        for first in range(0, len(kept), step):
+            some = kept[first : first + step]
+            mixtures = some[:, :, start:, None] + some[:, :, None, :]  # [row x query, key, head, head]
+            torch.sum(log2(mixtures).mul_(mixtures), 1, out=found[first : first + step])
+        return found
+
+    @property
+    def divergence(self) -> np.ndarray:
+        """[head, head] in bits, the mean over examples: symmetric, 0 with itself."""
+        return _mirrored(self._sums / self.examples)
+
+    @property
+    def error(self) -> np.ndarray:
+        """[head, head]: the divergence's standard error over examples."""
+        variance = self._squares / self.examples - (self._sums / self.examples) ** 2
+        return _mirrored(np.sqrt(variance.clip(0) / max(1, self.examples - 1)))
+
+    @property
+    def draws(self) -> np.ndarray:
+        """[1 + repeats, layer, layer]: the sum over pairs of their heads, a pair counting both ways."""
+        below = self._layers.draws
+        return below + np.tril(below, -1).swapaxes(1, 2)
+
+
+class Outputs:
+    """The outputs of all heads of one encoder for a sample of tokens: those with the smallest hashes."""
+
+    def __init__(self, head_counts: Sequence[int], size: int) -> None:
+        self._head_counts, self._ends = list(head_counts), [0, *accumulate(head_counts)]
+        self._hashes = np.full(size, _NONE)  # as many places as tokens are wanted, none taken yet
+        self._values: Tensor | None = None  # [place, head, d]
+
+    def add(self, layer: int, context: Tensor, hashes: np.ndarray) -> None:
+        """Take in one layer's outputs [row, token, head, d]: of the tokens whose hash [row, token] is low enough."""
+        size = len(self._hashes)
+        if layer == 0:  # which tokens come, and whose places they take
+            both = np.concatenate([self._hashes, hashes.ravel()])
+            best = np.argsort(both, kind="stable")[:size]
+            free = np.setdiff1d(np.arange(size), best)
+            come = best[best >= size] - size
+            self._hashes[free] = both[size + come]
+            self._free, self._come = (torch.from_numpy(places).to(context.device) for places in (free, come))
+            if self._values is None:
+                shape = size, self._ends[-1], context.shape[-1]
+                self._values = torch.from_numpy(lasting(shape, np.float32)).to(context.device)
+        if len(self._come):
+            assert self._values is not None
+            self._values[self._free, slice(*self._ends[layer : layer + 2])] = context.flatten(0, 1)[self._come]
+
+    @property
+    def values(self) -> Tensor:
+        """[token, head x d], in the order of the hashes."""
+        assert self._values is not None
+        taken = np.argsort(self._hashes, kind="stable")[: int((self._hashes < _NONE).sum())]
+        return self._values[torch.from_numpy(taken).to(self._values.device)].flatten(1)
+
+    @property
+    def alike(self) -> np.ndarray:
+        """[head, head]: linear CKA of the heads' outputs."""
+        return cka(self.values, self._head_counts)
+
+
+def cka(values: Tensor, head_counts: Sequence[int]) -> np.ndarray:
+    """Linear CKA between the heads' outputs [token, head x d]: |X'Y|^2 / (|X'X| |Y'Y|), columns centred.
+
+    1 for outputs that are rotations or multiples of each other; NaN for a head whose output never varies.
+    """
+    heads = sum(head_counts)
+    centred = (values - values.mean(0)).unflatten(1, (heads, -1))  # [token, head, d]
+    squares = np.zeros((heads, heads))
+    ends = [0, *accumulate(head_counts)]
+    for start, end in pairwise(ends):
+        cross = centred[:, start:end].flatten(1).T @ centred[:, :end].flatten(1)
+        size = centred.shape[2]
+        blocks = cross.unflatten(1, (end, size)).unflatten(0, (end - start, size))  # [head, d, head, d]
+        squares[start:end, :end] = blocks.square().sum((1, 3)).double().cpu().numpy()
+    own = np.sqrt(np.diag(squares))
+    scale = own[:, None] * own
+    found = np.divide(squares, scale, out=np.full_like(squares, np.nan), where=scale > 0)
+    return _mirrored(found) + np.diag(np.where(own > 0, 1.0, np.nan))
+
+
+def _chosen(hashes: np.ndarray, real: np.ndarray, count: int) -> tuple[Tensor, Tensor]:
+    """`count` real tokens of each row (0: all), those with the smallest hashes, and their weights, which add up to 1.
+
+    A row with fewer tokens has them all; what is missing has the weight 0.
+    """
+    places = np.argsort(np.where(real, hashes, _NONE), axis=1, kind="stable")[:, : count or real.shape[1]]
+    there = np.take_along_axis(real, places, 1).astype(np.float32)
+    return torch.from_numpy(places), torch.from_numpy(there / there.sum(1, keepdims=True))
+
+
+def _mirrored(values: np.ndarray) -> np.ndarray:
+    """The triangle under the diagonal, and its mirror image above; the diagonal itself is 0."""
+    below = np.tril(values, -1)
+    return below + below.T

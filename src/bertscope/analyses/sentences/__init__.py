@@ -1,0 +1,1 @@
+"""`sentences`: `question` asks whether vectors of texts follow their meanings, `result` measures it."""

@@ -1,0 +1,70 @@
+"""`sentences`: do the vectors of whole texts follow what people say of their meanings?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bertscope.core.catalogue import question
+from bertscope.core.errors import UserError
+from bertscope.core.result import Result
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+    from bertscope.models.encoder import Encoder
+
+
+@dataclass(frozen=True)
+class SentencesConfig:
+    """Which pairs mean the same, and how sure one can be."""
+
+    least_score: float | None = None
+    """The least score of two texts that mean the same, for alignment; by default four fifths of the highest."""
+    sample: int = 2000
+    """Texts for alignment and uniformity, by a hash."""
+    groups: int = 20
+    """Groups of neighbouring pairs, each left out in turn, behind the intervals of alignment and uniformity."""
+    repeats: int = 1000
+    """Bootstrap resamples behind the interval of each Spearman."""
+    seed: int = 0
+    """Decides what is sampled, and the resamples."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("sample", 20), ("groups", 2), ("repeats", 100), ("seed", 0)):
+            if (given := getattr(self, name)) < least:
+                raise UserError(f"{name} is {given}; it must be at least {least}")
+        if self.sample > 5000:
+            raise UserError(
+                f"sample is {self.sample}; it can be at most 5000, as all distances between them are held"
+            )
+
+
+@question(
+    "sentences",
+    inputs=("model", "task"),
+    version=1,
+    main="Spearman, mean",
+    better="higher",
+    cite="Cer et al. 2017, SemEval-2017 Task 1 (STS); Wang and Isola 2020 (alignment and uniformity); Gao et al. "
+    "2021, SimCSE",
+)
+def sentences(
+    model: Encoder | str,
+    task: Task | str,
+    config: SentencesConfig = SentencesConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """Are the vectors of texts alike where their meanings are?
+
+    Nothing is trained. Each text of the report split's pairs is read alone; its vector is the first token's, or the
+    mean of its tokens'. By layer: how the cosine of two texts follows their score (Spearman), how near texts are that
+    mean the same (alignment), and how evenly all lie (uniformity).
+    """
+    from bertscope.analyses.sentences.result import sentences_result
+    from bertscope.data.read import read_task
+    from bertscope.models.load import load
+
+    task = read_task(task) if isinstance(task, str) else task
+    task.need_scored_pairs()
+    if len(task.report) < 10:
+        raise UserError(f"{task.name} has {len(task.report)} pairs to report on; give at least 10")
+    return sentences_result(load(model) if isinstance(model, str) else model, task, config)

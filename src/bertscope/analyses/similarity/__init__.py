@@ -1,0 +1,1 @@
+"""`similarity`: `sample` takes the same words from two spaces, `measures` says how alike these are."""

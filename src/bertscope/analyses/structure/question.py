@@ -1,0 +1,138 @@
+"""`structure`: whether a layer's vectors hold the dependency tree, by structural probes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bertscope.analyses.checkpoints import open_examples, subject
+from bertscope.analyses.states import StatesConfig, open_states, state_steps
+from bertscope.core.catalogue import question, spec
+from bertscope.core.errors import UserError
+from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.models.encoder import Encoder
+    from bertscope.models.hidden_store import HiddenStore
+
+    States = HiddenStore | Encoder | str
+
+
+@dataclass(frozen=True)
+class StructureConfig:
+    """How the probes are trained, and what they are set beside."""
+
+    ranks: tuple[int, ...] = (64,)
+    """The probes' ranks, all trained together. In the paper, ranks above 64 add less than half a point of UUAS. A
+    rank above a model's width is its width."""
+    control: bool = True
+    """Also train the best layer's probes on random trees of the same shapes: what a probe finds where nothing is."""
+    random: bool = True
+    """Also probe the first model with random weights: what its architecture and the words alone give."""
+    epochs: int = 40
+    """The most epochs; a probe stops after 5 without a gain on the select sentences."""
+    batch_size: int = 20
+    """Sentences per step."""
+    learning_rate: float = 1e-3
+    """Adam's at the start; it falls to a tenth after each epoch without a gain."""
+    show: tuple[str, ...] = ()
+    """The ids of scored sentences whose trees are drawn."""
+    sentences: int = 4
+    """How many trees are drawn if none are named: short ones, chosen by a hash of their ids."""
+    repeats: int = 1000
+    """Bootstrap resamples behind each interval."""
+    seed: int = 0
+    """Decides the split, the probes' first weights, the order of the sentences, the random trees, the random model's
+    weights and the resampling."""
+
+    def __post_init__(self) -> None:
+        if not self.ranks or min(self.ranks) < 1 or len(set(self.ranks)) < len(self.ranks):
+            raise UserError(f"ranks are {self.ranks}; give one or more different numbers, each at least 1")
+        for name, least in (("epochs", 1), ("batch_size", 1), ("sentences", 0), ("repeats", 100), ("seed", 0)):
+            if (value := getattr(self, name)) < least:
+                raise UserError(f"{name.replace('_', '-')} is {value}; it must be at least {least}")
+        if not self.learning_rate > 0:
+            raise UserError(f"learning-rate is {self.learning_rate}; it must be above 0")
+
+
+def plan(*arguments: Any, fit: Root | None = None) -> Step:
+    """The steps that keep each model's states, and the random model's, of both corpora, and the step that probes."""
+    *models, examples, config = arguments
+    inputs: dict[str, Step | Root] = {"examples": examples} | ({"fit": fit} if fit else {})
+    for name, corpus in (("states", examples), ("fit_states", fit)):
+        if corpus is not None:
+            inputs |= state_steps(models, corpus, name=name)
+            if config.random:
+                unlearned = StatesConfig(init="random", seed=config.seed)
+                inputs[f"{name}.{len(models)}"] = spec("states").step(
+                    {"model": models[0], "examples": corpus}, unlearned
+                )
+    return spec("structure").step(inputs, config)
+
+
+@question(
+    "structure",
+    inputs=("states", "examples"),
+    optional=("fit", "fit_states"),
+    version=1,
+    main="UUAS",
+    better="higher",
+    cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "
+    "2019, Designing and Interpreting Probes with Control Tasks",
+    plan=plan,
+    card=(),  # its table of trees has heads too: the words that others depend on
+)
+def structure(
+    states: States | Sequence[States],
+    examples: Examples | str,
+    config: StructureConfig = StructureConfig(),  # noqa: B008 (frozen)
+    *,
+    fit: Examples | str | None = None,
+    fit_states: States | Sequence[States] | None = None,
+) -> Result:
+    """Does a layer hold the syntax tree?
+
+    Linear maps are trained under which squared distances between words are their distances in the dependency tree,
+    and squared lengths their depths: one of each for every layer of every checkpoint, all at once. They are scored on
+    other sentences, beside a chain of words, random weights and random trees. `fit` is another corpus to train on;
+    without it one corpus is split in three. From Python, states that are stores already must include the random
+    model's, and `fit_states` holds theirs of `fit`.
+    """
+    from bertscope.analyses.structure.data import gather
+    from bertscope.analyses.structure.result import structure_result
+    from bertscope.analyses.structure.study import study
+    from bertscope.analyses.structure.trees import Trees
+    from bertscope.models.evaluating import full_precision
+
+    examples = open_examples(examples)
+    fit = open_examples(fit) if fit is not None else None
+    for texts in (examples, fit):
+        if texts is not None:
+            Trees.of(texts)  # what has no trees is refused before a model runs
+    given = _with_random(states, config)
+    scored = open_states(given, examples)
+    fitted = None if fit is None else open_states(given if fit_states is None else fit_states, fit)
+    material = gather(scored, examples, fitted, fit, config.seed)
+    with full_precision():
+        result = structure_result(study(material, config), material)
+    trained_on = {"probes trained on": fit.name} if fit is not None and fit.name else {}
+    result.subject = subject(list(scored), examples, weighted=False) | trained_on
+    result.notes = [*examples.notes, *(fit.notes if fit else ()), *result.notes]
+    return result
+
+
+def _with_random(states: States | Sequence[States], config: StructureConfig) -> list[HiddenStore | Encoder]:
+    """The states as a list, models loaded, and the first model with random weights among them if it is asked for."""
+    from bertscope.models.encoder import Encoder
+    from bertscope.models.heads import with_random_weights
+    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.load import load
+
+    listed = [states] if isinstance(states, (HiddenStore, Encoder, str)) else states
+    given = [load(one) if isinstance(one, str) else one for one in listed]
+    if config.random and isinstance(given[0], Encoder):
+        given.append(with_random_weights(given[0], config.seed))
+    return given

@@ -1,0 +1,204 @@
+"""The answer of `structure`: what was found, as tables, headline numbers and figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bertscope.analyses.structure.data import Material
+from bertscope.analyses.structure.metrics import DSPR, LONGEST, METRICS, NSPR, ROOT_ACCURACY, SHORTEST, UUAS
+from bertscope.analyses.structure.probes import KINDS, Kind
+from bertscope.analyses.structure.study import CHAIN, CONTROL, PROBE, Drawn, Findings
+from bertscope.core.examples import ROOT
+from bertscope.core.figure import Figure
+from bertscope.core.resampling import interval
+from bertscope.core.result import Number, Result
+
+_SAID = {
+    UUAS: "The share of the gold tree's edges, punctuation excluded, that are in the minimum spanning tree of the "
+    "distances that the layer's probe predicts",
+    DSPR: "Spearman's correlation of a word's predicted and gold distances to all words of its sentence, averaged "
+    f"over words, sentences of one length and lengths from {SHORTEST} to {LONGEST}",
+    ROOT_ACCURACY: "How often the word of the least predicted depth, punctuation excluded, is the root",
+    NSPR: "Spearman's correlation of predicted and gold depths of a sentence's words, averaged over sentences of one "
+    f"length and lengths from {SHORTEST} to {LONGEST}",
+}
+_UNITS = {UUAS: "share of edges", DSPR: "correlation", ROOT_ACCURACY: "share of sentences", NSPR: "correlation"}
+_LABELS = {"rank": "rank of the probe", "edge": "", "head": "head (0: root)", "checkpoint": ""}
+BOTH, ONE = "in both trees", "in one tree only"
+
+
+def structure_result(findings: Findings, material: Material) -> Result:
+    tables = {"scores": _scores(findings), "training": _training(findings)}
+    if findings.drawn:
+        trees = pd.concat([_tree(drawn) for drawn in findings.drawn], ignore_index=True)
+        tables["trees"] = trees.astype({"edge": pd.CategoricalDtype([BOTH, ONE], ordered=True)})
+    return Result(
+        "structure",
+        1,
+        tables=tables,
+        headline=_headline(findings),
+        figures=_figures(findings, tables),
+        notes=[*material.notes, *_notes(findings)],
+    )
+
+
+def _scores(findings: Findings) -> pd.DataFrame:
+    """A row for each prediction and metric, baselines and controls among them."""
+    parts = []
+    for kind in KINDS:
+        rows = []
+        for arm in findings.arms[kind]:
+            best = findings.chosen[arm.checkpoint, kind] if arm.name == PROBE and arm.checkpoint else None
+            rows.append({
+                "checkpoint": arm.checkpoint, "layer": arm.layer, "rank": arm.rank, "probe": kind, "arm": arm.name,
+                "best_layer": best is not None and arm.layer == best.layer,
+                "best_rank": best is not None and arm.rank == best.stack.rank,
+            })  # fmt: skip
+        frame = pd.DataFrame(rows).astype({"layer": "Int64", "rank": "Int64"})
+        for metric in METRICS[kind]:
+            draws = findings.draws[metric]
+            low, high = interval(draws)
+            parts.append(frame.assign(metric=metric, value=draws[0], low=low, high=high, n=_asked(findings, metric)))
+    whole = pd.concat(parts, ignore_index=True)
+    return whole[["checkpoint", "layer", "rank", "probe", "arm", "metric", "value", "low", "high", "n", "best_layer",
+                  "best_rank"]]  # fmt: skip
+
+
+def _asked(findings: Findings, metric: str) -> int:
+    """How many edges, roots or sentences a metric is over."""
+    kind = _kind_of(metric)
+    scored = findings.scored[kind]
+    if metric in (UUAS, ROOT_ACCURACY):
+        return int(scored.asked.sum())
+    return int(((scored.lengths >= SHORTEST) & (scored.lengths <= LONGEST)).sum())
+
+
+def _kind_of(metric: str) -> Kind:
+    return next(kind for kind in KINDS if metric in METRICS[kind])
+
+
+def _training(findings: Findings) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"checkpoint": probe.stack.checkpoint, "layer": probe.layer, "rank": probe.stack.rank,
+         "probe": probe.stack.kind, "epochs": probe.epochs, "select_loss": probe.loss, "select_score": probe.score}
+        for probe in findings.probes
+    )  # fmt: skip
+
+
+def _draws(findings: Findings, metric: str, name: str, checkpoint: str | None = None) -> np.ndarray:
+    """[1 + repeats] of one arm: the linear chain's, or that of a checkpoint's best probe or its control."""
+    kind = _kind_of(metric)
+    probe = None if checkpoint is None else findings.chosen[checkpoint, kind]
+    at = next(
+        place for place, arm in enumerate(findings.arms[kind])
+        if (arm.name, arm.checkpoint) == (name, checkpoint)
+        and (probe is None or (arm.layer, arm.rank) == (probe.layer, probe.stack.rank))
+    )  # fmt: skip
+    return findings.draws[metric][:, at]
+
+
+def _controlled(findings: Findings) -> bool:
+    return any(arm.name == CONTROL for arm in findings.arms["distance"])
+
+
+def _headline(findings: Findings) -> list[Number]:
+    """The first checkpoint beside its baselines, then the others; each by the layer that select chose for it."""
+
+    def number(name: str, metric: str, draws: np.ndarray) -> Number:
+        low, high = interval(draws)
+        return Number(name, float(draws[0]), float(low), float(high), _asked(findings, metric), _UNITS[metric])
+
+    first, *others = dict.fromkeys(checkpoint for checkpoint, _ in findings.chosen)
+    found = _draws(findings, UUAS, PROBE, first)
+    numbers = [number(UUAS, UUAS, found), number(CHAIN, UUAS, _draws(findings, UUAS, CHAIN))]
+    if _controlled(findings):
+        control = _draws(findings, UUAS, CONTROL, first)
+        numbers += [number("control", UUAS, control), number("selectivity", UUAS, found - control)]
+    numbers += [number(metric, metric, _draws(findings, metric, PROBE, first)) for metric in _SAID if metric != UUAS]
+    for kind in KINDS:
+        layers = len({arm.layer for arm in findings.arms[kind] if arm.checkpoint == first})
+        numbers.append(Number(f"best layer for {kind}", float(findings.chosen[first, kind].layer), n=layers))
+    for name in others:
+        numbers += [number(f"{metric}, {name}", metric, _draws(findings, metric, PROBE, name)) for metric in _SAID]
+    return numbers
+
+
+def _tree(drawn: Drawn) -> pd.DataFrame:
+    """Both trees of a sentence, a row for each word of each: its head, 0 for the root, none for punctuation."""
+    edges = {"gold": _edges(drawn.gold, drawn.outside), "predicted": _edges(drawn.predicted, drawn.outside)}
+    asked, found = (
+        sum(ROOT not in edge for edge in some) for some in (edges["gold"], edges["gold"] & edges["predicted"])
+    )
+    rows: list[dict[str, Any]] = []
+    for tree, heads in (("gold", drawn.gold), ("predicted", drawn.predicted)):
+        for word, head in enumerate(heads):
+            edge = frozenset((word, int(head)))
+            there = edge in edges[tree]
+            rows.append({
+                "checkpoint": drawn.checkpoint, "layer": drawn.layer, "sentence": drawn.id,
+                "picture": f"{drawn.id} · {found} of {asked} edges", "tree": tree, "position": word + 1,
+                "word": drawn.words[word], "head": int(head) + 1 if there else None,
+                "edge": (BOTH if all(edge in some for some in edges.values()) else ONE) if there else None,
+            })  # fmt: skip
+    return pd.DataFrame(rows).astype({"head": "Int64"})
+
+
+def _edges(heads: np.ndarray, outside: np.ndarray) -> set[frozenset[int]]:
+    """Both ends of each edge between words that aren't punctuation; the root's is to `ROOT`."""
+    inside = [(word, int(head)) for word, head in enumerate(heads) if not outside[word]]
+    return {frozenset(edge) for edge in inside if edge[1] == ROOT or not outside[edge[1]]}
+
+
+def _figures(findings: Findings, tables: dict[str, pd.DataFrame]) -> list[Figure]:
+    several = len({probe.stack.rank for probe in findings.probes}) > 1
+    figures = []
+    for metric in _SAID:
+        figures.append(
+            _lines(
+                findings, metric, "layer", where={"best_rank": True},
+                more="Layer 0 is the embeddings' output. Dashed: the tree in which each word hangs on the one before "
+                "it, and the best layer's probe trained and scored on random trees of the same shapes.",
+            )
+        )  # fmt: skip
+        if several:
+            more = "Each checkpoint at its best layer; dashed as above."
+            figures.append(_lines(findings, metric, "rank", where={"best_layer": True}, more=more))
+    return [*figures, *([_pictures(findings)] if "trees" in tables else [])]
+
+
+def _lines(findings: Findings, metric: str, x: str, *, where: dict[str, Any], more: str) -> Figure:
+    """A metric of every checkpoint against the layer or the rank, baselines as rules."""
+    first = next(checkpoint for checkpoint, _ in findings.chosen)
+    rules = {CHAIN: float(_draws(findings, metric, CHAIN)[0])}
+    if _controlled(findings):
+        rules["random trees"] = float(_draws(findings, metric, CONTROL, first)[0])
+    return Figure(
+        "lines", "scores", x=x, y="value", color="checkpoint", low="low", high="high", log_x=x == "rank",
+        where={"metric": metric, "arm": PROBE} | where, title=f"{metric[0].upper()}{metric[1:]} by {x}",
+        caption=f"{_SAID[metric]}; with its 95% bootstrap interval over sentences. {more}",
+        labels=_LABELS | {"value": metric}, rules=rules,
+    )  # fmt: skip
+
+
+def _pictures(findings: Findings) -> Figure:
+    first = next(checkpoint for checkpoint, _ in findings.chosen)
+    return Figure(
+        "trees", "trees", x="position", y="head", token="word", side="tree", color="edge", facet="picture",
+        where={"checkpoint": first}, title="Gold trees and predicted trees",
+        caption="Above the words the gold tree, below the spanning tree of the distances that the probe on layer "
+        f"{findings.chosen[first, 'distance'].layer} of {first} predicts. The root of each has a stem; punctuation "
+        "isn't attached. Sentences that weren't named are chosen by a hash of their ids, not by score.",
+        labels=_LABELS,
+    )  # fmt: skip
+
+
+def _notes(findings: Findings) -> list[str]:
+    lengths = findings.scored["distance"].lengths
+    outside = int(((lengths < SHORTEST) | (lengths > LONGEST)).sum())
+    notes = ["layers and ranks were chosen on the select sentences: by UUAS for distances, root accuracy for depths"]
+    if outside:
+        notes.append(f"{DSPR} and {NSPR} leave out {outside:,} sentences of under {SHORTEST} or over {LONGEST} words")
+    return notes
