@@ -16,7 +16,7 @@ from bertscope.core.catalogue import spec
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
-from bertscope.experiments.shrink import ShrinkConfig
+from bertscope.experiments.shrink.question import ShrinkConfig
 from bertscope.models.source import model_root
 
 TARGET = "2x"

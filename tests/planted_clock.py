@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.experiments import contenders, costs, reaching
-from bertscope.experiments.costs import Cost
+from bertscope.experiments import contenders
+from bertscope.experiments.shrink import costs, reaching
+from bertscope.experiments.shrink.costs import Cost
 from bertscope.models.latency import Times
 
 

@@ -14,8 +14,8 @@ from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
 from bertscope.data.slices import mentions
 from bertscope.data.swaps import swapped
-from bertscope.experiments.bias import WORDS, BiasConfig, bias, plan
-from bertscope.experiments.swap import SwapConfig, swap
+from bertscope.experiments.bias.question import WORDS, BiasConfig, bias, plan
+from bertscope.experiments.bias.swap import SwapConfig, swap
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.training.finetune import FinetuneConfig

@@ -23,8 +23,13 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import data_root, read_examples
 from bertscope.data.read import task_root
-from bertscope.experiments import bias, contrast, freeze, lottery, scratch, truncate
-from bertscope.experiments.contrast import ContrastConfig
+from bertscope.experiments.bias import question as bias
+from bertscope.experiments.contrast import question as contrast
+from bertscope.experiments.contrast.question import ContrastConfig
+from bertscope.experiments.freeze import question as freeze
+from bertscope.experiments.lottery import question as lottery
+from bertscope.experiments.scratch import question as scratch
+from bertscope.experiments.truncate import question as truncate
 from bertscope.models.source import model_root
 from bertscope.study.claims.ledger import CLAIMS, judged
 from bertscope.study.claims.summary import SENTENCES, said

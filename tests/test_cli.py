@@ -16,7 +16,7 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 from bertscope.cli import main as cli
 from bertscope.core.result import Result
-from bertscope.experiments.scratch import TRAININGS
+from bertscope.experiments.scratch.question import TRAININGS
 
 WORDS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
 

@@ -17,7 +17,7 @@ from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
-from bertscope.experiments import scratch
+from bertscope.experiments.scratch import question as scratch
 from bertscope.models.source import model_root
 from bertscope.study import cluster
 from bertscope.study.graph import graph

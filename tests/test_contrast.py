@@ -14,7 +14,7 @@ from bertscope.core.jackknife import interval_over_runs, reach
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import data_root
-from bertscope.experiments.contrast import ContrastConfig, contrast, plan
+from bertscope.experiments.contrast.question import ContrastConfig, contrast, plan
 from bertscope.models.source import model_root
 
 LAYERS, GROUPS, PAIRS = 5, 10, 60

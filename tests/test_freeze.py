@@ -13,8 +13,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
-from bertscope.experiments.freeze import FreezeConfig, plan
-from bertscope.experiments.movement import over_seeds
+from bertscope.experiments.freeze.movement import over_seeds
+from bertscope.experiments.freeze.question import FreezeConfig, plan
 from bertscope.models.encoder import Encoder
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load

@@ -14,10 +14,10 @@ from bertscope.core.result import Result
 from bertscope.core.statistics import seed_draws
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
-from bertscope.experiments.lottery import LotteryConfig, plan
+from bertscope.experiments.lottery.question import LotteryConfig, plan
+from bertscope.experiments.lottery.ticket import TicketConfig, _right_on_hans, ticket
 from bertscope.experiments.overlap import overlap
 from bertscope.experiments.subnetworks import Subnetwork, draw
-from bertscope.experiments.ticket import TicketConfig, _right_on_hans, ticket
 from bertscope.models.load import load
 from bertscope.models.masks import prunable, split
 from bertscope.models.source import model_root

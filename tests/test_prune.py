@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bertscope.core.errors import UserError
-from bertscope.experiments import pruning
-from bertscope.experiments.prune import PruneConfig, prune
-from bertscope.experiments.pruning import Pruning
+from bertscope.experiments.prune import pruning
+from bertscope.experiments.prune.pruning import Pruning
+from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.experiments.subnetworks import Subnetwork, draw, only, parts, share_left
 from bertscope.models.load import load
 from bertscope.models.masks import prunable

@@ -10,7 +10,7 @@ import pytest
 from bertscope.core.result import Number, Result
 from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
-from bertscope.experiments.scratch import TRAININGS, UNTUNED, ScratchConfig, plan, scratch
+from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchConfig, plan, scratch
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
 from bertscope.models.source import model_root

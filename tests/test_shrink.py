@@ -18,9 +18,9 @@ import toy
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
-from bertscope.experiments import reaching, shrinking
-from bertscope.experiments.costs import block_parameters
-from bertscope.experiments.shrink import ShrinkConfig, shrink
+from bertscope.experiments.shrink import reaching, shrinking
+from bertscope.experiments.shrink.costs import block_parameters
+from bertscope.experiments.shrink.question import ShrinkConfig, shrink
 from bertscope.models.load import load
 from families import tiny_model
 from planted_clock import planted_clock

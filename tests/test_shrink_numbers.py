@@ -13,11 +13,13 @@ import torch
 import toy
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
-from bertscope.experiments import alternatives, contenders, reaching, shrink_result, shrinking
+from bertscope.experiments import contenders
 from bertscope.experiments.contenders import Contender, front
-from bertscope.experiments.costs import block_parameters
-from bertscope.experiments.shrink import ShrinkConfig, shrink
-from bertscope.experiments.shrink_result import parts_left
+from bertscope.experiments.shrink import alternatives, reaching, shrinking
+from bertscope.experiments.shrink import result as shrink_result
+from bertscope.experiments.shrink.costs import block_parameters
+from bertscope.experiments.shrink.question import ShrinkConfig, shrink
+from bertscope.experiments.shrink.result import parts_left
 from bertscope.models.latency import sample_batches
 from bertscope.models.masks import by_magnitude, prunable
 from bertscope.training.objective import Labelled

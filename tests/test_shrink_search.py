@@ -13,11 +13,11 @@ import toy
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from bertscope.data.task import Task
-from bertscope.experiments import search as search_module
-from bertscope.experiments.costs import Cost, parameter_cost
-from bertscope.experiments.numbers import Numbers
-from bertscope.experiments.search import Move, Search
-from bertscope.experiments.targets import Target
+from bertscope.experiments.shrink import search as search_module
+from bertscope.experiments.shrink.costs import Cost, parameter_cost
+from bertscope.experiments.shrink.numbers import Numbers
+from bertscope.experiments.shrink.search import Move, Search
+from bertscope.experiments.shrink.targets import Target
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from bertscope.models.replay import predict_without

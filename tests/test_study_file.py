@@ -16,7 +16,8 @@ from bertscope.core.asking import BESIDE
 from bertscope.core.catalogue import CATALOGUE, spec
 from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
-from bertscope.experiments import lottery, scratch
+from bertscope.experiments.lottery import question as lottery
+from bertscope.experiments.scratch import question as scratch
 from bertscope.models.source import model_root
 from bertscope.study.file import KEYS, read_study, ready_studies
 from bertscope.study.graph import graph

@@ -19,7 +19,7 @@ from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
-from bertscope.experiments import scratch
+from bertscope.experiments.scratch import question as scratch
 from bertscope.models.source import model_root
 from bertscope.study.graph import graph
 from bertscope.study.runner import run_steps

@@ -16,11 +16,11 @@ from bertscope.data.read import task_root
 from bertscope.data.span_task import SpanTask
 from bertscope.data.task import Task
 from bertscope.data.tree_task import TreeTask
-from bertscope.experiments import lottery
-from bertscope.experiments.freeze import FreezeConfig, freeze
-from bertscope.experiments.scratch import TRAININGS, scratch
-from bertscope.experiments.truncate import TruncateConfig, truncate
-from bertscope.experiments.untuned import untuned
+from bertscope.experiments.freeze.question import FreezeConfig, freeze
+from bertscope.experiments.lottery import question as lottery
+from bertscope.experiments.scratch.question import TRAININGS, scratch
+from bertscope.experiments.scratch.untuned import untuned
+from bertscope.experiments.truncate.question import TruncateConfig, truncate
 from bertscope.models.batches import pad
 from bertscope.models.load import load
 from bertscope.training import loop

@@ -15,7 +15,7 @@ from bertscope.core.layers import Layers
 from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
 from bertscope.experiments.trainings import depth
-from bertscope.experiments.truncate import OnTop, TruncateConfig, plan
+from bertscope.experiments.truncate.question import OnTop, TruncateConfig, plan
 from bertscope.models.families import descend
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load

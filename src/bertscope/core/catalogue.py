@@ -35,9 +35,9 @@ class Entry:
 # In the order in which the report tells them: findings first, the trainings they rest on last.
 CATALOGUE = {
     "claims": Entry("bertscope.study.claims.question:claims", "Which of the papers' claims hold here?"),
-    "scratch": Entry("bertscope.experiments.scratch:scratch", "What does pretraining give?"),
-    "truncate": Entry("bertscope.experiments.truncate:truncate", "Are the top layers needed?"),
-    "freeze": Entry("bertscope.experiments.freeze:freeze", "Which layers need training?"),
+    "scratch": Entry("bertscope.experiments.scratch.question:scratch", "What does pretraining give?"),
+    "truncate": Entry("bertscope.experiments.truncate.question:truncate", "Are the top layers needed?"),
+    "freeze": Entry("bertscope.experiments.freeze.question:freeze", "Which layers need training?"),
     "patterns": Entry("bertscope.analyses.patterns.question:patterns", "What shape is each head's attention?"),
     "change": Entry("bertscope.analyses.change.question:change", "What did fine-tuning change in the attention?"),
     "features": Entry(
@@ -57,12 +57,12 @@ CATALOGUE = {
         "bertscope.analyses.importance.question:importance", "How important is each head and MLP, by gradient?"
     ),
     "lottery": Entry(
-        "bertscope.experiments.lottery:lottery",
+        "bertscope.experiments.lottery.question:lottery",
         "How small a subnetwork still does the task, and does it train again?",
     ),
     "overlap": Entry("bertscope.experiments.overlap:overlap", "Do lotteries find the same heads?"),
     "prune": Entry(
-        "bertscope.experiments.prune:prune", "How small a part of a fine-tuned model still does its task?"
+        "bertscope.experiments.prune.question:prune", "How small a part of a fine-tuned model still does its task?"
     ),
     "similarity": Entry(
         "bertscope.analyses.similarity.question:similarity", "How far did each layer's representation move?"
@@ -76,12 +76,14 @@ CATALOGUE = {
     "geometry": Entry(
         "bertscope.analyses.geometry.question:geometry", "Is the space a cone, and how contextual are its words?"
     ),
-    "bias": Entry("bertscope.experiments.bias:bias", "What does a gap in the training data do?"),
+    "bias": Entry("bertscope.experiments.bias.question:bias", "What does a gap in the training data do?"),
     "untuned": Entry(
-        "bertscope.experiments.untuned:untuned", "Answer the report texts before any training.", command=False
+        "bertscope.experiments.scratch.untuned:untuned", "Answer the report texts before any training.", command=False
     ),
-    "swap": Entry("bertscope.experiments.swap:swap", "Answer the report texts with words exchanged.", command=False),
-    "contrast": Entry("bertscope.experiments.contrast:contrast", "Does contrastive training open the cone?"),
+    "swap": Entry(
+        "bertscope.experiments.bias.swap:swap", "Answer the report texts with words exchanged.", command=False
+    ),
+    "contrast": Entry("bertscope.experiments.contrast.question:contrast", "Does contrastive training open the cone?"),
     "sentences": Entry(
         "bertscope.analyses.sentences.question:sentences", "Are the vectors of texts alike where their meanings are?"
     ),
@@ -91,9 +93,11 @@ CATALOGUE = {
         command=False,
     ),
     "ticket": Entry(
-        "bertscope.experiments.ticket:ticket", "Train a subnetwork from the pretrained weights.", command=False
+        "bertscope.experiments.lottery.ticket:ticket",
+        "Train a subnetwork from the pretrained weights.",
+        command=False,
     ),
-    "shrink": Entry("bertscope.experiments.shrink:shrink", "Cut a model down to what its task needs."),
+    "shrink": Entry("bertscope.experiments.shrink.question:shrink", "Cut a model down to what its task needs."),
     "states": Entry("bertscope.analyses.states:states", "Keep the hidden states of a corpus."),
     "finetune": Entry("bertscope.training.finetune:finetune", "Train an encoder on a task."),
 }

@@ -1,0 +1,127 @@
+"""`bias`: what does a gap in the training data do, and how much of that would any gap of its size do?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from bertscope.core.catalogue import question, spec
+from bertscope.core.errors import UserError
+from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
+from bertscope.experiments.bias.swap import SwapConfig
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+
+WORDS = ("women", "woman", "girl", "girls", "mother", "wife", "female")
+"""The list of the CS4650 project."""
+ARMS = {"tuned": "full", "controls": "random cut", "biased": "without the words"}
+"""The inputs with their trainings, and what they are called."""
+
+
+@dataclass(frozen=True)
+class BiasConfig:
+    """Which rows leave the training data, and how the models are trained."""
+
+    words: tuple[str, ...] = WORDS
+    """Rows that mention one of these (whole words, in either text) leave fit and select; by default English words for
+    women."""
+    seeds: tuple[int, ...] = (0,)
+    """Three trainings for each: on all rows, without the words, and without as many random rows; 5 or more give
+    intervals over trainings."""
+    swap: tuple[str, ...] = ()
+    """Words to exchange in the report texts, such as she/he: does the answer change? By default English words of
+    gender."""
+    recipe: Literal["auto", "paper", "pocket"] = "auto"
+    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
+    epochs: int | None = None
+    """How often the fit split is gone through; by default what the recipe says."""
+    learning_rate: float | None = None
+    """The highest learning rate; by default what the recipe says."""
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
+            raise UserError(f"seeds are {self.seeds}; give one or more different numbers, none under 0")
+        if not self.words or not all(word.strip() for word in self.words):
+            raise UserError("words has a blank, or nothing, in it; name the words whose rows are to leave")
+
+
+def plan(base: Step | Root, task: Root, config: BiasConfig = BiasConfig()) -> Step:  # noqa: B008 (frozen)
+    """Three fine-tunings for each seed, their answers to swapped texts, and the step that compares them."""
+    from bertscope.training.finetune import FinetuneConfig
+
+    swaps = _refuse_what_cannot_be_measured(task, config)
+    how = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
+    inputs: dict[str, Step | Root] = {"task": task}
+    for arm in ARMS:
+        for seed in config.seeds:
+            data = replace(task, options={**task.options, **_cut(arm, config, seed)})
+            settings = FinetuneConfig(**how, seed=seed)  # type: ignore[arg-type]
+            model = inputs[f"{arm}.{seed}"] = spec("finetune").step({"base": base, "task": data}, settings)
+            if swaps:
+                inputs[f"swapped.{arm}.{seed}"] = spec("swap").step(
+                    {"model": model, "task": task}, SwapConfig(config.swap)
+                )
+    return spec("bias").step(inputs, config)
+
+
+def _cut(arm: str, config: BiasConfig, seed: int) -> dict[str, Any]:
+    """How the arm's data is read: `TaskOptions`."""
+    if arm == "tuned":
+        return {}
+    return {"without": list(config.words)} | ({"at_random": seed} if arm == "controls" else {})
+
+
+def _refuse_what_cannot_be_measured(task: Root, config: BiasConfig) -> bool:
+    """Refuse words that leave nothing to train on or to compare, before any training; whether the swap changes any
+    text."""
+    from bertscope.data.cuts import cut, in_brief
+    from bertscope.data.read import read_task, refuse_unlabelled
+    from bertscope.data.slices import mentions
+    from bertscope.data.swaps import swapped
+
+    refuse_unlabelled(task)
+    whole, named = read_task(task.source, **task.options), in_brief(config.words)
+    for split in ("fit", "report"):
+        if not mentions(getattr(whole, split), config.words).any():
+            default = " (the default, for English)" if config.words == WORDS else ""
+            raise UserError(
+                f"no {split} row of {whole.name} mentions {named}{default}; name words that occur in it with --words"
+            )
+    cut(whole, config.words)  # refuses what would leave too little
+    if mentions(whole.report, config.words).all():
+        raise UserError(f"every report row of {whole.name} mentions {named}: there is no rest to compare it with")
+    return len(swapped(whole.report, config.swap)[0]) > 0
+
+
+@question(
+    "bias",
+    inputs=("tuned", "biased", "controls", "task"),
+    optional=("swapped",),
+    version=1,
+    main="effect of its words, slice",
+    cite="the CS4650 project's biased data, with a control; Garg et al. 2019, Counterfactual Fairness in Text "
+    "Classification through Robustness",
+    plan=plan,
+)
+def bias(
+    tuned: Sequence[Result],
+    biased: Sequence[Result],
+    controls: Sequence[Result],
+    task: Task,
+    swapped: Sequence[Result] = (),
+    config: BiasConfig = BiasConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """What does a gap in the training data do?
+
+    Rows that mention certain words leave the training data, and the report split stays as it is. Against training on
+    all rows, that is the effect of the cut; against a random cut of the same size and labels, it is the effect of its
+    words. Both are given for all report rows, for those with the words (slice) and for the rest; beside them, how
+    often the answer changes when words of gender are exchanged.
+    """
+    from bertscope.experiments.bias.result import collect
+
+    trained = dict(zip(ARMS.values(), (tuned, controls, biased), strict=True))
+    return collect(trained, task, swapped, config)

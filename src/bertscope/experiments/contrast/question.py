@@ -1,0 +1,92 @@
+"""`contrast`: does contrastive training open the cone in which an encoder's vectors lie?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+
+from bertscope.analyses.geometry.question import GeometryConfig
+from bertscope.core.catalogue import question, spec
+from bertscope.core.errors import UserError
+from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
+from bertscope.training.contrasting import Contrasting
+from bertscope.training.contrastive import ContrastiveConfig
+
+
+@dataclass(frozen=True)
+class ContrastConfig(Contrasting):
+    """How it is trained, and on what it is measured before and after."""
+
+    sts: str = "demo/similarity"
+    """Pairs of texts with scores: the cosines of the report split's are compared with them, the select split's are
+    followed in training. glue/stsb@FOLDER, or a folder or file of one's own."""
+    corpus: str | None = None
+    """Texts of which the geometry is measured: a task, a treebank or a text file; by default the 500 sentences of
+    demo/corpus's select split."""
+    control: bool = True
+    """Also train with shuffled positives: is it the contrast, or any training? --no-control leaves it out."""
+    seeds: tuple[int, ...] = (0,)
+    """One training (and one of the control) for each; 5 or more give intervals over trainings."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
+            raise UserError(f"seeds are {self.seeds}; give one or more different numbers, none under 0")
+        list(self.trainings())  # refuses what can't work
+
+    def trainings(self) -> Iterator[ContrastiveConfig]:
+        """Those with true positives, seed by seed, then those with shuffled ones."""
+        how = {field.name: asdict(self)[field.name] for field in fields(Contrasting)}
+        for positives in ("true", "shuffled") if self.control else ("true",):
+            for seed in self.seeds:
+                yield ContrastiveConfig(**how, positives=positives, seed=seed)
+
+
+def plan(base: Step | Root, data: Root, config: ContrastConfig = ContrastConfig()) -> Step:  # noqa: B008 (frozen)
+    """The trainings, and for the base and each of them: its texts' vectors, and its geometry."""
+    from bertscope.data.corpus import examples_root
+    from bertscope.data.read import task_root
+
+    sts = task_root(config.sts)
+    demo = examples_root("demo/corpus", split="select")
+    corpus = demo if config.corpus is None else examples_root(config.corpus)
+    inputs = {"base": base, "data": data, "sts": sts}
+    contrasted = [spec("contrastive").step(inputs, training) for training in config.trainings()]
+    models = [base, *contrasted]
+    geometry = spec("geometry").plan
+    assert geometry is not None
+    listed = {
+        "contrasted": contrasted,
+        "pairs": [spec("sentences").step({"model": model, "task": sts}) for model in models],
+        "spaces": [geometry(model, corpus, GeometryConfig()) for model in models],
+    }
+    steps = {f"{name}.{place}": step for name, made in listed.items() for place, step in enumerate(made)}
+    return spec("contrast").step(steps, config)
+
+
+@question(
+    "contrast",
+    inputs=("contrasted", "pairs", "spaces"),
+    version=1,
+    main="slope, contrastive - before",
+    better="lower",
+    cite="Gao et al. 2021, SimCSE: Simple Contrastive Learning of Sentence Embeddings; Ethayarajh 2019, How "
+    "Contextual are Contextualized Word Representations?; Wang and Isola 2020 (alignment and uniformity)",
+    plan=plan,
+)
+def contrast(
+    contrasted: Sequence[Result],
+    pairs: Sequence[Result],
+    spaces: Sequence[Result],
+    config: ContrastConfig = ContrastConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """Does contrastive training open the cone?
+
+    An encoder is trained to find each text's positive among those of a batch. Before and after: how alike two random
+    words are by layer, and how fast that grows with depth; how contextual words are; how the cosine of two texts
+    follows their score; alignment and uniformity. Beside it the same training with shuffled positives.
+    """
+    from bertscope.experiments.contrast.result import collect
+
+    return collect(contrasted, pairs, spaces, config)

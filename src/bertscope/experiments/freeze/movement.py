@@ -1,0 +1,69 @@
+"""How far the layers of fine-tuned models moved from their base, over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bertscope.analyses.similarity.sample import RSA, Corpus, Sample, by_layer
+from bertscope.core.examples import Examples
+from bertscope.core.jackknife import jackknife_error, jackknife_interval, reach
+from bertscope.core.layers import Layers
+from bertscope.experiments.arms import ENOUGH
+from bertscope.models.evaluating import full_precision
+from bertscope.models.hidden_store import HiddenStore
+
+if TYPE_CHECKING:
+    from bertscope.experiments.freeze.question import FreezeConfig
+
+_GROUPS = 20  # of texts, each left out in turn
+
+
+def movement(
+    states: Sequence[HiddenStore],
+    examples: Examples,
+    arms: Sequence[str],
+    frozen: Sequence[Layers],
+    config: FreezeConfig,
+) -> pd.DataFrame:
+    """A row for each arm and layer: the RSA with the base, mean over seeds. `states` are the base's and then each
+    training's, arm by arm."""
+    base, *tuned = states
+    with full_precision():
+        found = np.stack([_rsa(base, store, examples, config.words) for store in tuned])
+    by_arm = found.reshape(len(arms), len(config.seeds), *found.shape[1:])  # [arm, seed, 1 + groups, layer]
+    tables = []
+    for arm, held, draws in zip(arms, frozen, by_arm, strict=True):
+        low, high = over_seeds(draws)
+        still = [held.whole or (layer in held.numbers if layer else held.embeddings) for layer in base.layers]
+        tables.append(
+            pd.DataFrame(
+                {"arm": arm, "layer": base.layers, "frozen": still, "rsa": draws[:, 0].mean(0), "low": low,
+                 "high": high, "runs": len(draws)}
+            )
+        )  # fmt: skip
+    return pd.concat(tables, ignore_index=True)
+
+
+def over_seeds(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of a mean over seeds, from each seed's draws [seed, 1 + groups, ...] over groups of texts.
+
+    One seed: over texts. From five on: over both, whose errors add up in squares. Between them there is none.
+    """
+    seeds, mean = len(draws), draws.mean(0)
+    if seeds == 1:
+        return jackknife_interval(mean, least=-1.0, most=1.0)
+    if seeds < ENOUGH:
+        return (np.full(mean.shape[1:], np.nan),) * 2
+    error = np.hypot(jackknife_error(mean), draws[:, 0].std(0, ddof=1) / np.sqrt(seeds))
+    either = reach(min(seeds, len(mean) - 1)) * error
+    return np.maximum(mean[0] - either, -1.0), np.minimum(mean[0] + either, 1.0)
+
+
+def _rsa(base: HiddenStore, tuned: HiddenStore, examples: Examples, words: int) -> np.ndarray:
+    """[1 + groups, layer]: of each layer with the base's, and without each group of texts."""
+    corpus = Corpus(examples.name, {"base": base, "tuned": tuned}, examples, seed=0)
+    return Sample(corpus, words, _GROUPS).compare(by_layer(corpus.stores, "first"))[RSA]

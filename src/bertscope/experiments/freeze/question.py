@@ -1,0 +1,124 @@
+"""`freeze`: parts of the encoder keep their pretrained weights while the rest is fine-tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bertscope.analyses.states import state_steps
+from bertscope.core.catalogue import question, spec
+from bertscope.core.errors import UserError
+from bertscope.core.layers import EMBEDDINGS, ENCODER, Layers
+from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
+from bertscope.data.corpus import examples_root
+from bertscope.experiments.trainings import check_seeds, depth, fine_tunings
+from bertscope.training.finetune import FinetuneConfig
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.data.task import Task
+    from bertscope.models.hidden_store import HiddenStore
+
+
+@dataclass(frozen=True)
+class FreezeConfig:
+    """What keeps its weights, and how the rest is trained."""
+
+    sets: tuple[str, ...] = ()
+    """What isn't trained, each in trainings of its own. A number is the embeddings and so many layers above them, 0
+    nothing; there is also `embeddings`, layers alone such as `5-8`, `embeddings+5-8`, and `encoder` for all under the
+    pooler and the classifier. By default nothing, the embeddings, and with them a third, two thirds and all of the
+    layers: 5 trainings for each seed. Nothing is always among them."""
+    frozen_dropout: bool = False
+    """Whether frozen layers have dropout in training. Without it, those with nothing trained under them are run
+    once."""
+    movement: bool = True
+    """Also say how far each layer moved from the base, by RSA; --no-movement spares the hidden states."""
+    texts: int = 200
+    """How many texts of the report split RSA reads. Their hidden states are kept for every training."""
+    words: int = 5000
+    """How many of their words RSA compares; all, if there are fewer."""
+    seeds: tuple[int, ...] = (0,)
+    """One set of trainings for each; 5 or more give intervals over trainings."""
+    recipe: Literal["auto", "paper", "pocket"] = "auto"
+    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
+    epochs: int | None = None
+    """How often the fit split is gone through; by default what the recipe says."""
+    learning_rate: float | None = None
+    """The highest learning rate; by default what the recipe says."""
+
+    def __post_init__(self) -> None:
+        check_seeds(self.seeds)
+        for text in self.sets:
+            if not text.isdigit():
+                Layers.parse(text)
+        for name, least in (("texts", 2), ("words", 50)):
+            if getattr(self, name) < least:
+                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+
+    def frozen(self, n_layers: int) -> list[Layers]:
+        """What is frozen in a model of that depth, nothing first."""
+        thirds = ("0", EMBEDDINGS, str(n_layers // 3), str(2 * n_layers // 3), ENCODER)
+        return list(dict.fromkeys(_set(text, n_layers) for text in ("0", *(self.sets or thirds))))
+
+    def training(self, seed: int, frozen: Layers) -> FinetuneConfig:
+        dropout = self.frozen_dropout and bool(frozen)  # a training of everything is one and the same
+        return FinetuneConfig(
+            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=seed, frozen=str(frozen),
+            frozen_dropout=dropout,
+        )  # fmt: skip
+
+
+def _set(text: str, n_layers: int) -> Layers:
+    """A number counts from the first layer, embeddings included; all of them are the encoder."""
+    if not text.isdigit():
+        return Layers.parse(text).within(n_layers)
+    if int(text) > n_layers:
+        raise UserError(f"{text} layers can't be frozen: the model has {n_layers}")
+    if int(text) == n_layers:
+        return Layers(whole=True)
+    return Layers.first(int(text)) if int(text) else Layers()
+
+
+def plan(base: Step | Root, task: Root, config: FreezeConfig = FreezeConfig()) -> Step:  # noqa: B008 (frozen)
+    """The fine-tunings, shared with whoever else needs them; each model's hidden states; and what compares them."""
+    tuned = fine_tunings(
+        base, task, [config.training(seed, frozen) for frozen in config.frozen(depth(base)) for seed in config.seeds]
+    )
+    moved: dict[str, Step | Root] = {}
+    if config.movement:
+        limit = min(config.texts, task.options.get("limit", config.texts))
+        examples = examples_root(task.source, **{**task.options, "limit": limit})
+        moved = state_steps([base, *tuned.values()], examples) | {"examples": examples}
+    return spec("freeze").step({"task": task} | tuned | moved, config)
+
+
+@question(
+    "freeze",
+    inputs=("tuned", "task"),
+    optional=("states", "examples"),
+    version=1,
+    main="nothing frozen",
+    better="higher",
+    cite="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?",
+    plan=plan,
+)
+def freeze(
+    tuned: Sequence[Result],
+    task: Task,
+    states: Sequence[HiddenStore] = (),
+    examples: Examples | None = None,
+    config: FreezeConfig = FreezeConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """Which layers need training?
+
+    The same fine-tuning with parts of the encoder frozen, from nothing to everything under the classifier: the score
+    of each against training everything on the same seeds and examples, what the training takes in time and memory,
+    and how far every layer's representation moved from the base's. `states` are those of the base and then of each
+    tuned model.
+    """
+    from bertscope.experiments.freeze.result import collect
+
+    return collect(tuned, task, states, examples, config)

@@ -1,0 +1,119 @@
+"""What trainings with frozen parts gave and took, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from bertscope.core.examples import Examples
+from bertscope.core.layers import Layers
+from bertscope.core.result import Number, Result
+from bertscope.data.task import Task
+from bertscope.experiments.arms import ENOUGH, Arms, few_seeds, number
+from bertscope.experiments.freeze.figures import figures
+from bertscope.experiments.freeze.movement import movement
+from bertscope.experiments.freeze.question import FreezeConfig
+from bertscope.models.hidden_store import HiddenStore
+
+_COSTS = ("training_seconds", "activation_bytes", "peak_bytes", "parameters", "trained_parameters")
+
+
+def collect(
+    tuned: Sequence[Result],
+    task: Task,
+    states: Sequence[HiddenStore],
+    examples: Examples | None,
+    config: FreezeConfig,
+) -> Result:
+    runs = len(config.seeds)
+    frozen = [Layers.parse(result.provenance["settings"]["frozen"]) for result in tuned[::runs]]
+    names = [_name(each) for each in frozen]
+    moments = task.moments(np.stack([result.arrays["outputs"] for result in tuned]))
+    arms = Arms(dict(zip(names, moments.reshape(len(names), runs, *moments.shape[1:]), strict=True)), task.value)
+    tables = {"arms": _arms(arms, frozen).assign(**_costs(tuned, runs))}
+    if examples is not None:
+        tables["movement"] = movement(states, examples, names, frozen, config)
+    tables["trainings"] = arms.trainings(config.seeds)
+    return Result(
+        "freeze",
+        1,
+        tables=tables,
+        headline=_headline(tables["arms"], task),
+        figures=figures(tables, task, runs),
+        subject={"model": tuned[0].subject["model"], "task": task.name},
+        notes=[*task.notes, *few_seeds(runs), *_notes(tables["arms"], task, config)],
+    )
+
+
+def _name(frozen: Layers) -> str:
+    """
+    >>> _name(Layers.first(8)), _name(Layers(whole=True)), _name(Layers.parse("5-6")), _name(Layers())
+    ('embeddings, 1-8', 'all but classifier', '5-6', 'nothing')
+    """
+    if frozen.whole:
+        return "all but classifier"
+    return str(frozen).replace(",", ", ") or "nothing"
+
+
+def _arms(arms: Arms, frozen: Sequence[Layers]) -> pd.DataFrame:
+    """A row for each set: the score, and how far it is from that of training everything."""
+    table = arms.against(dict.fromkeys(arms.names, arms.names[0]))
+    table.insert(1, "frozen", [str(each) for each in frozen])
+    return table
+
+
+def _costs(tuned: Sequence[Result], runs: int) -> dict[str, np.ndarray]:
+    """What the trainings took, averaged over seeds."""
+    found = {key: np.array([float(one.provenance[key]) for one in tuned]).reshape(-1, runs).mean(1) for key in _COSTS}
+    peak = found["peak_bytes"] / 1e6
+    return {
+        "trained_share": found["trained_parameters"] / found["parameters"],
+        "trained_parameters": found["trained_parameters"].astype(int),
+        "training_seconds": found["training_seconds"],
+        "training_time": found["training_seconds"] / found["training_seconds"][0],
+        "activation_mb": found["activation_bytes"] / 1e6,
+        "activations": found["activation_bytes"] / found["activation_bytes"][0],
+        "peak_mb": np.where(peak > 0, peak, np.nan),
+    }
+
+
+def _headline(table: pd.DataFrame, task: Task) -> list[Number]:
+    numbers = [number(f"{row['arm']} frozen", row, "score", task.metric) for _, row in table.iterrows()]
+    numbers += [
+        number(f"effect, {row['arm']} frozen", row, "effect", task.metric, ("effect_low", "effect_high"))
+        for _, row in table[1:].iterrows()
+    ]
+    numbers += [
+        Number(f"time, {row['arm']} frozen", float(row["training_time"]), n=int(row["runs"]), unit="x")
+        for _, row in table[1:].iterrows()
+    ]
+    return [*numbers, Number(task.blind, task.chance(), n=len(task.report), unit=task.metric)]
+
+
+def _notes(table: pd.DataFrame, task: Task, config: FreezeConfig) -> list[str]:
+    dropout = "have dropout" if config.frozen_dropout else "have no dropout, and are run once where they can be"
+    said = [
+        f"in training, frozen layers {dropout}; the pooler is trained with the classifier",
+        "activation_mb: what the largest step keeps for its backward pass, weights apart; peak_mb: the most that was "
+        "in use at once on a GPU, weights, optimiser and kept states included (nothing on a CPU)",
+    ]
+    return [*said, *_verdict(table, task)]
+
+
+def _verdict(table: pd.DataFrame, task: Task) -> list[str]:
+    """Merchant et al.'s conclusion beside what was found with most of the lower layers frozen."""
+    first = [len(held.numbers) if held == Layers.first(len(held.numbers)) else 0
+             for held in map(Layers.parse, table["frozen"])]  # fmt: skip
+    if not max(first):
+        return []
+    row = table.iloc[int(np.argmax(first))]
+    found = f"embeddings and first {max(first)} layers frozen: {100 * row['effect']:+.2f} points of {task.metric}"
+    paper = "Merchant et al. find that the first 8 of bert-base's 12 cost MNLI and SQuAD little"
+    if row["runs"] < ENOUGH:
+        return [f"{found}; {paper}; too few seeds to say whether that holds here"]
+    sure = f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
+    clear = row["effect_low"] * row["effect_high"] > 0
+    holds = "here the change is clear of 0" if clear else "here the change may be 0, which doesn't contradict them"
+    return [f"{found}{sure}; {paper}; {holds}"]

@@ -1,0 +1,171 @@
+"""`lottery`: how small a subnetwork still does the task, and does it train again?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bertscope.core.catalogue import question, spec
+from bertscope.core.errors import UserError
+from bertscope.core.head_card import HeadFact
+from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
+from bertscope.experiments.lottery.ticket import HANS, TicketConfig
+from bertscope.experiments.prune.question import PruneConfig
+from bertscope.experiments.subnetworks import EVERY_SEED, Arm
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+
+_ARMS: tuple[Arm, ...] = ("good", "random", "bad", "reinit")
+
+
+@dataclass(frozen=True)
+class LotteryConfig:
+    """What is pruned and how its subnetworks are trained."""
+
+    methods: tuple[Literal["s", "m"], ...] = ("s",)
+    """s: whole heads and MLPs are pruned; m: single weights, by magnitude."""
+    seeds: tuple[int, ...] = (0,)
+    """One fine-tuning, one pruning and one set of tickets for each; 5 or more give intervals over trainings."""
+    threshold: float = 0.9
+    """The share of the full model's score that a subnetwork must keep."""
+    rule: Literal["chance", "paper"] = "chance"
+    """What the share is of. chance: of the score above a constant answer's; paper: of the plain score."""
+    share: float = 0.1
+    """How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain."""
+    importance: Literal["example", "token", "cumulative"] = "example"
+    """s: how importance is measured; see `importance`."""
+    super_survivors: bool = True
+    """Also train what survived with every seed, against parts that never survived and random ones (s; 2 seeds or
+    more)."""
+    patterns: bool = True
+    """Also say which attention patterns the surviving heads have, by raw and by norm-weighted attention (s)."""
+    hans: str | None = None
+    """Tasks of entailment: also score every subnetwork on HANS: `hans` (the hub), or the folder with its file. It is
+    part of every retraining's step: asked for later, they run again."""
+    recipe: Literal["auto", "paper", "pocket"] = "auto"
+    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
+    epochs: int | None = None
+    """How often the fit split is gone through; by default what the recipe says."""
+    learning_rate: float | None = None
+    """The highest learning rate; by default what the recipe says."""
+    keep_models: bool = False
+    """Keep every retrained subnetwork, in its step's folder."""
+    force: bool = False
+    """Go on where the full model isn't clearly above chance."""
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
+            raise UserError(f"seeds are {self.seeds}; give one or more different numbers, none under 0")
+        if not self.methods or len(set(self.methods)) != len(self.methods):
+            raise UserError(f"methods are {self.methods}; give s, m or both")
+        for method in self.methods:
+            self.pruning(method)  # refuses what can't work
+
+    def pruning(self, method: Literal["s", "m"]) -> PruneConfig:
+        return PruneConfig(method, self.threshold, self.rule, self.share, self.importance, self.force)
+
+    def ticket(self, arm: Arm, seed: int) -> TicketConfig:
+        return TicketConfig(arm, seed, self.recipe, self.epochs, self.learning_rate, self.keep_models)
+
+
+def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig()) -> Step:  # noqa: B008 (frozen)
+    """A fine-tuning, a pruning and a training of each subnetwork, for each seed; and the step that compares them."""
+    from bertscope.data.read import refuse_unlabelled
+    from bertscope.training.finetune import FinetuneConfig
+
+    refuse_unlabelled(task)
+    how = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
+    tuned = {
+        seed: spec("finetune").step({"base": base, "task": task}, FinetuneConfig(**how, seed=seed))  # type: ignore[arg-type]
+        for seed in config.seeds
+    }
+    pruned = {
+        (method, seed): spec("prune").step({"model": model, "task": task}, config.pruning(method))
+        for method in config.methods
+        for seed, model in tuned.items()
+    }
+    hans = {} if config.hans is None else {"hans": _hans_root(config.hans, task)}
+    tickets = []
+    for method, seed in pruned:
+        inputs = {"base": base, "task": task, "model": tuned[seed]} | hans
+        for arm in (*_ARMS, *_super_arms(method, config)):
+            seeds = config.seeds if arm in EVERY_SEED else (seed,)
+            found = {f"pruned.{place}": pruned[method, one] for place, one in enumerate(seeds)}
+            tickets.append(spec("ticket").step(inputs | found, config.ticket(arm, seed)))
+    shapes = _shapes(tuned, task) if config.patterns and "s" in config.methods else []
+    listed = {"tuned": tuned.values(), "pruned": pruned.values(), "tickets": tickets, "shapes": shapes}
+    inputs = {f"{name}.{place}": step for name, steps in listed.items() for place, step in enumerate(steps)}
+    return spec("lottery").step(inputs | {"task": task}, config)
+
+
+def _super_arms(method: str, config: LotteryConfig) -> tuple[Arm, ...]:
+    return EVERY_SEED if method == "s" and config.super_survivors and len(config.seeds) > 1 else ()
+
+
+def _shapes(tuned: dict[int, Step], task: Root) -> list[Step]:
+    """The attention patterns of each fine-tuned model on the report split, raw and norm-weighted."""
+    from bertscope.analyses.patterns.question import PatternsConfig
+    from bertscope.data.corpus import examples_root
+
+    examples = examples_root(task.source, **task.options)
+    return [
+        spec("patterns").step({"models.0": model, "examples": examples}, PatternsConfig(weighted=weighted))
+        for weighted in (False, True)
+        for model in tuned.values()
+    ]
+
+
+def _hans_root(source: str, task: Root) -> Root:
+    """HANS's identity. What isn't HANS, and a task that it can't be asked of, are refused before any training."""
+    from bertscope.data.corpus import examples_root
+    from bertscope.data.read import declared_labels
+
+    if declared_labels(source) != HANS:
+        raise UserError(f"--hans {source}: that isn't HANS; give the folder that has hans_ketm.txt or "
+                        "heuristics_evaluation_set.txt, or `hans` for the hub")  # fmt: skip
+    labels = declared_labels(task.source, **task.options)
+    if labels and "entailment" not in labels:
+        raise UserError(f"--hans is for tasks with the label entailment; {task.source} has {', '.join(labels)}")
+    return examples_root(source, split="dev")
+
+
+_CARD = (
+    HeadFact(
+        "survivors", "share", "seeds with which it survives", where={"kind": "head"}, beside={"seeds": "seeds"},
+        middle=0.0,
+    ),
+)  # fmt: skip
+
+
+@question(
+    "lottery",
+    inputs=("tuned", "pruned", "tickets", "task"),
+    optional=("shapes",),
+    version=2,
+    main="good, retrained",
+    better="higher",
+    cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning; Michel et al. 2019, Are "
+    "Sixteen Heads Really Better than One?",
+    plan=plan,
+    card=_CARD,
+)
+def lottery(
+    tuned: Sequence[Result],
+    pruned: Sequence[Result],
+    tickets: Sequence[Result],
+    task: Task,
+    shapes: Sequence[Result] = (),
+    config: LotteryConfig = LotteryConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """How small a subnetwork still does the task, and does it train again?
+
+    A fine-tuned model is pruned for as long as it keeps its score on the select split. What survives (good), as many
+    parts drawn at random, and as many of what was pruned (bad) are scored as they are and after training them again
+    from the pretrained weights; the same for every seed.
+    """
+    from bertscope.experiments.lottery.result import collect
+
+    return collect(tuned, pruned, tickets, task, shapes, config)

@@ -1,0 +1,1 @@
+"""`prune`: `pruning` has the loops, `iterations` keeps their steps on disk."""

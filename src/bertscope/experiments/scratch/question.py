@@ -1,0 +1,118 @@
+"""`scratch`: how much of a fine-tuned model's score did pre-training give?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bertscope.core.catalogue import question, spec
+from bertscope.core.errors import UserError
+from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+
+UNTUNED = "pretrained, not tuned"
+
+
+@dataclass(frozen=True)
+class Training:
+    """An arm that is trained: what it is called, and what its `FinetuneConfig` has of its own."""
+
+    arm: str
+    settings: Mapping[str, Any]
+    moved: bool = True
+    """Whether its encoder is another than the base, so that its attention is worth a look."""
+
+
+TRAININGS = {
+    "tuned": Training("fine-tuned", {}),
+    "random": Training("random init, tuned", {"init": "random"}),
+    "frozen": Training("pretrained, frozen", {"frozen": "encoder"}, moved=False),
+    "frozen_random": Training("random init, frozen", {"frozen": "encoder", "init": "random"}),
+}
+"""By the input that holds the results."""
+
+
+@dataclass(frozen=True)
+class ScratchConfig:
+    """How the trainings are run: the same for all, but for the weights they start from and what is trained."""
+
+    seeds: tuple[int, ...] = (0,)
+    """One training of each kind for each; 5 or more give intervals over trainings."""
+    patterns: bool = True
+    """Also say which attention patterns each of the encoders has (of the first seed)."""
+    recipe: Literal["auto", "paper", "pocket"] = "auto"
+    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
+    epochs: int | None = None
+    """How often the fit split is gone through; by default what the recipe says."""
+    learning_rate: float | None = None
+    """The highest learning rate; by default what the recipe says."""
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
+            raise UserError(f"seeds are {self.seeds}; give one or more different numbers")
+        if min(self.seeds) < 0:
+            raise UserError(f"seeds are {self.seeds}; they must be at least 0")
+
+
+def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig()) -> Step:  # noqa: B008 (frozen)
+    """The fine-tunings that are compared, shared with whoever else needs them, and the step that compares them."""
+    from bertscope.experiments.scratch.untuned import UntunedConfig
+    from bertscope.training.finetune import FinetuneConfig
+
+    how: dict[str, Any] = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
+    on = {"base": base, "task": task}
+    untuned = {f"untuned.{seed}": spec("untuned").step(on, UntunedConfig(seed)) for seed in config.seeds}
+    trained = {
+        f"{name}.{seed}": spec("finetune").step(on, FinetuneConfig(**how, **training.settings, seed=seed))
+        for name, training in TRAININGS.items()
+        for seed in config.seeds
+    }
+    inputs: dict[str, Step | Root] = {**trained, **untuned, "task": task}
+    if config.patterns:
+        moved = [trained[f"{name}.{config.seeds[0]}"] for name, training in TRAININGS.items() if training.moved]
+        inputs |= {f"shapes.{place}": _shapes(model, task) for place, model in enumerate([base, *moved])}
+    return spec("scratch").step(inputs, config)
+
+
+def _shapes(model: Step | Root, task: Root) -> Step:
+    """The attention patterns of a model on the report split."""
+    from bertscope.data.corpus import examples_root
+
+    examples = examples_root(task.source, **task.options)
+    return spec("patterns").step({"models.0": model, "examples": examples})
+
+
+@question(
+    "scratch",
+    inputs=("tuned", "random", "frozen", "frozen_random", "untuned", "task"),
+    optional=("shapes",),
+    version=2,
+    main="fine-tuned",
+    better="higher",
+    cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",
+    plan=plan,
+)
+def scratch(
+    tuned: Sequence[Result],
+    random: Sequence[Result],
+    frozen: Sequence[Result],
+    frozen_random: Sequence[Result],
+    untuned: Sequence[Result],
+    task: Task,
+    shapes: Sequence[Result] = (),
+    config: ScratchConfig = ScratchConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """What does pretraining give?
+
+    The same architecture, task and training: from the pretrained weights and from random ones, as a whole and with
+    the encoder frozen; beside the pretrained encoder before any training and two baselines that need no encoder. With
+    the attention patterns of each.
+    """
+    from bertscope.experiments.scratch.result import collect
+
+    trained = {"tuned": tuned, "random": random, "frozen": frozen, "frozen_random": frozen_random}
+    return collect(trained, untuned, task, shapes, config)

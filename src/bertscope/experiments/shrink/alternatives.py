@@ -1,0 +1,82 @@
+"""What else one could do with a model: other sizes of it, and what needs no search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bertscope.core.progress import progress
+from bertscope.core.units import Unit
+from bertscope.experiments.contenders import CUT, WHOLE, Contender
+from bertscope.models.masks import by_magnitude, held, zero_out
+
+if TYPE_CHECKING:
+    from bertscope.experiments.shrink.reaching import Found
+    from bertscope.experiments.shrink.shrinking import Shrinking
+
+_SIZES = (1.25, 1.5, 2.0, 3.0, 4.0)
+"""Into what the model's cost is divided."""
+_CLOSE = 0.1  # as a share: such a size is the one that was asked for
+_LAYERS = (1 / 6, 1 / 3, 1 / 2, 2 / 3, 5 / 6)
+"""The shares of the layers that go, from the top."""
+_WEIGHTS = (0.3, 0.5, 0.7, 0.9)
+"""The shares of the blocks' weights that are set to 0, the smallest first."""
+
+
+def alternatives(work: Shrinking, found: Found) -> list[Contender]:
+    """Models beside the one that was asked for, each trained as that one was."""
+    made = []
+    with progress(f"what else could be done with {work.encoder.name}", None) as bar:
+        for one in chain(_other_sizes(work, found), _without_top_layers(work), _pruned(work), _trained_on(work)):
+            made.append(one)
+            bar.advance(1, made=one.name)
+    return made
+
+
+def _other_sizes(work: Shrinking, found: Found) -> Iterator[Contender]:
+    """The same search, stopped earlier or carried on."""
+    search = found.search
+    whole, asked = search.cost.of(work.encoder), search.rows[found.steps - 1]["cost"] if found.steps else search.now
+    for divisor in _SIZES:
+        goal = whole / divisor
+        if goal > search.least:
+            search.to(goal)
+        steps = next((step for step, row in enumerate(search.rows) if row["cost"] <= goal), None)
+        if steps is None or abs(goal / asked - 1) < _CLOSE:
+            continue
+        size = f"{1 / divisor:.0%}" if search.cost.unit == "parameters" else f"about {divisor:g}x"
+        yield work.contender(f"{CUT} to {size}", work.finished(search.ways[steps]), CUT)
+
+
+def _without_top_layers(work: Shrinking) -> Iterator[Contender]:
+    layers = work.encoder.n_layers
+    for gone in sorted({round(share * layers) for share in _LAYERS} - {0, layers}):
+        off = [Unit.at("layer", layer) for layer in range(layers - gone, layers)]
+        name = f"without the top {gone} layers" if gone > 1 else "without the top layer"
+        yield work.contender(name, work.finished(off), "top layers removed")
+
+
+def _pruned(work: Shrinking) -> Iterator[Contender]:
+    """Single weights at 0, which makes nothing faster or smaller unless something skips zeros."""
+    order = by_magnitude(work.encoder)
+    for share in _WEIGHTS:
+        kept = np.ones(len(order), bool)
+        kept[order[: round(share * len(order))]] = False
+        smaller = work.encoder.cut([])
+        zero_out(smaller, kept)
+        with held(smaller, kept) if work.config.retrain else nullcontext():
+            if work.config.retrain:
+                work.trained(smaller)
+        made = work.contender(f"{share:.0%} of weights pruned", smaller, "magnitude pruning")
+        yield replace(made, parameters=made.parameters - int((~kept).sum()))
+
+
+def _trained_on(work: Shrinking) -> Iterator[Contender]:
+    """The whole model with as much more training: what of a cut model's score is training alone?"""
+    if work.config.retrain:
+        yield work.contender("whole, trained on", work.trained(work.encoder.cut([])), WHOLE)

@@ -1,0 +1,187 @@
+"""What `shrink` says: tables, headline and figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+
+from bertscope.core.config import to_json
+from bertscope.core.figure import Figure
+from bertscope.core.result import Number, Result
+from bertscope.core.units import Unit
+from bertscope.experiments.contenders import CUT, INT8, WHOLE, front, texts_at_a_time
+from bertscope.experiments.shrink.costs import block_parameters
+
+if TYPE_CHECKING:
+    from bertscope.experiments.shrink.reaching import Found
+    from bertscope.experiments.shrink.shrinking import Shrinking
+    from bertscope.models.encoder import Encoder
+
+
+def result(work: Shrinking, found: Found, smaller: Encoder, models: pd.DataFrame, times: pd.DataFrame) -> Result:
+    """The answer, from what was measured of the whole model, the cut one, and their ONNX files."""
+    left = parts_left(work.encoder, found.off)
+    tables = {
+        "models": models,
+        "times": times,
+        "layers": _layers(work.encoder, left),
+        "trade": _trade(models, times, work.score.chance),
+        "costs": pd.DataFrame([vars(found.search.cost)]),
+    }
+    if found.steps:
+        tables["steps"] = pd.DataFrame(found.search.rows[: found.steps])
+    share = block_parameters(*smaller.layers) / block_parameters(*work.encoder.layers)
+    return Result(
+        "shrink",
+        1,
+        tables=tables,
+        arrays=left,
+        headline=_headline(work, share, models, times),
+        figures=_figures(work, found),
+        subject={"model": work.encoder.name, "task": work.task.name, "target": str(work.target or "pruned")},
+        notes=[*work.notes, *_how_measured(work, times)],
+        provenance={"settings": to_json(work.config)},
+    )
+
+
+def parts_left(encoder: Encoder, off: frozenset[Unit]) -> dict[str, np.ndarray]:
+    """Which layers [layer], heads [layer, head] and neurons [layer, neuron] are left; False, too, where there is no
+    such part in a layer that was cut before."""
+    left = {"layers": np.ones(encoder.n_layers, bool)}
+    for kind, counts in (("heads", encoder.head_counts), ("neurons", encoder.neuron_counts)):
+        left[kind] = np.arange(max(counts)) < np.array(counts)[:, None]
+    for unit in off:
+        at = unit.layer_index
+        if unit.kind == "layer":
+            for kept in left.values():
+                kept[at] = False
+        elif unit.kind in ("mlp", "heads"):
+            left["neurons" if unit.kind == "mlp" else "heads"][at] = False
+        else:
+            left[f"{unit.kind}s"][at, unit.index] = False
+    return left
+
+
+def _layers(encoder: Encoder, left: dict[str, np.ndarray]) -> pd.DataFrame:
+    """How much of each layer is left: of itself, of its heads, of its neurons."""
+    whole = {"layer": [1] * encoder.n_layers, "heads": encoder.head_counts, "neurons": encoder.neuron_counts}
+    kept = {"layer": left["layers"], "heads": left["heads"].sum(1), "neurons": left["neurons"].sum(1)}
+    table = pd.DataFrame(
+        {"layer": layer, "part": part, "left": int(kept[part][at]), "whole": counts[at]}
+        for part, counts in whole.items()
+        for at, layer in enumerate(range(1, encoder.n_layers + 1))
+    )
+    return table.assign(share=table["left"] / table["whole"].clip(lower=1))
+
+
+def _trade(models: pd.DataFrame, times: pd.DataFrame, chance: float) -> pd.DataFrame:
+    """What each model costs, in time and in size, and what it scores; the fronts are those of the select split, of
+    models that do better there than a constant answer."""
+    costs = times.rename(columns={"load": "measure", "milliseconds": "cost"})[["model", "measure", "cost"]]
+    sizes = models.assign(measure="size", cost=models["megabytes"])[["model", "measure", "cost"]]
+    scores = models[["model", "way", "select", "score", "low", "high"]]
+    table = pd.concat([costs, sizes], ignore_index=True).merge(scores, on="model")
+    table["front"] = False
+    for _, part in table[table["select"] > chance].groupby("measure"):
+        table.loc[part.index, "front"] = front(part["cost"].to_numpy(), part["select"].to_numpy())
+    return table
+
+
+def _headline(work: Shrinking, share: float, models: pd.DataFrame, times: pd.DataFrame) -> list[Number]:
+    n, metric = len(work.task.report), work.task.metric
+    found = {row["model"]: row for row in models.to_dict("records")}
+    cut, speeds = found[CUT], times[times["model"] == CUT].to_dict("records")
+    numbers = []
+    for row in sorted(speeds, key=lambda row: row["texts"] != work.config.batch):
+        name = "faster" if row["texts"] == work.config.batch else f"faster, {row['load']}"
+        unit = f"x, {row['load']}" if name == "faster" else "x"
+        numbers.append(Number(name, row["faster"], row["low"], row["high"], row["rounds"], unit))
+    numbers.append(Number("left", share, unit="of the blocks' parameters"))
+    numbers += [Number(f"size, {name}", found[name]["megabytes"], unit="MB") for name in (WHOLE, CUT)]
+    for name in (WHOLE, CUT, INT8):
+        if name in found:
+            row = found[name]
+            numbers.append(Number(f"score, {name}", row["score"], row["low"], row["high"], n, metric))
+    numbers.append(Number("change", cut["change"], cut["change_low"], cut["change_high"], n, metric))
+    return [*numbers, Number("chance", work.task.chance(), n=n, unit=metric)]
+
+
+def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
+    device = "cpu" if work.config.timed_on == "cpu" else work.encoder.device.type
+    threads = torch.get_num_threads()
+    said = [
+        f"speed: on this machine ({device}, {threads} thread{'s' * (threads > 1)}), on texts of the select split, "
+        f"tokenised before; the models take turns for {times['rounds'].min()} rounds or more, and the median of the "
+        "rounds' ratios counts",
+        "what goes is chosen on the select split; the report split is only scored",
+    ]
+    if work.config.onnx:
+        where = "" if device == "cpu" else "onnxruntime ran on the CPU; "
+        said.append(f"{where}an int8 model's score may be another on a processor without VNNI instructions")
+    if work.config.retrain:
+        epochs = work.config.training.settled(work.encoder.hidden_size).epochs
+        more = "1 more epoch" if epochs == 1 else f"{epochs} more epochs"
+        said.append(
+            f"what was left was trained once, for {more}, which the whole model wasn't; intervals of scores are over "
+            "examples, not over trainings"
+        )
+    return said
+
+
+def _trade_offs(work: Shrinking) -> list[Figure]:
+    """The score against each thing that a model costs: time where the target counts it first, size last."""
+    metric = work.task.metric
+    loads = {
+        texts_at_a_time(texts): "ms a call" for texts in sorted(work.batches, key=lambda n: n != work.config.batch)
+    }
+    return [
+        Figure(
+            "points", "trade", x="cost", y="score", color="way", mark="front", where={"measure": measure},
+            title=f"Score against {'size' if unit == 'MB' else 'time, ' + measure}",
+            caption=f"The report split's {metric} and what each model costs; up and to the left is better. The line "
+            "joins those that no other one beats on the select split.",
+            labels={"cost": unit, "score": metric, "way": "", "front": "on the front", "low": "from", "high": "to"},
+            rules={"majority": work.task.chance()},
+        )
+        for measure, unit in (loads | {"size": "MB"}).items()
+    ]  # fmt: skip
+
+
+def _figures(work: Shrinking, found: Found) -> list[Figure]:
+    metric, texts = work.task.metric, work.config.batch
+    figures = [
+        *_trade_offs(work),
+        Figure(
+            "intervals", "models", x="score", y="model", low="low", high="high", title="How good the models are",
+            caption=f"The report split's {metric}, with a 95% bootstrap interval over examples. The changes, which "
+            "are paired, are in the table.",
+            labels={"score": metric}, rules={"majority": work.task.chance()},
+        ),
+        Figure(
+            "intervals", "times", x="faster", y="model", low="low", high="high", color="load",
+            title="How fast the models are",
+            caption="How many times as fast as the whole model in torch: the median of rounds in which the models "
+            "take turns, with its 95% interval.",
+            labels={"faster": "times as fast", "load": ""}, middle=1.0,
+        ),
+        Figure(
+            "heatmap", "layers", x="part", y="layer", value="share", title="What is left",
+            caption="The share of each layer's heads and neurons that is left; a layer at 0 is gone.",
+            labels={"share": "left", "part": ""},
+        ),
+    ]  # fmt: skip
+    if found.steps:
+        time = f"ms a call, {texts_at_a_time(texts)} (estimated)"
+        cost = "parameters of the blocks" if found.search.cost.unit == "parameters" else time
+        figures.append(
+            Figure(
+                "points", "steps", x="cost", y="score", color="move", title="The search",
+                caption=f"The {metric} of {len(work.rows):,} rows of the select split after each step, from right to "
+                "left, before any training; the colour says what went. The rule is the whole model.",
+                labels={"cost": cost, "score": metric, "move": "what went"}, rules={"whole": work.score.value},
+            )
+        )  # fmt: skip
+    return figures

@@ -1,0 +1,149 @@
+"""`truncate`: layers leave a model from the top, with and without training what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
+
+from bertscope.core.catalogue import question, spec
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.layers import Layers
+from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
+from bertscope.experiments.trainings import check_seeds, depth, fine_tunings
+from bertscope.training.finetune import FinetuneConfig
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+    from bertscope.models.encoder import Encoder
+
+_KNOWN = {"classifiers": ("linear", "relu"), "poolers": ("kept", "off")}
+
+
+@dataclass(frozen=True)
+class OnTop:
+    """What is put on the layers that are left."""
+
+    classifier: Literal["linear", "relu"] = "linear"
+    dropout: float | None = None
+    pooler: bool = True
+
+    def __str__(self) -> str:
+        dropout = "" if self.dropout is None else f", dropout {self.dropout:g}"
+        return self.classifier + dropout + ("" if self.pooler else ", no pooler")
+
+
+@dataclass(frozen=True)
+class TruncateConfig:
+    """Which layers go, what is put on the rest, and how that is trained."""
+
+    remove: tuple[str, ...] = ()
+    """How many layers go from the top, such as `0,1,2,6`, or which ones, such as `4-6` or `2+9`; `all` is every
+    number of them. By default none, 1, 2 and half of them: 4 trainings for each seed. The whole model is always
+    among them."""
+    retrain: bool = True
+    """Fine-tune what is left, from the base; --no-retrain takes the layers off the fine-tuned whole model instead: 1
+    training for each seed."""
+    cross: bool = False
+    """The slides' three changes, each with and without the others: the top layer, the classifier (linear, relu), the
+    dropout before it (the model's own, 0). Other flags widen it. 8 trainings for each seed."""
+    classifiers: tuple[Literal["linear", "relu"], ...] = ("linear",)
+    """Which classifiers are tried: linear, relu (50 hidden units)."""
+    dropouts: tuple[str, ...] = ("own",)
+    """Which dropouts before the classifier are tried: numbers, or own for the model's."""
+    poolers: tuple[Literal["kept", "off"], ...] = ("kept",)
+    """Whether the layer between the encoder and the classifier is kept, taken off, or both are tried."""
+    seeds: tuple[int, ...] = (0,)
+    """One set of trainings for each; 5 or more give intervals over trainings."""
+    recipe: Literal["auto", "paper", "pocket"] = "auto"
+    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
+    epochs: int | None = None
+    """How often the fit split is gone through; by default what the recipe says."""
+    learning_rate: float | None = None
+    """The highest learning rate; by default what the recipe says."""
+
+    def __post_init__(self) -> None:
+        check_seeds(self.seeds)
+        for name, known in _KNOWN.items():
+            for value in getattr(self, name):
+                if value not in known:
+                    raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
+        for top in self.tops:
+            self.training(0, Layers(), top)  # refuses what can't work
+        for text in self.remove:
+            if not (text == "all" or text.isdigit()) and Layers.parse(text).embeddings | Layers.parse(text).whole:
+                raise UserError(f"remove is {text!r}; only layers can go, such as 2 (from the top), 4-6 or 2+9")
+
+    @property
+    def tops(self) -> list[OnTop]:
+        """Everything that is put on the layers, the plain one first where it is among them."""
+        classifiers: Iterable[Any] = dict.fromkeys(("linear", "relu") if self.cross else self.classifiers)
+        dropouts = dict.fromkeys((*self.dropouts, "0") if self.cross else self.dropouts)
+        try:
+            numbers = [None if text == "own" else float(text) for text in dropouts]
+        except ValueError:
+            raise UserError(f"dropouts are {', '.join(dropouts)}; give numbers, or own for the model's") from None
+        return [OnTop(*one) for one in product(classifiers, numbers, [word == "kept" for word in self.poolers])]
+
+    def sets(self, n_layers: int) -> list[Layers]:
+        """What is left out of a model of that depth, nothing first."""
+        asked = self.remove or (("0", "1") if self.cross else ("0", "1", "2", str(n_layers // 2)))
+        counts = [*map(str, range(n_layers + 1))] if "all" in asked else []
+        found = [_set(text, n_layers) for text in ("0", *counts, *asked) if text != "all"]
+        return list(dict.fromkeys(found))
+
+    def training(self, seed: int, left_out: Layers, top: OnTop) -> FinetuneConfig:
+        return FinetuneConfig(
+            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=seed,
+            without=str(left_out), classifier=top.classifier, dropout=top.dropout, pooler=top.pooler,
+        )  # fmt: skip
+
+
+def _set(text: str, n_layers: int) -> Layers:
+    """A number counts from the top; anything else names layers."""
+    if not text.isdigit():
+        return Layers.parse(text).within(n_layers)
+    if int(text) > n_layers:
+        raise UserError(f"{text} layers can't go: the model has {n_layers}")
+    return Layers.last(int(text), n_layers)
+
+
+def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig()) -> Step:  # noqa: B008 (frozen)
+    """The fine-tunings, shared with whoever else needs them, and the step that compares them."""
+    sets = config.sets(depth(base)) if config.retrain else [Layers()]
+    how = [config.training(seed, left_out, top) for top in config.tops for left_out in sets for seed in config.seeds]
+    tuned = fine_tunings(base, task, how)
+    models = {} if config.retrain else {name.replace("tuned", "models"): step for name, step in tuned.items()}
+    return spec("truncate").step({"base": base, "task": task} | tuned | models, config)
+
+
+@question(
+    "truncate",
+    inputs=("base", "task", "tuned"),
+    optional=("models",),
+    version=1,
+    main="nothing removed",
+    better="higher",
+    cite="the CS4650 slides on removing layers; Merchant et al. 2020, What Happens To BERT Embeddings During "
+    "Fine-tuning?",
+    plan=plan,
+)
+def truncate(
+    base: Encoder,
+    task: Task,
+    tuned: Sequence[Result],
+    models: Sequence[Encoder] = (),
+    config: TruncateConfig = TruncateConfig(),  # noqa: B008 (frozen)
+) -> Result:
+    """Are the top layers needed?
+
+    Layers leave the model, the top ones or any others, and what is left is fine-tuned like the whole; or they leave
+    the fine-tuned whole. The score of each against the whole on the same seeds and examples, the time of its training
+    and of a prediction, its size. Crossed with the classifier on top, the dropout before it and the pooler, it says
+    which of these changes matters.
+    """
+    from bertscope.experiments.truncate.result import collect
+
+    return collect(base, task, tuned, models, config)
