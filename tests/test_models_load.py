@@ -173,7 +173,9 @@ def test_damaged_folders_get_one_clear_line(folder, damage, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("damage", [break_truncated, break_lfs, break_empty, break_pickled, break_family, break_tokenizer])
+@pytest.mark.parametrize(
+    "damage", [break_truncated, break_lfs, break_empty, break_pickled, break_family, break_tokenizer]
+)
 def test_what_cannot_be_opened_is_refused_in_planning(folder, damage):
     damage(folder)
     with pytest.raises(UserError):

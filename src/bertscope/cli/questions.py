@@ -32,11 +32,12 @@ from bertscope.study.runner import run_steps
 from bertscope.study.watch import line
 
 _DATA_HELP = {
-    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files; to "
-    "finetune, also SQuAD's JSON, demo/qa, or a treebank (.conllu).",
+    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
     "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }
+_ALSO_TRAINED_ON = " Also SQuAD's JSON, demo/qa, or a treebank (.conllu)."
+"""What finetune takes, and questions that look at labels don't."""
 _FURTHER_HELP = {
     "fit": "Other data to train on; --on is then scored whole. By default --on is split.",
     "against": "Other data to ask the same of: is it the same out of the domain?",
@@ -68,8 +69,9 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
     flat = Parameter(name="*")
     positional = _positional(named_inputs(spec))
     reads = data_input(spec)
+    also = _ALSO_TRAINED_ON if spec.name == "finetune" else ""
     keywords = {
-        **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads])]} if reads else {}),
+        **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
         **{name: Annotated[str | None, Parameter(help=_FURTHER_HELP[name])] for name in beside_inputs(spec)},
         **({"config": Annotated[spec.config_class, flat]} if fields(spec.config_class) else {}),
         **({"data": Annotated[DataOptions, Parameter(name="*", group="How the data is read")]} if reads else {}),
@@ -131,8 +133,11 @@ def _answer(spec: catalogue.Spec, planned: Callable[[], Step], run: RunOptions) 
 
 
 def _made(step: Step, store: Store, run: RunOptions) -> Path:
-    """The folder of the finished step. Data is read first: a mistake in it is told before anything starts. On a
-    terminal an experiment of many steps is watched as a study is: what is done, running and waiting, the time left."""
+    """The folder of the finished step. Data is read first: a mistake in it is told before anything starts.
+
+    On a terminal an experiment of many steps is watched as a study is: what is done, running and waiting, and the
+    time left.
+    """
     to_make = [one for one in graph([step], store.has).values() if not store.has(one)]
     inputs = Inputs(store.path)
     inputs.read_ahead(to_make)

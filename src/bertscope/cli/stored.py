@@ -1,5 +1,5 @@
-"""`bertscope ls`, `show`, `rm` and `report`: what is stored, listed, shown, deleted, written out, compared. None loads
-torch."""
+"""`bertscope ls`, `show`, `rm` and `report`: what is stored, listed, shown, deleted, written out, compared. None of
+them loads torch."""
 
 from __future__ import annotations
 

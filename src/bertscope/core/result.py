@@ -40,10 +40,10 @@ class Number:
         return f"{value} [{', '.join(ends)}]" if ends else value
 
     def written(self) -> list[str]:
-        """The value and, where there are any, the ends of its interval: three decimals, more where all are small, none
-        of a count.
+        """The value and, where there are any, the ends of its interval: three decimals, more where all are small,
+        none for counts.
 
-        >>> Number("score", 0.5, 0.4, 0.6).written(), Number("slope", -0.00123).written(), Number("parts", 12).written()
+        >>> Number("score", 0.5, 0.4, 0.6).written(), Number("slope", -0.00123).written(), Number("n", 12).written()
         (['0.500', '0.400', '0.600'], ['-0.00123'], ['12'])
         """
         values = [self.value, *(end for end in (self.low, self.high) if end is not None)]
