@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bertscope.core.files import canonical_json
 from bertscope.core.step import Root, Step
 
 
@@ -12,7 +13,7 @@ def differences(steps: Sequence[Step], subjects: Sequence[Mapping[str, str]]) ->
     """For each step what it differs in from the others of its question and subject; nothing where it is the only one.
 
     Settings, how the data is read, and what the model or the data holds; if these are the same, what differs in the
-    steps that they rest on.
+    steps that they rest on; if nothing does, the question's version.
 
     >>> tuned = [Step("finetune", 1, {"frozen": layers, "seed": 0}, {}) for layers in ("", "1-2")]
     >>> kept = [Step("states", 1, {"pool": "word"}, {"model": one}) for one in tuned]
@@ -20,10 +21,13 @@ def differences(steps: Sequence[Step], subjects: Sequence[Mapping[str, str]]) ->
     ['frozen none', 'frozen 1-2', 'frozen none', 'frozen 1-2']
     """
     said = [""] * len(steps)
-    for places in _alike(range(len(steps)), lambda at: (steps[at].name, sorted(subjects[at].items()))):
-        _tell(said, places, [_own(steps[at]) for at in places])
-        for same in _alike(places, lambda at: said[at]):
-            _tell(said, same, [_under(steps[at]) for at in same])
+    for facts in (_own, _under, _version):
+        groups: dict[str, list[int]] = {}
+        for at, (step, subject) in enumerate(zip(steps, subjects, strict=True)):
+            groups.setdefault(canonical_json([step.name, dict(subject), said[at]]), []).append(at)
+        for alike in groups.values():
+            if len(alike) > 1:
+                _tell(said, alike, [facts(steps[at]) for at in alike])
     return said
 
 
@@ -35,22 +39,15 @@ def _tell(said: list[str], places: Sequence[int], facts: Sequence[Mapping[str, s
         said[at] = ", ".join(filter(None, [said[at], *(f"{key} {each.get(key, 'none')}" for key in differing)]))
 
 
-def _alike(places: Iterable[int], key: Any) -> list[list[int]]:
-    """The places in groups of the same key, of those that aren't alone."""
-    groups: dict[str, list[int]] = {}
-    for at in places:
-        groups.setdefault(repr(key(at)), []).append(at)
-    return [group for group in groups.values() if len(group) > 1]
-
-
 def _own(step: Step) -> dict[str, str]:
     """A step's settings, how its data is read, and by a few signs what its models and data hold."""
     facts = {key: _in_words(value) for key, value in step.config.items()}
     for name, value in step.inputs.items():
         if isinstance(value, Root):
             facts |= {key: _in_words(option) for key, option in value.options.items()}
-            facts[name.partition(".")[0]] = value.digest[:8]
-    return facts | {"version": str(step.version)}
+            name = name.partition(".")[0]
+            facts[name] = "+".join(filter(None, [facts.get(name), value.digest[:8]]))
+    return facts
 
 
 def _under(step: Step) -> dict[str, str]:
@@ -60,6 +57,10 @@ def _under(step: Step) -> dict[str, str]:
         for key, value in [*_own(needed).items(), *_under(needed).items()]:
             facts.setdefault(key, {})[value] = None
     return {key: "+".join(values) for key, values in facts.items()}
+
+
+def _version(step: Step) -> dict[str, str]:
+    return {"version": str(step.version)}
 
 
 def _in_words(value: Any) -> str:
