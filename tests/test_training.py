@@ -229,6 +229,13 @@ def test_a_learning_rate_that_diverges_is_caught(tiny, task):
         finetune(tiny, task, replace(QUICK, learning_rate=1e30, warmup=0.0))
 
 
+def test_texts_that_are_cut_in_training_are_counted(tiny, task):
+    assert objective.Labelled(tiny, task).notes == ()
+    long = (" ".join([task.fit.text[0]] * tiny.max_length), *task.fit.text[1:])
+    cut = objective.Labelled(tiny, replace(task, fit=replace(task.fit, text=long)))
+    assert cut.notes == (f"longer than {tiny.max_length} tokens, and cut there: 1 of {len(task.fit)} fit texts",)
+
+
 def test_learning_rate_rises_and_falls_linearly(tiny, task):
     run = loop._Run(
         tiny, objective.Labelled(tiny, task), replace(QUICK, warmup=0.25, learning_rate=1.0), None
