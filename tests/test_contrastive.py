@@ -22,23 +22,8 @@ from bertscope.training.contrastive import ContrastiveConfig, contrastive
 from conftest import DEVICE, SENTENCES, on_cpu
 
 WORDS = (
-    "the",
-    "old",
-    "house",
-    "was",
-    "by",
-    "a",
-    "long",
-    "road",
-    "and",
-    "she",
-    "said",
-    "it",
-    "to",
-    "him",
-    "no",
-    "tree",
-)
+    "the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him", "no", "tree",
+)  # fmt: skip
 QUICK = ContrastiveConfig(epochs=3, learning_rate=1e-3, batch_size=16)
 
 

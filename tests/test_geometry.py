@@ -20,8 +20,8 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
-from tests.conftest import DEVICE
-from tests.made_states import made_states, sentences_of
+from conftest import DEVICE
+from made_states import made_states, sentences_of
 
 LENGTHS = [4, 1, 7, 5, 6, 2, 8, 3, 1, 9, 5, 6] * 3
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import bertscope
+import test_models_words as tokenizers
 from bertscope.analyses.similarity.measures import cka, plain_cosine, rsa
 from bertscope.analyses.similarity.question import SimilarityConfig, plan, similarity
 from bertscope.core.errors import UserError
@@ -19,8 +20,7 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
-from tests import test_models_words as tokenizers
-from tests.made_states import made_states, sentences_of
+from made_states import made_states, sentences_of
 
 EDGES = np.array([0, 40, 75, 130, 200])
 PLAIN = "plain cosine (defeated by rotation)"

@@ -275,16 +275,9 @@ def test_named_sentences_are_drawn():
     assert list(result.tables["trees"]["sentence"].unique()) == list(wanted)
 
 
-def test_fit_is_a_flag_of_the_command(tmp_path, tiny, monkeypatch, capsys):
-    pytest.importorskip("cyclopts")  # not on the bare GPU machine
-    from bertscope.cli import main as cli
-
-    monkeypatch.chdir(tmp_path)
-    words = ["structure", tiny.save(tmp_path / "tiny"), "--on", "demo/sentiment", "--fit", "demo/corpus",
-             "--limit", 60, "--ranks", "2,8", "--epochs", 1, "--no-random"]  # fmt: skip
-    monkeypatch.setattr("sys.argv", ["bertscope", *map(str, words)])
-    with pytest.raises(SystemExit, match=r"^0$"):
-        cli.main()
-    said = capsys.readouterr()
-    assert "selectivity" in said.out and "60 are scored" in said.out
-    assert said.err.count("running  states") == 2 and "ranks=2,8 random=False epochs=1" in said.err
+def test_fit_is_a_flag_of_the_command(tmp_path, tiny, command):
+    tiny.save(tmp_path / "tiny")
+    words = "structure tiny --on demo/sentiment --fit demo/corpus --limit 60 --ranks 2,8 --epochs 1 --no-random"
+    code, out, err = command(*words.split())
+    assert code == 0 and "selectivity" in out and "60 are scored" in out
+    assert err.count("running  states") == 2 and "ranks=2,8 random=False epochs=1" in err

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 
-import numpy as np
 import pytest
 
 pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 import bertscope
-from bertscope.cli import main as cli
 from bertscope.core.store import Store
 from bertscope.study.collect import delete_unneeded, unneeded
 from bertscope.study.file import read_study
 from bertscope.study.state import estimates, states
 from bertscope.study.words import about, duration, settings, short
+from toy import write_reviews
 
-WORDS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
 STUDY = """\
 title: Two questions
 model: ./tiny
@@ -37,9 +34,7 @@ def folder(tmp_path_factory, _tiny):
     """A folder with a model, data and a study."""
     folder = tmp_path_factory.mktemp("study")
     _tiny.save(folder / "tiny")
-    generator = np.random.default_rng(0)
-    rows = [f"{' '.join(generator.choice(WORDS, 5))} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(60)]
-    (folder / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    write_reviews(folder / "reviews.csv", 60)
     (folder / "mine.yaml").write_text(STUDY)
     return folder
 
@@ -63,22 +58,10 @@ def stored(answered, tmp_path) -> Store:
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys, folder):
-    """Run a command in a copy of the folder: exit code, standard output, standard error."""
+def run(command, tmp_path, folder):
+    """A command in a copy of the folder."""
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["bertscope", *map(str, words)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as leaving:
-            code = int(leaving.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+    return command
 
 
 def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question, spec
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 
@@ -35,11 +36,9 @@ class StatesConfig:
     """Of the random weights; nothing else is random."""
 
     def __post_init__(self) -> None:
-        for name, known in (("pool", _POOLS), ("init", _INITS)):
-            if (value := getattr(self, name)) not in known:
-                raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
-        if self.seed < 0:
-            raise UserError(f"seed is {self.seed}; it must be at least 0")
+        check_known("pool", self.pool, _POOLS)
+        check_known("init", self.init, _INITS)
+        check_least(self, seed=0)
 
 
 @dataclass(frozen=True)

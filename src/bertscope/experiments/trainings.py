@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
@@ -26,8 +26,3 @@ def depth(base: Step | Root) -> int:
     if below is None:
         raise UserError(f"what {base.name} makes has no depth before it is made; give a model")
     return depth(below) - len(Layers.parse(str(base.config.get("without", ""))).numbers)
-
-
-def check_seeds(seeds: Sequence[int]) -> None:
-    if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
-        raise UserError(f"seeds are {tuple(seeds)}; give one or more different numbers, none under 0")

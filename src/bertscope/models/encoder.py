@@ -17,9 +17,9 @@ from torch import nn
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text, whole_folder
-from bertscope.core.units import Unit
+from bertscope.core.units import Mode, Unit
 from bertscope.models.families import Family, descend
-from bertscope.models.gates import Gates, Means, Mode, open_gates
+from bertscope.models.gates import Gates, Means, open_gates
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import FOLDER
 

@@ -21,7 +21,8 @@ import numpy as np
 import torch
 from torch.nn.functional import embedding_bag
 
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known
+from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import (
     check_writable,
@@ -81,8 +82,7 @@ def hidden(
 
 def _check(encoder: Encoder, examples: Examples, pool: str, layers: Sequence[int] | None) -> list[int]:
     """The layers to keep, after refusing what can't work."""
-    if pool not in get_args(Pool):
-        raise UserError(f"unknown pool {pool!r}; {did_you_mean(pool, get_args(Pool))}")
+    check_known("pool", pool, get_args(Pool))
     if not len(examples):
         raise UserError("there are no examples to read")
     if is_tapped(encoder):  # a store is known by its weights, which don't show that parts are off

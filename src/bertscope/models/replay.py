@@ -18,11 +18,11 @@ from torch import nn
 
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
-from bertscope.core.units import Unit
+from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
-from bertscope.models.gates import Gates, Means, Mode
+from bertscope.models.gates import Gates, Means
 from bertscope.models.observe import default_budget
 from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Kept, Run, run_of

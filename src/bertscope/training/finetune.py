@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.layers import Layers
 from bertscope.core.result import Number, Result
@@ -60,27 +61,14 @@ class FinetuneConfig:
     """Decides the new classifier's weights, the order of the examples, and dropout."""
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("recipe", ("auto", *RECIPES)),
-            ("init", ("pretrained", "random")),
-            ("keep", ("last", "best")),
-            ("classifier", ("linear", "relu")),
-        ):
-            if (value := getattr(self, name)) not in known:
-                raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
-        limits = {
-            "seed": (0, None),
-            "epochs": (1, None),
-            "learning_rate": (0, None),
-            "warmup": (0, 1),
-            "weight_decay": (0, None),
-            "dropout": (0, 1),
-        }
-        for name, (least, most) in (limits | {"batch_size": (1, None), "clip": (0, None)}).items():
-            value = getattr(self, name)
-            if value is not None and not (least <= value and (most is None or value <= most)):
-                span = f"at least {least}" if most is None else f"between {least} and {most}"
-                raise UserError(f"{name.replace('_', '-')} is {value}; it must be {span}")
+        check_known("recipe", self.recipe, ("auto", *RECIPES))
+        check_known("init", self.init, ("pretrained", "random"))
+        check_known("keep", self.keep, ("last", "best"))
+        check_known("classifier", self.classifier, ("linear", "relu"))
+        check_least(self, seed=0, epochs=1, learning_rate=0, weight_decay=0, batch_size=1, clip=0)
+        for name in ("warmup", "dropout"):
+            if (value := getattr(self, name)) is not None and not 0 <= value <= 1:
+                raise UserError(f"{name} is {value}; it must be between 0 and 1")
         if self.left_out.embeddings or self.left_out.whole:
             raise UserError(f"without is {self.without!r}; only layers can be left out, such as 11-12")
         for name, layers in (("without", self.left_out), ("frozen", self.held)):

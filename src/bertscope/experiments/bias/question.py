@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question, spec
+from bertscope.core.config import check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
@@ -42,8 +43,7 @@ class BiasConfig:
     """The highest learning rate; by default what the recipe says."""
 
     def __post_init__(self) -> None:
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
-            raise UserError(f"seeds are {self.seeds}; give one or more different numbers, none under 0")
+        check_seeds(self.seeds)
         if not self.words or not all(word.strip() for word in self.words):
             raise UserError("words has a blank, or nothing, in it; name the words whose rows are to leave")
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.states import state_steps
 from bertscope.core.catalogue import question, spec
+from bertscope.core.config import check_least, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import EMBEDDINGS, ENCODER, Layers
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.data.corpus import examples_root
-from bertscope.experiments.trainings import check_seeds, depth, fine_tunings
+from bertscope.experiments.trainings import depth, fine_tunings
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ class FreezeConfig:
         for text in self.sets:
             if not text.isdigit():
                 Layers.parse(text)
-        for name, least in (("texts", 2), ("words", 50)):
-            if getattr(self, name) < least:
-                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        check_least(self, texts=2, words=50)
 
     def frozen(self, n_layers: int) -> list[Layers]:
         """What is frozen in a model of that depth, nothing first."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known
+from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.experiments.subnetworks import ARMS, EVERY_SEED, Arm, Subnetwork, draw, only, share_left, trainable
 from bertscope.training.finetune import FinetuneConfig, Trained
@@ -43,8 +44,7 @@ class TicketConfig:
     """Keep the retrained model beside the result."""
 
     def __post_init__(self) -> None:
-        if self.arm not in ARMS:
-            raise UserError(f"unknown subnetwork {self.arm!r}; {did_you_mean(self.arm, ARMS)}")
+        check_known("subnetwork", self.arm, ARMS)
 
     @property
     def training(self) -> FinetuneConfig:
