@@ -291,7 +291,7 @@ def test_too_little_and_too_much_are_refused(tiny, texts):
     with pytest.raises(UserError, match="only 10 words of these texts are words for all checkpoints, and 50 are"):
         similarity(tiny, texts.take([0, 2, 5]))
     for wrong, said in (({"words": 10}, "words is 10"), ({"groups": 1}, "groups is 1"), ({"seed": -1}, "seed is -1"),
-                        ({"pairs": "both"}, "choose first or all")):  # fmt: skip
+                        ({"pairs": "both"}, "unknown pairs 'both'; known: all, first")):  # fmt: skip
         with pytest.raises(UserError, match=said):
             SimilarityConfig(**wrong)
 
