@@ -14,7 +14,8 @@ import bertscope
 from bertscope.core.store import Store
 from bertscope.study.collect import delete_unneeded, unneeded
 from bertscope.study.file import read_study
-from bertscope.study.state import estimates, states
+from bertscope.study.state import states
+from bertscope.study.times import Times
 from bertscope.study.words import about, duration, settings, short
 from toy import write_reviews
 
@@ -200,15 +201,11 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
         "other": read_study("mine.yaml", ["questions=[finetune]", "model=pocket"]),
         "none": read_study("mine.yaml", ["questions=[ablate]"]),
     }
-    for name, like in (
-        ("same", "same models and data"),
-        ("model", "of the same models"),
-        ("other", "of other models"),
-    ):
-        step = asked[name].steps[0]
-        found = estimates([step], stored)[step.id]
-        assert found.seconds == 3 and found.steps == 5 and like in found.like
-    assert not {name.partition("-")[0] for name in estimates(asked["none"].steps, stored)} - {"claims"}
+    times = Times.of_store(stored)
+    for name, like in (("same", "same models and data"), ("model", "same models"), ("other", "other models")):
+        found = times.estimate(asked[name].steps[0])
+        assert found.seconds == 3 and like in found.like
+    assert not {step.name for step in asked["none"].steps if times.estimate(step)} - {"claims"}
 
 
 def test_show_and_list(run):
