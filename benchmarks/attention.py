@@ -14,6 +14,7 @@ from benchmarks.attention_plain import Found, ask, resampled
 from benchmarks.options import BATCH, Options, sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference
 from bertscope.analyses.attention.maps import LayerMaps, read_maps
+from bertscope.analyses.attention.reading import Part
 from bertscope.analyses.change.reader import ChangeReader
 from bertscope.analyses.features.reader import FeatureReader
 from bertscope.analyses.patterns.question import PatternsConfig
@@ -31,6 +32,7 @@ from bertscope.models.observe import observe_layers
 
 PLAIN = "output_attentions, padded to 128, NumPy map by map"
 PASS, QUESTIONS = "the pass alone, with attention", "five questions, classification excluded"
+STUDY = "the same as dark-secrets asks them"
 CLASSIFIED = "five questions, with the default classifier"
 FEATURES = ("noun", "verb", "adjective", "pronoun", "subject")
 _KINDS = ("NOUN", "VERB", "ADJ", "PRON", "ADP")
@@ -47,16 +49,21 @@ def run(options: Options) -> Report:
         PLAIN: lambda examples: plainly(encoders, examples),
         PASS: lambda examples: _pass(encoders, examples),
         QUESTIONS: lambda examples: asked(encoders, examples, classified=False),
+        STUDY: lambda examples: asked(encoders, examples, classified=False, both=False),
         CLASSIFIED: lambda examples: asked(encoders, examples, classified=True),
     }
     return compare(
         f"attention of two checkpoints, pocket and a copy that differs; plain transformers {BATCH} at a time",
         [Variant(name, _untold(work)) for name, work in works.items()],
         data, options, repeats=3, passes=len(encoders), agreement=agreement,
-        claims=[Claim(QUESTIONS, PASS, 1 / 1.5), Claim(CLASSIFIED, PASS, 1 / 2.5), Claim(CLASSIFIED, PLAIN, 8)],
+        claims=[
+            Claim(STUDY, PASS, 1 / 1.5), Claim(QUESTIONS, PASS, 1 / 1.5), Claim(CLASSIFIED, PASS, 1 / 2.5),
+            Claim(CLASSIFIED, PLAIN, 8),
+        ],
         notes=[
             "(every head's means on the first sentences, all but classes, hits and outputs)",
             "patterns, change, features, relations and redundancy together; tables and figures are not timed",
+            "all are asked of both checkpoints; dark-secrets asks relations of the first, redundancy of the second",
             "parts of speech and trees are made up: what they say costs nothing",
         ],
     )  # fmt: skip
@@ -87,16 +94,18 @@ def annotated(examples: Examples) -> Examples:
     return replace(examples, words=words, marks={"pos": pos, "relation": relation}, heads=heads)
 
 
-def asked(encoders: Sequence[Encoder], examples: Examples, *, classified: bool) -> list[Any]:
-    """What each question brings to the pass, with its defaults, after the pass."""
-    made = readers(encoders, examples, classified=classified)
-    read_maps(encoders, examples, made)
+def asked(encoders: Sequence[Encoder], examples: Examples, *, classified: bool, both: bool = True) -> list[Any]:
+    """What each question brings to the pass, with its defaults, after the pass; `both`: see `readers`."""
+    made = readers(encoders, examples, classified=classified, both=both)
+    shown = [(0, 1)] * len(made) if both else [(0, 1), (0, 1), (0, 1), (0,), (1,)]
+    read_maps(encoders, examples, [Part(*one) for one in zip(made, shown, strict=True)])
     for reader in made:
         reader.resampling.settle()
     return made
 
 
-def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool) -> list[Any]:
+def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool, both: bool) -> list[Any]:
+    """The questions' readers; without `both` redundancy is asked of the second checkpoint only."""
     marked = {name: feature_words(examples, name) for name in FEATURES}
     counts = [encoder.head_counts for encoder in encoders]
     shapes = PatternsReader(dict(zip(("before", "after"), encoders, strict=True)), examples, PatternsConfig())
@@ -107,7 +116,7 @@ def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool
         ChangeReader(examples.ids, counts[0]),
         FeatureReader(marked, examples.ids),
         RelationReader(collect_pairs(examples), examples.ids),
-        RedundancyReader(examples.ids, counts),
+        RedundancyReader(examples.ids, counts if both else counts[1:]),
     ]
 
 

@@ -28,7 +28,7 @@ from bertscope.models.families import FAMILIES
 
 HERE = Path(__file__).resolve().parents[1]
 COMMANDS = HERE / "docs" / "commands.md"
-PAGES = [*sorted(HERE.glob("*.md")), *sorted((HERE / "docs").glob("*.md"))]
+PAGES = [*sorted(HERE.glob("*.md")), *sorted((HERE / "docs").rglob("*.md"))]
 SHARED = "every question"
 """The table of what all questions take: how data is read, and where results go."""
 

@@ -21,7 +21,7 @@ from bertscope.core.memory import lasting
 _COUNTS = 10  # more draws of one example than this happen once in a hundred million
 # Examples that are resampled at a time: the totals of all resamples are large, and visited once for them. Columns of
 # the totals at a time: a product is small beside them.
-_TOGETHER, _COLUMNS = 512, 1024
+_TOGETHER, _COLUMNS = 1024, 1024
 
 
 class Resampling:

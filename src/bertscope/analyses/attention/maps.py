@@ -182,17 +182,15 @@ def entropy(view: View, *maps: Tensor) -> Tensor:
     # A few maps at a time: what is computed on the way stays in the cache, and its memory serves again and again.
     few = max(1, (_CELLS if _on_cpu(maps[0]) else _GPU_CELLS) // maps[0].shape[-1])
     parts = zip(*(one.flatten(0, 1).split(few) for one in maps), strict=True)
-    bits = [_negative_bits((part[0] + part[1]) / 2 if len(part) > 1 else part[0]) for part in parts]
+    mixed = (part[0].lerp(part[1], 0.5) if len(part) > 1 else part[0] for part in parts)
+    bits = [times_log2(some.clamp_min(_TINY)).sum(-1) for some in mixed]
     return torch.cat(bits).view(maps[0].shape[:2]) / -view.lengths[:, None]
 
 
-def _negative_bits(maps: Tensor) -> Tensor:
-    return inner(maps, log2(maps.clamp_min(_TINY)))
-
-
-def log2(values: Tensor) -> Tensor:
-    """The logarithm to base 2."""
-    return torch.from_numpy(np.log2(values.numpy())) if _QUICK_LOG2 and _on_cpu(values) else values.log2()
+def times_log2(values: Tensor) -> Tensor:
+    """x log2 x of every number x; none may be 0."""
+    logs = torch.from_numpy(np.log2(values.numpy())) if _QUICK_LOG2 and _on_cpu(values) else values.log2()
+    return logs.mul_(values)
 
 
 def inner(left: Tensor, right: Tensor) -> Tensor:

@@ -88,7 +88,7 @@ def read_together(readings: Sequence[Reading]) -> Passed:
     """One pass for readings that agree, over each of their encoders once."""
     encoders = _union(readings)
     place = {id(encoder): at for at, encoder in enumerate(encoders)}
-    readers = [_Part(one.reader, [place[id(encoder)] for encoder in one.encoders]) for one in readings]
+    readers = [Part(one.reader, [place[id(encoder)] for encoder in one.encoders]) for one in readings]
     return readings[0].read(encoders, *readers)
 
 
@@ -96,7 +96,7 @@ def _union(readings: Sequence[Reading]) -> list[Encoder]:
     return list({id(encoder): encoder for one in readings for encoder in one.encoders}.values())
 
 
-class _Part:
+class Part:
     """A reader that is shown its own encoders of all those in the pass."""
 
     def __init__(self, reader: MapReader, places: Sequence[int]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, View, log2, product
+from bertscope.analyses.attention.maps import LayerMaps, View, product, times_log2
 from bertscope.core.memory import lasting
 from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
 
@@ -106,7 +106,7 @@ class MapsApart:
         for first in range(0, len(kept), step):
             some = kept[first : first + step]
             mixtures = some[:, :, start:, None] + some[:, :, None, :]  # [row x query, key, head, head]
-            torch.sum(log2(mixtures).mul_(mixtures), 1, out=found[first : first + step])
+            torch.sum(times_log2(mixtures), 1, out=found[first : first + step])
         return found
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, View, ascending, inner, log2
+from bertscope.analyses.attention.maps import LayerMaps, View, ascending, inner, times_log2
 
 NAMES = (
     "two_before", "previous", "same", "next", "two_after", "offset", "band", "band_energy", "distance",
@@ -45,7 +45,7 @@ def features(maps: LayerMaps) -> Tensor:
         "top": top[..., -1],
         "top_three": top.sum(-1),
         "columns": n * inner(received, received) / squares,
-        "column_spread": -inner(columns, log2(columns.clamp_min(_TINY))) / bits,
+        "column_spread": -times_log2(columns.clamp_min(_TINY)).sum(-1) / bits,
         "special": special,
         "spread": maps.entropy / bits,
         "own_side": own_side - like.own_side_of_uniform,

@@ -23,7 +23,7 @@ LONGEST = 24  # tokens: of a longer example, where there are no shorter ones, th
 class _Kept:
     """One example: for each encoder and layer every head's map, and the numbers by which examples are compared."""
 
-    maps: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # [head, query, key], uint8
+    maps: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # [head, query, key]
     numbers: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # [head, number]
 
 
@@ -48,7 +48,7 @@ class UsualMaps:
         if not self._here:
             return
         places, side = list(self._here.values()), max(self._sides)
-        shown = maps.maps[places, :, :side, :side].clamp(0, 1).sqrt().mul(255).round().byte().cpu().numpy()
+        shown = maps.maps[places, :, :side, :side].cpu().numpy()
         told = numbers[places].cpu().numpy()
         for at, (key, n) in enumerate(zip(self._here, self._sides, strict=True)):
             self._kept[key].maps[encoder, layer] = shown[at, :, :n, :n].copy()
@@ -94,4 +94,5 @@ def _tokens(encoder: Encoder, examples: Examples, rows: Sequence[int]) -> pd.Dat
 
 def _stacked(maps: Sequence[np.ndarray]) -> np.ndarray:
     side = max(len(one) for one in maps)
-    return np.stack([np.pad(one, ((0, side - len(one)),) * 2) for one in maps])
+    stacked = np.stack([np.pad(one, ((0, side - len(one)),) * 2) for one in maps])
+    return (255 * np.sqrt(stacked.clip(0, 1))).round().astype(np.uint8)
