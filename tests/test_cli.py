@@ -204,7 +204,7 @@ def test_ctrl_c_leaves_130_and_nothing_half_made(command, csv, model, tmp_path, 
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bertscope.training.loop._Run._step", interrupted)
+    monkeypatch.setattr("bertscope.training.loop.Training._step", interrupted)
     code, _, err = command("finetune", model, "--on", csv, "--epochs", "1")
     assert code == 130 and "interrupted" in err
     monkeypatch.undo()

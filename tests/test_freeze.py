@@ -202,7 +202,7 @@ def test_another_pass_than_the_batchs_own_is_computed(tiny, texts):
 def test_the_optimiser_holds_what_is_trained(tiny):
     made = with_classifier(tiny, ("no", "yes"))
     with frozen(made, Layers.parse("encoder")):
-        run = loop._Run(made, Labelled(made, TASK), QUICK, None)
+        run = loop.Training(made, Labelled(made, TASK), QUICK, None)
         listed = [parameter for group in run.optimizer.param_groups for parameter in group["params"]]
     on_top = [*made.model.base_model.pooler.parameters(), *made.model.classifier.parameters()]
     assert {id(parameter) for parameter in listed} == {id(parameter) for parameter in on_top}

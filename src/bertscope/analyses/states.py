@@ -95,12 +95,12 @@ def states(
     return States(store, result)
 
 
-def planned(name: str, pool: Pool = "word") -> Callable[..., Step]:
+def planned(name: str) -> Callable[..., Step]:
     """The plan of a question with the inputs `states` and `examples`: each model's states are a step of their own."""
 
     def plan(*arguments: Any) -> Step:
         *models, examples, config = arguments
-        return spec(name).step(state_steps(models, examples, pool) | {"examples": examples}, config)
+        return spec(name).step(state_steps(models, examples) | {"examples": examples}, config)
 
     return plan
 
@@ -130,12 +130,14 @@ def open_states(
 
     stores = []
     for given in [states] if isinstance(states, (HiddenStore, Encoder, str)) else states:
-        if not isinstance(given, HiddenStore):
-            given = hidden(load(given) if isinstance(given, str) else given, examples, pool=pool)
-        if given.pool != pool or list(given.ids) != list(examples.ids):
+        if isinstance(given, HiddenStore):
+            store = given
+        else:
+            store = hidden(load(given) if isinstance(given, str) else given, examples, pool=pool)
+        if store.pool != pool or list(store.ids) != list(examples.ids):
             raise UserError(
-                f"{given.folder} holds {given.pool} vectors of {len(given.ids):,} texts, not {pool} vectors of these "
+                f"{store.folder} holds {store.pool} vectors of {len(store.ids):,} texts, not {pool} vectors of these "
                 f"{len(examples):,}; make them with hidden(encoder, examples, pool={pool!r})"
             )
-        stores.append(given)
+        stores.append(store)
     return dict(zip(told_apart(store.name for store in stores), stores, strict=True))

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bertscope.core.statistics import ENDS
+
 
 def runs(owner: np.ndarray, groups: int) -> np.ndarray:
     """Where runs of about equally many items begin, and the end, [1 + at most `groups`]. `owner` says whose each item
@@ -37,14 +39,14 @@ def jackknife_error(draws: np.ndarray) -> np.ndarray:
 
 
 def jackknife_interval(
-    draws: np.ndarray, level: float = 0.95, *, least: float = -np.inf, most: float = np.inf
+    draws: np.ndarray, *, least: float = -np.inf, most: float = np.inf
 ) -> tuple[np.ndarray, np.ndarray]:
     """The statistic give or take so many standard errors, but never beyond `least` and `most`."""
-    either = reach(len(draws) - 1, level) * jackknife_error(draws)
+    either = reach(len(draws) - 1) * jackknife_error(draws)
     return np.maximum(draws[0] - either, least), np.minimum(draws[0] + either, most)
 
 
-def interval_over_runs(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def interval_over_runs(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean over training runs give or take so many standard errors; `draws` is [run, 1 + groups, ...].
 
     All runs are measured on the same texts. The error of the mean that comes from the texts and the one that comes
@@ -55,12 +57,12 @@ def interval_over_runs(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarr
     error = jackknife_error(mean)
     if runs > 1:
         error, fewest = np.hypot(error, draws[:, 0].std(0, ddof=1) / np.sqrt(runs)), min(groups, runs)
-    either = reach(fewest, level) * error
+    either = reach(fewest) * error
     return mean[0] - either, mean[0] + either
 
 
-def reach(groups: int, level: float = 0.95) -> float:
+def reach(groups: int) -> float:
     """How many standard errors an interval reaches to either side, the error being known from so many groups."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + level) / 2, max(groups - 1, 1)))
+    return float(t.ppf(ENDS[1], max(groups - 1, 1)))

@@ -108,7 +108,7 @@ def _running(encoder: Encoder, work: int) -> Iterator[Any]:
 
 def _read(encoder: Encoder, examples: Examples) -> Iterator[Batch]:
     return batches(
-        encoder.tokenizer, examples, max_length=encoder.max_length, tokens=default_budget(encoder), window=2048,
+        encoder.tokenizer, examples, max_length=encoder.max_length, tokens=default_budget(encoder),
         device=encoder.device,
     )  # fmt: skip
 

@@ -33,7 +33,7 @@ from bertscope.core.files import (
     write_text,
 )
 from bertscope.core.progress import progress
-from bertscope.models.batches import Batch, tokenise
+from bertscope.models.batches import WINDOW, Batch, tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.models.hidden_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, HiddenStore, Pool, read
 from bertscope.models.observe import Seen, observe
@@ -52,7 +52,7 @@ def hidden(
     store: str | Path | None = None,
     layers: Sequence[int] | None = None,
     tokens: int | None = None,
-    window: int = 2048,
+    window: int = WINDOW,
 ) -> HiddenStore:
     """Run the encoder over the examples once and keep its hidden states, pooled.
 

@@ -156,17 +156,13 @@ def features_result(reader: FeatureReader, passed: Passed, names: Sequence[str])
 
 def _headline(shares: list[np.ndarray], names: Sequence[str], n: int) -> list[Number]:
     """The share of heads that mostly attend to special tokens, and how much it changed."""
-    from bertscope.core.resampling import interval
-
-    def number(name: str, draws: np.ndarray) -> Number:
-        low, high = interval(draws)
-        return Number(name, float(draws[0]), float(low), float(high), n, "share of heads")
+    from bertscope.core.resampling import drawn_number
 
     first, *others = shares
-    told = [number(_MAIN, first)]
+    told = {_MAIN: first}
     for name, share in zip(names[1:], others, strict=True):
-        told += [number(f"{_MAIN}, {name}", share), number(f"change from {names[0]} to {name}", share - first)]
-    return told
+        told |= {f"{_MAIN}, {name}": share, f"change from {names[0]} to {name}": share - first}
+    return [drawn_number(name, draws, n, "share of heads") for name, draws in told.items()]
 
 
 def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[Figure]:

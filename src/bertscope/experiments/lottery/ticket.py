@@ -160,13 +160,9 @@ def _result(
     import pandas as pd
 
     tables = {
-        "scores": pd.DataFrame(
-            {"stage": stage, "metric": score.metric, "score": score.value, "low": score.low, "high": score.high,
-             "n": score.n}
-            for stage, score in scored.scores.items()
-        ),
+        "scores": pd.DataFrame({"stage": stage, **score.row} for stage, score in scored.scores.items()),
         "epochs": pd.DataFrame(epochs),
-    }  # fmt: skip
+    }
     return Result(
         "ticket",
         1,
@@ -174,7 +170,7 @@ def _result(
         arrays=dict(scored.outputs),
         headline=[
             *size,
-            *(Number(name, one.value, one.low, one.high, one.n, one.metric) for name, one in scored.scores.items()),
+            *(score.named(stage) for stage, score in scored.scores.items()),
         ],
         subject={
             "model": base.name, "task": task.name, "method": subnetwork.method, "arm": config.arm,
