@@ -50,15 +50,14 @@ class BiasConfig:
 
 def plan(base: Step | Root, task: Root, config: BiasConfig = BiasConfig()) -> Step:  # noqa: B008 (frozen)
     """Three fine-tunings for each seed, their answers to swapped texts, and the step that compares them."""
-    from bertscope.training.finetune import FinetuneConfig
+    from bertscope.experiments.trainings import by_recipe
 
     swaps = _refuse_what_cannot_be_measured(task, config)
-    how = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
     inputs: dict[str, Step | Root] = {"task": task}
     for arm in ARMS:
         for seed in config.seeds:
             data = replace(task, options={**task.options, **_cut(arm, config, seed)})
-            settings = FinetuneConfig(**how, seed=seed)  # type: ignore[arg-type]
+            settings = by_recipe(config, seed=seed)
             model = inputs[f"{arm}.{seed}"] = spec("finetune").step({"base": base, "task": data}, settings)
             if swaps:
                 inputs[f"swapped.{arm}.{seed}"] = spec("swap").step(

@@ -14,7 +14,7 @@ from bertscope.core.layers import EMBEDDINGS, ENCODER, Layers
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.data.corpus import examples_root
-from bertscope.experiments.trainings import depth, fine_tunings
+from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -64,10 +64,7 @@ class FreezeConfig:
 
     def training(self, seed: int, frozen: Layers) -> FinetuneConfig:
         dropout = self.frozen_dropout and bool(frozen)  # a training of everything is one and the same
-        return FinetuneConfig(
-            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=seed, frozen=str(frozen),
-            frozen_dropout=dropout,
-        )  # fmt: skip
+        return by_recipe(self, seed=seed, frozen=str(frozen), frozen_dropout=dropout)
 
 
 def _set(text: str, n_layers: int) -> Layers:

@@ -74,12 +74,11 @@ class LotteryConfig:
 def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig()) -> Step:  # noqa: B008 (frozen)
     """A fine-tuning, a pruning and a training of each subnetwork, for each seed; and the step that compares them."""
     from bertscope.data.read import refuse_unlabelled
-    from bertscope.training.finetune import FinetuneConfig
+    from bertscope.experiments.trainings import by_recipe
 
     refuse_unlabelled(task)
-    how = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
     tuned = {
-        seed: spec("finetune").step({"base": base, "task": task}, FinetuneConfig(**how, seed=seed))  # type: ignore[arg-type]
+        seed: spec("finetune").step({"base": base, "task": task}, by_recipe(config, seed=seed))
         for seed in config.seeds
     }
     pruned = {

@@ -58,13 +58,12 @@ class ScratchConfig:
 def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig()) -> Step:  # noqa: B008 (frozen)
     """The fine-tunings that are compared, shared with whoever else needs them, and the step that compares them."""
     from bertscope.experiments.scratch.untuned import UntunedConfig
-    from bertscope.training.finetune import FinetuneConfig
+    from bertscope.experiments.trainings import by_recipe
 
-    how: dict[str, Any] = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
     on = {"base": base, "task": task}
     untuned = {f"untuned.{seed}": spec("untuned").step(on, UntunedConfig(seed)) for seed in config.seeds}
     trained = {
-        f"{name}.{seed}": spec("finetune").step(on, FinetuneConfig(**how, **training.settings, seed=seed))
+        f"{name}.{seed}": spec("finetune").step(on, by_recipe(config, **training.settings, seed=seed))
         for name, training in TRAININGS.items()
         for seed in config.seeds
     }

@@ -11,6 +11,7 @@ from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.experiments.shrink.targets import Target
+from bertscope.experiments.trainings import by_recipe
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ class ShrinkConfig:
     @property
     def training(self) -> FinetuneConfig:
         """How what is left is trained."""
-        return FinetuneConfig(
-            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=self.seed
-        )
+        return by_recipe(self, seed=self.seed)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
-from bertscope.experiments.trainings import depth, fine_tunings
+from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -94,10 +94,9 @@ class TruncateConfig:
         return list(dict.fromkeys(found))
 
     def training(self, seed: int, left_out: Layers, top: OnTop) -> FinetuneConfig:
-        return FinetuneConfig(
-            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=seed,
-            without=str(left_out), classifier=top.classifier, dropout=top.dropout, pooler=top.pooler,
-        )  # fmt: skip
+        return by_recipe(
+            self, seed=seed, without=str(left_out), classifier=top.classifier, dropout=top.dropout, pooler=top.pooler
+        )
 
 
 def _set(text: str, n_layers: int) -> Layers:
