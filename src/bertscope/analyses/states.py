@@ -105,10 +105,10 @@ def planned(name: str) -> Callable[..., Step]:
     return plan
 
 
-def state_steps(models: Sequence[Step | Root], examples: Root, pool: Pool = "word", name: str = "states") -> Any:
+def state_steps(models: Sequence[Step | Root], examples: Root, *, name: str = "states") -> dict[str, Step]:
     """The steps that keep these models' states over these examples, as a question's inputs `NAME.0`, `NAME.1` ..."""
     return {
-        f"{name}.{place}": spec("states").step({"model": model, "examples": examples}, StatesConfig(pool))
+        f"{name}.{place}": spec("states").step({"model": model, "examples": examples}, StatesConfig())
         for place, model in enumerate(models)
     }
 

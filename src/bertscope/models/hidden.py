@@ -77,7 +77,7 @@ def hidden(
     else:
         _lay_out(folder, encoder, examples, source, window)
     _fill(folder, encoder, examples, tokens, window)
-    return replace(HiddenStore.open(folder), _temporary=temporary)
+    return replace(HiddenStore.open(folder), temporary=temporary)
 
 
 def _check(encoder: Encoder, examples: Examples, pool: str, layers: Sequence[int] | None) -> list[int]:
