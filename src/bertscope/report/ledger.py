@@ -70,14 +70,6 @@ class Claim:
     readings: list[Reading]
 
     @property
-    def models(self) -> list[str]:
-        return sorted({name for reading in self.readings for name in reading.models})
-
-    @property
-    def tasks(self) -> list[str]:
-        return sorted({name for reading in self.readings for name in reading.tasks})
-
-    @property
     def counts(self) -> list[tuple[str, int]]:
         found = [reading.verdict for reading in self.readings]
         return [(verdict, found.count(verdict)) for verdict in SIGNS if verdict in found]
@@ -92,14 +84,6 @@ class Source:
     cite: str
     tested: list[Claim]
     untested: list[Claim]
-
-    @property
-    def models(self) -> list[str]:
-        return sorted({name for claim in self.tested for name in claim.models})
-
-    @property
-    def tasks(self) -> list[str]:
-        return sorted({name for claim in self.tested for name in claim.tasks})
 
 
 def current(findings: Iterable[Finding]) -> list[Finding]:

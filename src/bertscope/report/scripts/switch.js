@@ -14,6 +14,9 @@ function applyChoice() {
   for (const element of all("[data-models]")) { // by the attribute: parts of a picture have no such property
     element.toggleAttribute("hidden", !fits(JSON.parse(element.dataset.models), JSON.parse(element.dataset.tasks)));
   }
+  for (const element of all("[data-holds]")) {
+    element.hidden = all("[data-models]", element).every((inside) => inside.hasAttribute("hidden"));
+  }
   for (const select of all(".switch select")) {
     select.value = { model, task }[select.name];
     if (select.selectedIndex < 0) select.value = ""; // the address names what the page hasn't got

@@ -101,11 +101,14 @@ def similarity(result: Result) -> Told | None:
 
 
 def structure(result: Result) -> Told | None:
+    first, *others = checkpoints(result.tables["scores"])
     found, chain = (estimate(result.number(name)) for name in ("UUAS", "linear chain"))
     layer = int(result.number("best layer for distance").value)
+    after = [f"{sure(estimate(result.number(f'UUAS, {name}')), percent)} in {name}" for name in others]
+    said = "".join(f", {each}" for each in after)
     sentence = (
-        f"A linear map of layer {layer} finds {sure(found, percent)} of the syntax trees' edges, a chain of "
-        f"neighbours {sure(chain, percent)}."
+        f"A linear map finds {sure(found, percent)} of the syntax trees' edges in layer {layer} of {first}{said}; a "
+        f"chain of neighbours has {sure(chain, percent)}."
     )
     return Told(sentence, found.value, "the share of the syntax trees' edges that a linear map finds", percent)
 

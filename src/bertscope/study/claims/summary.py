@@ -33,7 +33,7 @@ SENTENCES: dict[str, Callable[[Result], Told | None]] = {
     "contrast": experiments_told.contrast,
     "bias": experiments_told.bias,
 }
-_COLUMNS = ["question", "about", "task", "sentence", "what", "main", "written", "input"]
+_COLUMNS = ["question", "about", "sentence", "what", "main", "written", "input"]
 
 
 def said(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
@@ -57,7 +57,6 @@ def said(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
 
 def _row(result: Result, told: Told, place: int) -> dict[str, Any]:
     return {
-        "question": result.question, "about": result.about, "task": result.subject.get("task", ""),
-        "sentence": told.sentence, "what": told.what, "main": told.main, "written": told.written(told.main),
-        "input": f"results.{place}",
+        "question": result.question, "about": result.about, "sentence": told.sentence, "what": told.what,
+        "main": told.main, "written": told.written(told.main), "input": f"results.{place}",
     }  # fmt: skip
