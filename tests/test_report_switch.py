@@ -126,7 +126,8 @@ def test_words_and_verdicts_follow_the_switch(visit):
         "glue/cola Without its top layer and trained again, the model's score changes by −20.0 (−20.1 to −19.9) "
         "points (5 seeds). truncate"
     ]
-    assert claim.locator(".verdicts").inner_text().split() == ["✗", "fails", "1"]
+    shown = claim.locator(".verdicts > :not([hidden])").all_text_contents()
+    assert [each.split() for each in shown] == [["✗", "fails", "1"]]
     assert claim.locator(".readings li:visible").count() == 1 == claim.locator("g:not([hidden])").count()
     assert page.locator("details.parts .times").inner_text() == "2"
     page.get_by_label("Task").select_option("")

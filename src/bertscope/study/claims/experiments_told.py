@@ -21,7 +21,8 @@ def scratch(result: Result) -> Told | None:
         f"Fine-tuned, the model scores {tuned}; the same training from random weights gives {random}, no training "
         f"{untuned}, the commonest answer {majority} ({seeds(result.tables['scores']['seed'].nunique())})."
     )
-    return Told(sentence, result.number("fine-tuned").value, "the fine-tuned score", decimals)
+    added = result.number("fine-tuned").value - result.number("random init, tuned").value
+    return Told(sentence, added, "what pretraining adds to the score of the same training", in_points)
 
 
 def lottery(result: Result) -> Told | None:
