@@ -7,17 +7,18 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bertscope.core.catalogue import spec
-from bertscope.core.result import Result
+from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.arms import ENOUGH as ENOUGH_OF_EXPERIMENTS
 from bertscope.study.claims.claim import Bound, Estimate, Published, task_key
 from bertscope.study.claims.estimates import ENOUGH, extreme, mean, over_layers, over_seeds, share_of, trained
 from bertscope.study.claims.ledger import CLAIMS, judged
 from bertscope.study.claims.question import claims, claims_step
-from bertscope.study.claims.words import percent, sure
+from bertscope.study.claims.words import percent, points, sure
 from planted_results import PLANTED, SURE, compared, good, scratch, truncate
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
@@ -278,24 +279,41 @@ def test_the_result_counts_saves_and_is_the_same_every_time(tmp_path):
 def test_numbers_are_written_as_they_are_read():
     assert percent(0.4049) == "40%" and percent(0.0137) == "1.4%" and percent(0) == "0%"
     assert sure(Estimate(0.4, 0.39, 0.41), percent) == "40% (39% to 41%)" and sure(Estimate(0.5)) == "0.500"
+    assert sure(Estimate(-0.0031, -0.02, 0.01), points) == "−0.3 (−2.0 to 1.0)" and points(-0.0001) == "0.0"
 
 
-def test_sentences_say_the_stored_numbers_and_the_range_of_several():
-    from bertscope.core.result import Number
+def test_every_result_is_told_with_the_number_by_which_it_is_compared():
     from bertscope.study.claims.summary import said
 
     def structure(task: str, value: float) -> Result:
-        named = (("UUAS", value), ("linear chain", 0.43), ("best layer for distance", 3.0))
+        named = (("UUAS", value), ("UUAS, tuned", 0.5), ("linear chain", 0.43), ("best layer for distance", 3.0))
         headline = [Number(name, at, at - 0.01, at + 0.01) for name, at in named]
-        return Result("structure", 1, headline=headline, subject={"model": "pocket", "task": task})
+        scores = pd.DataFrame({"checkpoint": ["pocket", "tuned"]})
+        return Result(
+            "structure", 1, {"scores": scores}, headline=headline, subject={"model": "pocket", "task": task}
+        )
 
-    table, unread = said([structure("b", 0.7), structure("a", 0.6)])
+    table, unread = said([structure("longer", 0.7), structure("a", 0.6)])
+    assert table["sentence"].tolist()[0] == (
+        "A linear map finds 60% (59% to 61%) of the syntax trees' edges in layer 3 of pocket, 50% (49% to 51%) in "
+        "tuned; a chain of neighbours has 43% (42% to 44%)."
+    )
+    assert table["about"].tolist() == ["pocket on a", "pocket on longer"]
+    assert table["main"].tolist() == [0.6, 0.7] and table["written"].tolist() == ["60%", "70%"]
+    assert table["input"].tolist() == ["results.1", "results.0"] and not unread
+
+
+def test_one_relation_is_told_by_its_accuracies_and_nothing_is_said_twice():
+    from bertscope.study.claims.summary import said
+
+    best = pd.DataFrame(
+        {"checkpoint": ["pocket"], "relation": ["frame element"], "p": [0.02], "beats": [True], "accuracy": [0.46],
+         "low": [0.33], "high": [0.58], "offset_accuracy": [0.26], "offset_low": [0.26], "offset_high": [0.26]}
+    )  # fmt: skip
+    table, _ = said([Result("relations", 1, {"best": best})])
     assert table["sentence"].tolist() == [
-        "A linear map of layer 3 finds 60% (59% to 61%) of the syntax trees' edges, a chain of neighbours "
-        "43% (42% to 44%)."
+        "Of the words in the relation frame element the best head finds 46% (33% to 58%), the best fixed offset 26%."
     ]
-    assert table["more"].tolist() == ["Over 2 results UUAS goes from 60% (pocket on a) to 70% (pocket on b)."]
-    assert table["input"].tolist() == ["results.1"] and not unread
 
 
 def test_no_sentence_claims_more_than_a_test_was_made_for():

@@ -211,4 +211,5 @@ def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[F
         "of a text, over texts and over heads, minus that between any two words of the same texts.",
         labels=_LABELS | {"excess": "more than between any two words"},
     )  # fmt: skip
-    return [*by_layer, *grids, between]
+    kinds_known = tables["pairs"]["from"].nunique() > 1  # "any word" to "any word" is 0 by definition
+    return [*by_layer, *grids, *([between] if kinds_known else [])]
