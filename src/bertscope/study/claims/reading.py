@@ -17,9 +17,10 @@ TUNED, UNTRAINED, CONTRASTED = " tuned on ", "(random init)", " contrasted on "
 
 
 def reading(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Reading:
-    """About the result's own model and task, unless `more` says otherwise."""
-    about = {"model": result.subject.get("model", ""), "task": result.subject.get("task", "")}
-    return Reading(effect, n=n, over=over, **about | more)
+    """About the result's own model and task, unless `more` says otherwise; a fine-tuned one is one training."""
+    about = {"model": result.subject.get("model", ""), "task": result.subject.get("task", "")} | more
+    trainings = {"runs": 1} if TUNED in about["model"] else {}
+    return Reading(effect, n=n, over=over, **trainings | about)
 
 
 def of_training(
@@ -68,6 +69,24 @@ def compared(result: Result) -> str:
     """What a result about a model before and after is about: the model after, if its name says what it came of."""
     before, _, after = result.subject["model"].partition(" and ")
     return after if after.startswith(f"{before}{TUNED}") else result.subject["model"]
+
+
+_WHOLE = {"ablate": "score", "truncate": "nothing removed", "freeze": "nothing frozen", "lottery": "full"}
+"""What the questions that take something away call the score of the whole model."""
+_BLIND = ("chance", "majority")
+
+
+def at_chance(result: Result, others: Sequence[Result]) -> bool:
+    """Whether the whole model is not clearly above chance, so that what it can do without shows nothing. What
+    `redundancy` switches off is told by `ablate` of the same model and task."""
+    of_whole = [result] if result.question in _WHOLE else [one for one in others if one.question == "ablate"]
+    for one in of_whole:
+        if all(one.subject.get(key) == result.subject.get(key) for key in ("model", "task")):
+            score = one.number(_WHOLE[one.question])
+            chance = next((number.value for number in one.headline if number.name in _BLIND), None)
+            if chance is not None and score.low is not None and score.low <= chance:
+                return True
+    return False
 
 
 def raw(result: Result) -> bool:
