@@ -74,19 +74,25 @@ def compared(result: Result) -> str:
 _WHOLE = {"ablate": "score", "truncate": "nothing removed", "freeze": "nothing frozen", "lottery": "full"}
 """What the questions that take something away call the score of the whole model."""
 _BLIND = ("chance", "majority")
+"""What they call that of an answer which looks at no text."""
 
 
 def at_chance(result: Result, others: Sequence[Result]) -> bool:
     """Whether the whole model is not clearly above chance, so that what it can do without shows nothing. What
     `redundancy` switches off is told by `ablate` of the same model and task."""
-    of_whole = [result] if result.question in _WHOLE else [one for one in others if one.question == "ablate"]
-    for one in of_whole:
-        if all(one.subject.get(key) == result.subject.get(key) for key in ("model", "task")):
-            score = one.number(_WHOLE[one.question])
-            chance = next((number.value for number in one.headline if number.name in _BLIND), None)
-            if chance is not None and score.low is not None and score.low <= chance:
-                return True
+    same = [one for one in others if one.question == "ablate" and _subject(one) == _subject(result)]
+    for one in [result] if result.question in _WHOLE else same:
+        lows = [
+            number.low for number in one.headline if number.name == _WHOLE[one.question] and number.low is not None
+        ]
+        chances = [number.value for number in one.headline if number.name in _BLIND]
+        if lows and chances and lows[0] <= chances[0]:
+            return True
     return False
+
+
+def _subject(result: Result) -> tuple[str | None, str | None]:
+    return result.subject.get("model"), result.subject.get("task")
 
 
 def raw(result: Result) -> bool:
