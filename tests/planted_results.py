@@ -52,7 +52,8 @@ def first_tokens(value: float, reach: float, seps: int = 1) -> list[Result]:
     upper layers the other way round."""
     (made,) = attention({"[CLS]": 0.3, "[SEP]": 0.9}, {"[CLS]": 0.1, "[SEP]": 0.1}, SURE)
     rows = [
-        {"layer": layer, "head": head, "token": token, "each": one, **ends(count * one, count * reach / 2, "attention")}
+        {"layer": layer, "head": head, "token": token, "each": one,
+         **ends(count * one, count * reach / 2, "attention")}
         for layer in range(1, 7)
         for head in (1, 2)
         for token, count, one in (

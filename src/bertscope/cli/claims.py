@@ -27,7 +27,8 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
     Every claim of the works that the questions come from is looked up in what is stored. It holds if the whole 95%
     interval of its number is on the claimed side, fails if all of it is on the other, and is underpowered otherwise,
     or if no interval can be had. "This training" is decided of one fine-tuned model, by an interval over texts:
-    trained again, it may come out otherwise. Claims that nothing stored bears on come with the command that would test them.
+    trained again, it may come out otherwise. Claims that nothing stored bears on come with the command that would
+    test them.
 
     Parameters
     ----------

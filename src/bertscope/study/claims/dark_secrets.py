@@ -233,8 +233,8 @@ CLAIMS = (
         "Above the first layers [SEP] draws more attention than any kind of word.",
         where="section 4.4",
         question="features",
-        effect="attention to [SEP] minus that to the most attended kind of word, each by a text's most attended token "
-        "of it, mean of the upper two thirds",
+        effect="attention to [SEP] minus that to the most attended kind of word, each by a text's most attended such "
+        "token, mean of the upper two thirds",
         unit="attention",
         asks=Bound(">", 0),
         read=sep_above_features,
@@ -246,8 +246,8 @@ CLAIMS = (
         "In the first layers [CLS] draws more attention than [SEP].",
         where="section 4.4",
         question="features",
-        effect="attention to [CLS] minus that to one [SEP] (the mean of a pair's two), mean of the lowest third of the "
-        "layers",
+        effect="attention to [CLS] minus that to one [SEP] (the mean of a pair's two), mean of the lowest third of "
+        "the layers",
         unit="attention",
         asks=Bound(">", 0),
         read=cls_first,

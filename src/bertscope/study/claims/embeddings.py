@@ -81,11 +81,11 @@ def trees_by_training(result: Result) -> Iterator[Reading]:
     words. Not of a model that was taught trees."""
     best = _trees(result)
     base = next(iter(best), "")
-    random = [row for name, row in best.items() if name == f"{base} {UNTRAINED}"]
+    random = best.get(f"{base} {UNTRAINED}")
     rows = result.tables["scores"]
-    chain = rows[(rows["metric"] == "UUAS") & (rows["arm"] == "linear chain")]
-    if random and lessons(result, list(best))[base] != TREES:
-        without = {"random weights": _edges(random[0])} | {"a chain": _edges(row) for _, row in chain.iterrows()}
+    chain = rows[(rows["metric"] == "UUAS") & (rows["arm"] == "linear chain")].iloc[0]
+    if random is not None and lessons(result, list(best))[base] != TREES:
+        without = {"random weights": _edges(random), "a chain": _edges(chain)}
         effect = _edges(best[base]) - extreme(list(without.values()), max)
         note = ", ".join(f"{name} {found.value:.3f}" for name, found in without.items())
         yield reading(result, effect, _sentences(result), "sentences", model=base, note=note)
@@ -100,7 +100,7 @@ def keeps_knowledge(result: Result) -> Iterator[Reading]:
     rows = rows[rows["target"].isin(_LINGUISTIC)]
     taught = lessons(result, list(dict.fromkeys(result.tables["probes"]["checkpoint"])))
     for name, mine in rows.groupby("checkpoint", sort=False):
-        if taught[name] != TREES:
+        if taught[str(name)] != TREES:
             asked = list(dict.fromkeys(mine["target"]))
             n = int(result.tables["targets"].set_index("target").loc[asked, "texts"].max())
             effect = mean([mean(column(target, "change")) for _, target in mine.groupby("target")])
@@ -193,8 +193,8 @@ CLAIMS = (
         read=below_parsing,
         published=_NO_NUMBER,
         command=f"{_SIMILARITY} --against OTHER",
-        margin="needs two results: one of a model tuned on inference or questions, one of a parser; tasks are known by "
-        "what they ask, not by their names",
+        margin="needs two results: one of a model tuned on inference or questions, one of a parser; known by what the "
+        "tasks ask, not by their names",
         compares=True,
     ),
     _claim(

@@ -1,4 +1,4 @@
-"""What a result's models were trained on, from the step that made it: by what the task is, not by how it is called."""
+"""What a result's models were trained on, from the step that made it: by what the task is, not by its name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def lesson(source: str, options: Mapping[str, Any]) -> str:
     from bertscope.data.tasks import declared
 
     name = source.partition("@")[0]
-    kind, labels = options.get("kind", ""), ()
+    kind: str = options.get("kind", "")
+    labels: tuple[str, ...] = ()
     if name in demo.NAMES:
         kind, labels = demo.kind_and_labels(name)
     elif not kind and (known := declared(name)):
@@ -42,7 +43,7 @@ def lessons(result: Result, names: Sequence[str]) -> dict[str, str]:
     known = dict(zip(names, models, strict=False))
     found = {}
     for name in names:
-        base, tuned, task = name.rpartition(TUNED)
+        _, tuned, task = name.rpartition(TUNED)
         model = known.get(name)
         trained = model.inputs.get("task") if isinstance(model, Step) else None
         if isinstance(trained, Root):

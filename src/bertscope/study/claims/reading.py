@@ -19,8 +19,8 @@ TUNED, UNTRAINED, CONTRASTED = " tuned on ", "(random init)", " contrasted on "
 def reading(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Reading:
     """About the result's own model and task, unless `more` says otherwise; a fine-tuned one is one training."""
     about = {"model": result.subject.get("model", ""), "task": result.subject.get("task", "")} | more
-    trainings = {"runs": 1} if TUNED in about["model"] else {}
-    return Reading(effect, n=n, over=over, **trainings | about)
+    about.setdefault("runs", 1 if TUNED in about["model"] else None)
+    return Reading(effect, n=n, over=over, **about)
 
 
 def of_training(
