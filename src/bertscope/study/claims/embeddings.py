@@ -193,8 +193,8 @@ CLAIMS = (
         read=below_parsing,
         published=_NO_NUMBER,
         command=f"{_SIMILARITY} --against OTHER",
-        margin="needs two results: one of a model tuned on inference or questions, one of a parser; known by what the "
-        "tasks ask, not by their names",
+        margin="needs two results: one of a model tuned on inference or questions, one of a parser; known by what "
+        "the tasks ask, not by their names",
         compares=True,
     ),
     _claim(
