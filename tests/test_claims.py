@@ -14,7 +14,7 @@ from bertscope.core.catalogue import spec
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.arms import ENOUGH as ENOUGH_OF_EXPERIMENTS
-from bertscope.study.claims.claim import Bound, Estimate, Published, task_key
+from bertscope.study.claims.claim import VERDICTS, Bound, Estimate, Published, task_key
 from bertscope.study.claims.estimates import ENOUGH, extreme, mean, over_layers, over_seeds, share_of, trained
 from bertscope.study.claims.ledger import CLAIMS, judged
 from bertscope.study.claims.question import claims, claims_step
@@ -127,6 +127,11 @@ WHOLE = {"last-two-layers-most": 1.0, "masks-are-unstable": None, "super-survivo
 """Effects that aren't free: ranks are whole numbers, agreement is planted as all or none."""
 SIDES = {"masks-are-unstable": (0.0, 1.0), "super-survivors-are-few": (0.0, 1.0), "few-frame-heads": (0.0, 0.5)}
 UNDECIDED = {"few-frame-heads": 0.1, "heads-can-go": 2 / 3, "masks-are-unstable": 0.4, "super-survivors-are-few": 0.4}
+ONE_TRAINING = {
+    "vertical-grows", "last-two-layers-most", "last-two-layers-more", "most-heads-unchanged", "no-feature-gains",
+    "top-layers-move-most", "elsewhere-moves-less", "parsing-moves-deeper", "trees-are-kept", "knowledge-is-kept",
+}  # fmt: skip
+"""What a fine-tuning did, of which the planted results have one."""
 JUDGED = sorted(set(PLANTED) - {"survivors-not-meaningful"})
 
 
@@ -142,7 +147,8 @@ def test_a_claim_that_is_true_holds_and_one_that_is_false_fails(claim_id):
     true, false = (above, below) if claim.asks.side.startswith(">") else (below, above)
     for value, verdict in ((true, "holds"), (false, "fails")):
         row = one_row(claim_id, PLANTED[claim_id](value, SURE))
-        assert row["verdict"] == verdict and row["why"] == ""
+        assert row["verdict"] == (f"{verdict}, this training" if claim_id in ONE_TRAINING else verdict)
+        assert row["why"] == "" and ("of one training" in row["over"]) == (claim_id in ONE_TRAINING)
         if claim_id not in WHOLE:
             assert row["effect"] == pytest.approx(value, abs=1e-3)
         assert row["at"] == pytest.approx(at) and row["low"] <= row["effect"] + 1e-9 <= row["high"] + 2e-9
@@ -267,7 +273,7 @@ def everything() -> list[Result]:
 def test_the_result_counts_saves_and_is_the_same_every_time(tmp_path):
     found = claims(everything())
     assert {number.name: number.value for number in found.headline} == (
-        found.tables["ledger"]["verdict"].value_counts().reindex(["holds", "fails", "underpowered", "not tested"])
+        found.tables["ledger"]["verdict"].value_counts().reindex(VERDICTS)
     ).fillna(0).to_dict()
     assert found.tables["counts"]["rows"].sum() == len(found.tables["ledger"])
     assert Result.load(found.save(tmp_path / "r")).equals(found) and claims(everything()).equals(found)

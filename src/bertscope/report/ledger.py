@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from bertscope.report.sections import Finding
 
 QUESTION = subjects.LEDGER
-SIGNS = {"holds": "✓", "fails": "✗", "underpowered": "≈", "not tested": "·"}
+_ONCE = ", this training"
+SIGNS = {
+    "holds": "✓", f"holds{_ONCE}": "✓", "fails": "✗", f"fails{_ONCE}": "✗", "underpowered": "≈", "not tested": "·",
+}  # fmt: skip
 """Beside a verdict's word and colour, in the order in which they are counted."""
 _FEW = 3
 """Up to so many readings a claim is unfolded."""
@@ -54,6 +57,7 @@ class Reading:
     scale: Scale
     rests_on: str
     why: str
+    note: str
     link: str | None
     """The section that shows it."""
 
@@ -160,6 +164,7 @@ def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float
         scale=_scale(row, ends),
         rests_on=_rests_on(row),
         why=row["why"],
+        note=row.get("note") or "",
         link=step.id if step else None,
     )
 
@@ -168,7 +173,7 @@ def _rests_on(row: Mapping[str, Any]) -> str:
     """How many trainings and things, what was resampled, and whether other results say the same."""
     said = []
     if row["runs"]:
-        said.append("1 seed" if row["runs"] == 1 else f"{row['runs']} seeds")
+        said.append("1 training" if row["runs"] == 1 else f"{row['runs']} seeds")
     if row["n"]:
         said.append(f"n = {row['n']:,}")
     if row["over"] and row["low"] is not None:

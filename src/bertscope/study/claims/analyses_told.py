@@ -79,7 +79,7 @@ def ablate(result: Result) -> Told | None:
     if heads.empty:
         return None
     worst = heads.iloc[int(heads["effect"].argmin())]
-    lost = Estimate(0.0, 0.0, 0.0) - extreme(column(heads, "effect"), min)
+    lost = Estimate(0.0, 0.0, 0.0) - extreme(column(heads, "effect"), min, heads["certain"].tolist())
     certain = effects[effects["certain"]]
     needed, harm = (int(side.sum()) for side in (certain["effect"] < 0, certain["effect"] > 0))
     sentence = (
