@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import t
 from sklearn.decomposition import PCA
 
 import bertscope
@@ -262,6 +263,34 @@ def test_planted_contexts_are_found():
     similar = self_similarity(LayerVectors(store.vectors(0)), words, {"": Form()})[""][0]
     by_name = dict(zip(words.types, similar, strict=True))
     assert abs(by_name["free"]) < 0.05 and by_name["static"] > 0.95
+
+
+def test_words_are_ranked_by_the_safe_ends_of_their_intervals():
+    """By loops: each type's occurrences without each group of texts that has it, less the baseline without it."""
+    sentences = sentences_of(LENGTHS, vocabulary=30, seed=4)
+    flat = np.array([word for sentence in sentences for word in sentence])
+    generator = np.random.default_rng(1)
+    centres = {word: generator.normal(size=10) * generator.uniform(0, 2) for word in sorted(set(flat))}
+    vectors = np.array([centres[word] for word in flat]) + generator.normal(size=(len(flat), 10))
+    store, examples = made_states([vectors], sentences)
+    config = GeometryConfig(groups=6, sample=60, listed=3)
+    group = read_words(store, examples, config).group
+    baseline, baselines = mean_cosine(vectors), np.array([mean_cosine(vectors[group != at]) for at in range(6)])
+    ends = {}
+    for word in (word for word in centres if (flat == word).sum() >= 5):
+        mine = np.unique(group[flat == word])
+        left = [mean_cosine(vectors[(flat == word) & (group != at)]) for at in mine] - baselines[mine]
+        value = mean_cosine(vectors[flat == word]) - baseline
+        error = np.sqrt((len(mine) - 1) / len(mine) * ((left - np.mean(left)) ** 2).sum())
+        either = t.ppf(0.975, len(mine) - 1) * error
+        ends[word] = (value - either, value + either, len(mine))
+    by_low, by_high = (sorted(ends, key=lambda word: ends[word][at]) for at in (0, 1))
+    assert set(by_low[:3]) != set(by_high[:3]) and set(by_low[-3:]) != set(by_high[-3:])
+    assert min(groups for *_, groups in ends.values()) < 6
+    listed = geometry(store, examples, config).tables["words"]
+    assert listed["word"].tolist() == [*by_high[:3], *by_low[-3:]]
+    for _, row in listed.iterrows():
+        assert (row["low"], row["high"]) == pytest.approx(ends[row["word"]][:2], abs=1e-5)
 
 
 def test_a_rare_vocabulary_has_no_self_similarity():

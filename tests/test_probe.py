@@ -348,6 +348,20 @@ def test_checkpoints_of_different_widths_are_probed_alike(texts):
     assert (result.tables["changes"]["change"] == 0).all()
 
 
+def test_the_last_checkpoint_is_the_one_given_last_whatever_its_width(texts):
+    pos = np.unique([one for row in texts.marks["pos"] for one in row], return_inverse=True)[1]
+    noise = np.random.default_rng(0).normal(size=(1200, 4))
+    given = {"first": noise, "wide": np.hstack([noise, noise]), "last": one_hot(pos, 4)}
+    stores = [made_store(texts, [layer] * 2, name=name) for name, layer in given.items()]
+    result = bertscope.probe(stores, texts, replace(QUICK, targets=("pos",), code=False))
+    for table in ("probes", "expected"):
+        assert list(result.tables[table]["checkpoint"].unique()) == [*given], table
+    assert result.number("mean accuracy").value == 1 and "the numbers are those of last" in result.notes
+    assert set(result.tables["changes"].query("checkpoint == 'last'")["change"]) == {
+        1 - result.tables["probes"]["accuracy"][0]
+    }
+
+
 def test_nothing_is_claimed_of_a_gain_that_may_be_noise(texts):
     noise = [np.random.default_rng(layer).normal(size=(1200, 3)) for layer in range(3)]
     result = bertscope.probe(made_store(texts, noise), texts, replace(QUICK, targets=("pos",), probes=("linear",)))

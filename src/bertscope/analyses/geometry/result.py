@@ -62,7 +62,7 @@ def geometry_result(stores: dict[str, HiddenStore], examples: Examples, config: 
     whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items() if any(map(len, parts))}
     return Result(
         "geometry",
-        2,
+        3,
         tables=whole,
         arrays=_alike(arrays, len(stores)),
         headline=headline,
@@ -113,8 +113,8 @@ def _range(measure: str) -> dict[str, float]:
 def _words_table(last: LayerGeometry, words: Words, listed: int) -> pd.DataFrame:
     """The types whose occurrences differ most in the last layer, and least. They are ranked by the end of their
     interval that is nearer to the others, so that few occurrences don't make an extreme; those of one group of texts
-    have no interval, and no place."""
-    low, high = jackknife_interval(last.types)
+    have no interval, and no place. Groups without a type say nothing of how it varies."""
+    low, high = jackknife_interval(last.types, having=words.by_group > 0)
     known = np.flatnonzero(~np.isnan(low))
     few = min(listed, len(known) // 2)
     most, least = known[np.argsort(high[known], kind="stable")[:few]], known[np.argsort(-low[known])[:few][::-1]]

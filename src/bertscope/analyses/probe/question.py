@@ -74,7 +74,7 @@ def refuse_unknown(asked: Sequence[str], known: Sequence[str]) -> None:
 @question(
     "probe",
     inputs=("states", "examples"),
-    version=1,
+    version=2,
     main="mean accuracy",
     cite="Hewitt & Liang 2019, Designing and Interpreting Probes with Control Tasks; Voita & Titov 2020, "
     "Information-Theoretic Probing with Minimum Description Length; Tenney et al. 2019, BERT Rediscovers the "
