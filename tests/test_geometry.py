@@ -174,6 +174,21 @@ def test_random_sets_weigh_as_much_as_the_types_they_stand_for():
     assert (few.rows.shape, few.weight) == ((32, 5), 40 / 32) and (one.rows.shape, one.weight) == ((1, 7), 1)
 
 
+def test_the_baseline_of_mev_is_the_mean_over_types_of_random_sets_of_their_size():
+    sentences = [tuple(f"w{word}" for word in range(40))] * 5 + [("often",) * 50]
+    vectors = np.random.default_rng(0).normal(size=(250, 6))
+    store, examples = made_states([vectors], sentences)
+    sets = read_words(store, examples, GeometryConfig()).random_sets
+
+    def explained_by_one(rows):
+        squares = np.linalg.svd(vectors[rows], compute_uv=False) ** 2
+        return squares[0] / squares.sum()
+
+    small, large = (np.mean([explained_by_one(rows) for rows in one.rows]) for one in sets)
+    plain = pd_values(geometry(store, examples, GeometryConfig(sample=50)).tables["plain"])
+    assert plain[0, AS_IT_IS, "MEV baseline"] == pytest.approx((40 * small + large) / 41, abs=1e-5)
+
+
 def test_mending_is_what_it_is_called(made):
     vectors, words, _, layer = made
     known = moments(layer, words)
@@ -238,6 +253,13 @@ def test_measures_add_up_in_the_tables(made):
     assert table[1, AS_IT_IS, "SelfSim*"] == pytest.approx(table[0, AS_IT_IS, "SelfSim*"], abs=1e-5), (
         "scale is nothing"
     )
+    arrays = result.arrays
+    for measure, baseline in (("SelfSim", "baseline"), ("intra-sentence", "baseline"), ("MEV", "MEV baseline")):
+        np.testing.assert_allclose(arrays[f"{measure}*"], arrays[measure] - arrays[baseline])
+    left = arrays["SelfSim*"][0, 1]
+    either = t.ppf(0.975, 5) * np.sqrt(5 / 6 * ((left[1:] - left[1:].mean()) ** 2).sum())
+    row = result.table.query("layer == 1 and form == @AS_IT_IS and measure == 'SelfSim*'").iloc[0]
+    assert (row["low"], row["high"]) == pytest.approx((left[0] - either, left[0] + either))
     listed = result.tables["words"]
     assert len(listed) == 6 and listed["kind"].value_counts().tolist() == [3, 3]
     assert listed["high"][:3].max() <= listed["high"][3:].max() and (listed["layer"] == 1).all()

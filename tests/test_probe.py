@@ -340,6 +340,18 @@ def test_the_headline_has_the_layer_that_select_chooses(tiny):
     assert "codelength" not in probes
 
 
+def test_nothing_is_chosen_on_report(texts):
+    """Layer 0 tells the label in fit and select, layer 1 in fit and report: select takes the one that then fails."""
+    pos = np.unique([one for row in texts.marks["pos"] for one in row], return_inverse=True)[1]
+    part = np.repeat(text_parts(texts, QUICK.seed), 8)
+    told, noise = one_hot(pos, 3), one_hot(np.random.default_rng(0).permutation(pos), 3)
+    layers = [np.where((part == hidden)[:, None], noise, told) for hidden in (REPORT, SELECT)]
+    result = bertscope.probe(made_store(texts, layers), texts, replace(QUICK, targets=("pos",), probes=("linear",)))
+    accuracy = result.tables["probes"].set_index("layer")["accuracy"]
+    assert accuracy[0] < accuracy[1] < 0.6, "where select says that nothing is learned, a probe stays as it began"
+    assert result.number("pos, layer 0").value == accuracy[0]
+
+
 def test_checkpoints_of_different_widths_are_probed_alike(texts):
     pos = np.unique([one for row in texts.marks["pos"] for one in row], return_inverse=True)[1]
     stores = [made_store(texts, [one_hot(pos, dim)] * 2, name=f"dim {dim}") for dim in (4, 7)]
