@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -254,6 +255,20 @@ def test_erasing_what_it_does_not_read_costs_nothing(reader, task):
     assert result.tables["effects"]["moved"].max() < 0.2
 
 
+def test_a_models_outputs_are_matched_by_name_and_chance_is_that_of_the_texts_measured(reader, task):
+    other = copy.deepcopy(reader.model)
+    other.config.id2label = {0: "women", 1: "men"}
+    other.config.label2id = {"women": 0, "men": 1}
+    with torch.no_grad():
+        other.classifier.weight.copy_(other.classifier.weight.flip(0))
+    swapped = load(other, tokenizer=reader.tokenizer)
+    config = replace(QUICK, targets=("gender",), layers=(0,), texts=7)
+    result = bertscope.erase(swapped, sentences(300, 0), config, task=task)
+    assert result.number("score").value == 1
+    chance = result.number("chance")
+    assert chance.n == 7 and chance.value * 7 == pytest.approx(round(chance.value * 7))
+
+
 def erasing(examples: Examples, vectors: np.ndarray, **more) -> Erasing:
     (target,), _ = choose_targets(examples, ["pos"], Limits())
     return Erasing.of(target, examples, made_store(examples, [vectors]), [0], Limits(), replace(QUICK, **more))
@@ -276,6 +291,16 @@ def test_an_eraser_learns_from_fit_alone():
     ):  # fmt: skip
         np.testing.assert_array_equal(eraser.into, again.into)
         np.testing.assert_array_equal(eraser.out, again.out)
+
+
+def test_random_subspaces_of_as_much_variance_take_as_much():
+    examples, vectors = labelled()
+    label = np.array([mark == "A" for row in examples.marks["pos"] for mark in row])
+    vectors[:, 0] = 10 * (vectors[:, 0] + label)  # one of six directions has nearly all
+    found = erasing(examples, vectors, random=200)
+    plain, alike = (np.mean([one.moved for one in found.random[0][like]]) for like in ("rank", "variance"))
+    assert plain == pytest.approx(1 / 6, abs=0.05)
+    assert alike == pytest.approx(found.concept[0].moved, abs=0.15) and found.concept[0].moved > 0.15
 
 
 def test_checks_are_scored_on_texts_that_no_probe_learned_from(monkeypatch):

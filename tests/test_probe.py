@@ -24,13 +24,14 @@ from bertscope.analyses.probe.sample import (
     FIT,
     REPORT,
     SELECT,
+    Sample,
     control_labels,
     draw_sample,
     majority,
     text_parts,
     usual_label,
 )
-from bertscope.analyses.probe.targets import Limits, choose_targets
+from bertscope.analyses.probe.targets import Limits, Target, choose_targets
 from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Rows, gather, have_vectors
 from bertscope.core.errors import UserError
@@ -178,6 +179,31 @@ def test_baselines_by_hand():
     assert usual_label(swapped).tolist() == (sample.target.label[report] == 0).tolist()  # a new word: the majority
 
 
+def by_hand(part: list[int], types: list[int], labels: list[int]) -> Sample:
+    """Words, one to a text, in these parts, of these types and with these labels."""
+    n = len(part)
+    target = Target(
+        "pos", np.arange(n), np.zeros((n, 1), dtype=int), np.array(labels), tuple("ABC"),
+        tuple(f"w{at}" for at in range(max(types) + 1)), np.array(types),
+    )  # fmt: skip
+    return Sample(target, np.array(part))
+
+
+def test_what_stands_beside_a_probe_is_learned_from_fit_alone():
+    """Word 0 is mostly A in fit and always B in report; A is the majority in fit, B in report."""
+    sample = by_hand([FIT] * 5 + [REPORT] * 4, [0, 0, 0, 1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 1, 1, 1, 0])
+    assert majority(sample).tolist() == [False, False, False, True]
+    assert usual_label(sample).tolist() == [False, False, False, True]
+
+
+def test_control_labels_are_as_frequent_as_fits():
+    many = [*range(5000)] * 2
+    sample = by_hand([FIT] * 5000 + [REPORT] * 5000, many, [0] * 3500 + [1] * 1500 + [2] * 5000)
+    labels = control_labels(sample, 0)
+    assert (labels[:5000] == labels[5000:]).all()
+    np.testing.assert_allclose(np.bincount(labels, minlength=3) / 1e4, [0.7, 0.3, 0], atol=0.02)
+
+
 # What is measured
 
 
@@ -201,6 +227,19 @@ def test_selectivity_tells_a_label_from_a_type(texts):
     )
     assert type_accuracy < frequent + 0.03 and label_control < frequent_control + 0.03  # what isn't, isn't
     assert found.select_loss.argmin() == 1
+
+
+def test_an_accuracy_is_as_sure_as_its_texts_are_many(texts):
+    """Every second text of report has another label's vectors: all of a text's words are right, or none is."""
+    pos = np.unique([one for row in texts.marks["pos"] for one in row], return_inverse=True)[1]
+    wrong = np.flatnonzero(text_parts(texts, 0) == REPORT)[::2]
+    shown = np.where(np.isin(np.repeat(np.arange(150), 8), wrong), (pos + 1) % 3, pos)
+    vectors, sample = stack_of(texts, one_hot(shown, 3))
+    draws = accuracies(vectors, sample, Training(rate=0.05), Resampling(texts.ids, repeats=2000)).target[:, 0]
+    held_out = len(np.unique(sample.target.example[sample.items(REPORT)]))
+    share = 1 - len(wrong) / held_out
+    assert draws[0] == pytest.approx(share)
+    assert draws[1:].std() == pytest.approx(math.sqrt(share * (1 - share) / held_out), rel=0.1)
 
 
 def test_vectors_are_those_of_the_words_and_standardised_over_fit(texts):
@@ -324,7 +363,11 @@ def test_checkpoints_side_by_side(tiny):
     uniform = about.loc["pos", "fit"] * np.log2(about.loc["pos", "classes"])
     linear = probes.query("probe == 'linear' and target == 'pos'")
     np.testing.assert_allclose(linear["compression"], uniform / linear["codelength"])
+    np.testing.assert_allclose(linear["bits_per_label"], linear["codelength"] / about.loc["pos", "fit"])
     assert probes.query("probe == 'mlp'")["codelength"].isna().all()
+    selective = result.tables["selectivity"]
+    np.testing.assert_allclose(selective["selectivity"], selective["accuracy"] - selective["control"])
+    assert (selective["control"] != selective["accuracy"]).any()
     assert (probes["low"] <= probes["accuracy"]).all() and (probes["accuracy"] <= probes["high"]).all()
     assert result.number("mean accuracy").low is not None
     assert any("no control task for length" in note for note in result.notes)
