@@ -429,6 +429,18 @@ def test_nothing_is_claimed_of_a_gain_that_may_be_noise(texts):
     assert row["expected"] == pytest.approx(2, abs=0.4) and row["low"] <= row["expected"] <= row["high"]
 
 
+def test_an_expected_layer_needs_a_gain_known_to_within_half_of_itself(texts, monkeypatch):
+    """A gain of 0.4 in two steps, at 2.5% no less than 0.1 (surely there, but not by how much) or than 0.3."""
+    store = made_store(texts, [np.random.default_rng(0).normal(size=(1200, 3))] * 3)
+    config = replace(QUICK, targets=("pos",), probes=("linear",), code=False)
+    for least, given in ((0.1, False), (0.3, True)):
+        gains = np.concatenate([[0.4], np.linspace(least, 0.8 - least, 101)])[:, None] * [0, 0.25, 1]
+        monkeypatch.setattr("bertscope.analyses.probe.asked.cumulative", lambda *_, gains=gains: 0.5 + gains)
+        row = bertscope.probe(store, texts, config).tables["expected"].iloc[0]
+        assert row["gain"] == pytest.approx(0.4) and 0 < row["gain_low"] < least + 0.02
+        assert row["expected"] == pytest.approx(0.25 * 1 + 0.75 * 2) if given else np.isnan(row["expected"])
+
+
 def test_a_target_of_too_few_texts_is_left_out_unless_it_was_asked_for(texts):
     marked = tuple(tuple("xy"[at] if at < 2 and not row else "" for at in range(8)) for row in range(len(texts)))
     few = replace(texts, marks={**texts.marks, "gender": marked}, label=None)  # one text has all there is

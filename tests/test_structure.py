@@ -115,6 +115,21 @@ def test_the_layer_is_chosen_on_select(found):
         assert result.number(f"best layer for {kind}").value == best
 
 
+def test_nothing_is_chosen_on_report():
+    """Layer 0 has the trees in fit and select, layer 1 in fit and report: select takes the one that then fails."""
+    examples, store = planted(200)
+    trees, noise = store.vectors(1), store.vectors(0)
+    layers = []
+    for part in (2, 1):
+        hidden = np.isin(np.repeat(np.arange(200), np.diff(store.starts)), parts(examples.text, 0, report=True)[part])
+        layers.append(np.where(hidden[:, None], noise, trees))
+    result = structure(store_of(examples, layers), examples, replace(QUICK, control=False))
+    for kind, (metric, _) in METRICS.items():
+        assert result.number(f"best layer for {kind}").value == 0
+        failed, other = (of(result, metric, arm="probe", layer=layer)["value"] for layer in (0, 1))
+        assert result.number(metric).value == failed < other
+
+
 def test_drawn_trees_are_trees_and_say_what_they_share(found):
     examples, result = found
     trees = result.tables["trees"]
