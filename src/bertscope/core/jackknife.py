@@ -72,7 +72,7 @@ def interval_over_runs(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarr
     return mean[0] - either, mean[0] + either
 
 
-def reach(groups: int | np.ndarray, level: float = 0.95) -> np.ndarray:
+def reach(groups: int | np.ndarray, level: float = 0.95) -> float | np.ndarray:
     """How many standard errors an interval reaches to either side, the error being known from so many groups."""
     from scipy.stats import t
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -100,7 +100,7 @@ def _tables(found: list[LayerGeometry]) -> dict[str, pd.DataFrame]:
     return {name: pd.DataFrame(listed) for name, listed in rows.items()}
 
 
-def _range(measure: str) -> dict[str, float]:
+def _range(measure: str) -> dict[str, Any]:
     """Between what an interval can be: dimensions are positive, and what is left is a cosine, a share, a squared
     distance or a difference of two of them."""
     if measure in (RANK, INTRINSIC):
