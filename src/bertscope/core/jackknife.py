@@ -30,19 +30,27 @@ def left_out(sums: np.ndarray) -> np.ndarray:
     return np.concatenate([whole[None], whole - sums])
 
 
-def jackknife_error(draws: np.ndarray) -> np.ndarray:
-    """The standard error of a statistic; NaN where there is only one group."""
-    groups = len(draws) - 1
-    if groups < 2:
-        return np.full(draws.shape[1:], np.nan)
-    return np.sqrt((groups - 1) * np.var(draws[1:], axis=0))
+def jackknife_error(draws: np.ndarray, having: np.ndarray | None = None) -> np.ndarray:
+    """The standard error of a statistic; NaN where there is only one group.
+
+    Groups count alike, whatever their size: what makes one large is mostly a long text, whose words are alike, and
+    weights by size (Busing et al. 1999) would take it for so many words.
+
+    having   bool [groups, ...]: which groups have something of what is measured; leaving out another tells nothing
+    """
+    counted = np.ones(draws[1:].shape, dtype=bool) if having is None else having
+    groups = counted.sum(0)
+    enough = groups > 1
+    variance = np.var(draws[1:], axis=0, where=counted | ~enough)  # of some group in any case
+    return np.sqrt(np.where(enough, (groups - 1) * variance, np.nan))
 
 
 def jackknife_interval(
-    draws: np.ndarray, *, least: float = -np.inf, most: float = np.inf
+    draws: np.ndarray, *, least: float = -np.inf, most: float = np.inf, having: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The statistic give or take so many standard errors, but never beyond `least` and `most`."""
-    either = reach(len(draws) - 1) * jackknife_error(draws)
+    groups = len(draws) - 1 if having is None else having.sum(0)
+    either = reach(groups) * jackknife_error(draws, having)
     return np.maximum(draws[0] - either, least), np.minimum(draws[0] + either, most)
 
 
@@ -61,8 +69,8 @@ def interval_over_runs(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean[0] - either, mean[0] + either
 
 
-def reach(groups: int) -> float:
+def reach(groups: int | np.ndarray) -> float | np.ndarray:
     """How many standard errors an interval reaches to either side, the error being known from so many groups."""
     from scipy.stats import t
 
-    return float(t.ppf(ENDS[1], max(groups - 1, 1)))
+    return t.ppf(ENDS[1], np.maximum(groups - 1, 1))

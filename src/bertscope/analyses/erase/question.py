@@ -77,7 +77,7 @@ def plan(model: Step | Root, examples: Root, config: EraseConfig = EraseConfig()
     "erase",
     inputs=("model", "examples"),
     optional=("task", "states"),
-    version=1,
+    version=2,
     main="score",
     cite="Belrose et al. 2023, LEACE: Perfect linear concept erasure in closed form; Elazar et al. 2021, Amnesic "
     "Probing: Behavioral Explanation with Amnesic Counterfactuals",

@@ -39,7 +39,7 @@ def make_result(
         rows += of_target
     table = pd.DataFrame(rows)
     return Result(
-        "erase", 1,
+        "erase", 2,
         tables={"effects": table, "curves": _curves(table), "check": _check(erased, layers)},
         headline=headline,
         figures=_figures(ability, config, "target" if len(erased) > 1 else None),

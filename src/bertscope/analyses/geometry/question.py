@@ -59,7 +59,7 @@ class GeometryConfig:
 @question(
     "geometry",
     inputs=("states", "examples"),
-    version=2,
+    version=3,
     main="baseline, last layer",
     cite="Ethayarajh 2019, How Contextual are Contextualized Word Representations?; Mu and Viswanath 2018, "
     "All-but-the-Top; Timkey and van Schijndel 2021, All Bark and No Bite; Roy and Vetterli 2007 (effective rank); "

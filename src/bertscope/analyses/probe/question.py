@@ -64,7 +64,7 @@ class ProbeConfig:
 @question(
     "probe",
     inputs=("states", "examples"),
-    version=1,
+    version=2,
     main="mean accuracy",
     cite="Hewitt & Liang 2019, Designing and Interpreting Probes with Control Tasks; Voita & Titov 2020, "
     "Information-Theoretic Probing with Minimum Description Length; Tenney et al. 2019, BERT Rediscovers the "

@@ -35,7 +35,7 @@ def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
     }
     tables = {name: table for name, table in tables.items() if len(table)}
     return Result(
-        "probe", 1, tables=tables, headline=_headline(asked, checkpoints, config.probes[0]),
+        "probe", 2, tables=tables, headline=_headline(asked, checkpoints, config.probes[0]),
         figures=[figure for figure in _figures(config) if {*figure.columns()} <= {*tables.get(figure.table, ())}],
         notes=[*([f"the numbers are those of {checkpoints[-1]}"] if len(checkpoints) > 1 else []), *_notes(asked)],
     )  # fmt: skip
