@@ -45,6 +45,29 @@ def test_finetune_then_ablate_then_page(command, csv, model, tmp_path):
     assert "What if a head, an MLP or a layer is switched off?" in page
 
 
+def test_a_stored_answer_is_shown_and_deleted(command, csv, model, tmp_path):
+    for layers in ("1", "1-2"):
+        command("finetune", model, "--on", csv, "--epochs", "1", "--frozen", layers)
+    out = " ".join(command("ls")[1].split())
+    assert "frozen 1 finetune-" in out and "frozen 1-2" in out
+    steps = sorted(path.name for path in (tmp_path / "bertscope-store" / "steps").iterdir())
+    code, out, _ = command("show", steps[0][:14])
+    assert code == 0 and "majority" in out and "tables: scores (" in out and steps[0] in out
+    for words, said in (
+        (("show", "finetune"), "2 stored steps begin with 'finetune'"),
+        (("show", f"finetnue{steps[0][8:17]}"), f"did you mean '{steps[0][:17]}'?"),
+        (("rm", "ablate"), "no step 'ablate' is stored"),
+        (("rm",), "name the steps to delete"),
+    ):
+        code, _, err = command(*words)
+        assert code == 2 and said in err, err
+    code, out, _ = command("rm", steps[0])
+    assert code == 0 and "would be deleted: 1" in out and (tmp_path / "bertscope-store" / "steps" / steps[0]).exists()
+    code, out, _ = command("rm", steps[0], "--yes")
+    assert code == 0 and "deleted: 1" in out
+    assert [path.name for path in (tmp_path / "bertscope-store" / "steps").iterdir()] == steps[1:]
+
+
 def test_nothing_is_computed_twice_and_one_changed_setting_is(command, csv, model, tmp_path):
     words = ("finetune", model, "--on", csv, "--epochs", "1")
     assert "running" in command(*words)[2]

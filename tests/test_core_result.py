@@ -115,3 +115,17 @@ def test_arrays_in_any_memory_order_load_back_equal(tmp_path):
     again = Result.load(result.save(tmp_path / "result"))
     assert np.array_equal(again.arrays["columns first"], wide)
     assert np.array_equal(again.arrays["strided"], wide[:, ::2])
+
+
+def test_numbers_as_they_are_read():
+    written = {
+        Number("score", 1.0, 0.9, 1.0, unit="accuracy"): "1.000 [0.900, 1.000]",
+        Number("heads", 1234.0): "1,234",
+        Number("share", 0.5): "0.500",
+        Number("slope", -0.00437, -0.0045, -0.0042, unit="cosine a layer"): "-0.00437 [-0.00450, -0.00420]",
+        Number("nothing", -0.0001, -0.02, 0.02): "0.000 [-0.020, 0.020]",
+        Number("exactly", 0.0, 0.0, 0.0, unit="accuracy"): "0.000 [0.000, 0.000]",
+        Number("tiny", 1.234e-7): "1.23e-07",
+    }
+    for number, said in written.items():
+        assert str(number) == said

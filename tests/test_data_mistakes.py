@@ -108,6 +108,26 @@ def test_score_that_is_no_number(refused, bad):
     assert "line 7" in refused(GOOD.replace("text 5,1", f"text 5,{bad}"), kind="regression")
 
 
+@pytest.mark.parametrize("bad", ["nan", "NaN", "NAN"])
+def test_class_that_is_missing(refused, tmp_path, bad):
+    content = GOOD.replace("text 5,1", f"text 5,{bad}")
+    said = refused(content)
+    assert f"r.csv, line 7: label '{bad}' stands for a missing one; give the row a label" in said
+    left = read_task(tmp_path / "r.csv", skip_bad=True)
+    assert left.labels == ("0", "1") and "1 row left out (label is NaN: 1)" in left.notes
+    assert bad in read_task(tmp_path / "r.csv", kind="classification").labels
+
+
+def test_text_that_is_too_long(refused, tmp_path):
+    long = "text,label\n" + ROWS.replace("some text 4,", f"{'w' * 1_000_001},")
+    assert "line 6: the row that begins here can't be read (a field of more than 1,000,000 characters)" in refused(
+        long
+    )
+    (tmp_path / "r.csv").write_text("text,label\n" + ROWS.replace("some text 4,", f"{'w' * 200_000},"))
+    task = read_task(tmp_path / "r.csv")
+    assert max(len(text) for part in (task.fit, task.select, task.report) for text in part.text) == 200_000
+
+
 def test_blank_text(refused):
     content = GOOD.replace("some text 4", "  ").replace("some text 9,", ",")
     assert "r.csv, line 6: column 'text' is blank (2 rows are)" in refused(content)

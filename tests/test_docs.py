@@ -21,7 +21,7 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 from cyclopts import CycloptsError
 
 from bertscope.cli.main import app
-from bertscope.cli.options import DataOptions, RunOptions
+from bertscope.cli.options import DataOptions, RunOptions, default_in_words
 from bertscope.cli.questions import data_input
 from bertscope.core import catalogue
 from bertscope.models.families import FAMILIES
@@ -77,14 +77,14 @@ def _table(arguments: list[Any]) -> str:
 def _takes(hint: Any) -> str:
     """
     >>> _takes(int | None), _takes(tuple[int, ...])
-    ('a number', 'a number; repeat the flag for more')
+    ('a number', 'a number; one or more')
     """
     named = {int: "a number", float: "a number", str: "text", Path: "a path", bool: "nothing"}
     if hint in named:
         return named[hint]
     inner = [part for part in get_args(hint) if part not in (type(None), Ellipsis)]
     if getattr(hint, "__origin__", None) is tuple:
-        return f"{_takes(inner[0])}; repeat the flag for more"
+        return f"{_takes(inner[0])}; one or more"
     if len(inner) == 1 and not isinstance(inner[0], str):
         return _takes(inner[0])
     return ", ".join(f"`{choice}`" for choice in inner)
@@ -94,9 +94,10 @@ def _default(argument: Any) -> str:
     value = argument.field_info.default
     if argument.required:
         return "required"
-    if value is None or value is False or value is inspect.Parameter.empty:
-        return "off" if value is False else ""
-    return f"`{' '.join(map(str, value)) if isinstance(value, tuple) else value}`"
+    if value is inspect.Parameter.empty:
+        return ""
+    said = "off" if value is False else default_in_words(value)
+    return said if said in ("on", "off") else f"`{said}`" if said else ""
 
 
 def documented() -> dict[str, str]:
@@ -127,7 +128,7 @@ def test_the_drift_test_sees_drift():
     assert "| `--batch-size` | a number | `32` | Examples per step. |" in table
     assert "| `--keep` | `last`, `best` | `last` |" in table
     assert "--store" not in table and "--store" in tables()[SHARED]
-    assert _takes(tuple[int, ...]) == "a number; repeat the flag for more"
+    assert _takes(tuple[int, ...]) == "a number; one or more"
 
 
 def code_blocks(page: Path, *languages: str) -> list[tuple[str, bool]]:

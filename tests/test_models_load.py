@@ -108,6 +108,14 @@ def break_truncated(folder):
     weights.write_bytes(weights.read_bytes()[:100_000])
 
 
+def break_lfs(folder):
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+
+
+def break_empty(folder):
+    (folder / "model.safetensors").write_bytes(b"")
+
+
 def break_no_config(folder):
     (folder / "config.json").unlink()
 
@@ -146,7 +154,9 @@ def break_architecture(folder):
     [
         (break_no_weights, "has a config.json but no weights"),
         (break_pickled, "is a pickle, which can run any code when opened"),
-        (break_truncated, "the weights in .* can't be read"),
+        (break_truncated, r"model.safetensors is cut short, 100,000 of [\d,]+ bytes; copy the model again"),
+        (break_lfs, "run 'git lfs pull' there"),
+        (break_empty, "breaks off in its header"),
         (break_no_config, "is not a model folder: there is no config.json in it"),
         (break_config, "config.json can't be read"),
         (break_family, "models of type 'gpt2' are not supported; known: albert, bert, camembert"),
@@ -161,6 +171,15 @@ def test_damaged_folders_get_one_clear_line(folder, damage, message):
     with pytest.raises(UserError, match=message) as error:
         load(str(folder))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "damage", [break_truncated, break_lfs, break_empty, break_pickled, break_family, break_tokenizer]
+)
+def test_what_cannot_be_opened_is_refused_in_planning(folder, damage):
+    damage(folder)
+    with pytest.raises(UserError):
+        model_root(str(folder))
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "no such model!"])

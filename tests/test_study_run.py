@@ -251,8 +251,8 @@ def test_steps_in_words(run):
         "mine.yaml", ["seeds=[2]", "questions=[ablate, {patterns: {on: corpus}}, scratch]", "corpus=demo/corpus"]
     )
     ablation, shapes, compared, _ = study.steps
-    assert about(ablation) == "tiny, seed 2, tuned on reviews.csv"
-    assert about(shapes) == "tiny, tiny, seed 2, tuned on reviews.csv on demo/corpus"
+    assert about(ablation) == "tiny tuned on reviews.csv (epochs=1 seed=2)"
+    assert about(shapes) == "tiny and tiny tuned on reviews.csv (epochs=1 seed=2) on demo/corpus"
     assert about(compared) == "tiny on reviews.csv" and settings(compared) == "seeds=2 epochs=1"
     assert short(compared) == compared.id[:16]
     assert [duration(seconds) for seconds in (0.2, 59, 119, 120, 3599, 7200)] == [

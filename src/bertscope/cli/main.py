@@ -7,34 +7,51 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from bertscope import __version__
-from bertscope.core.catalogue import CATALOGUE, spec
+from bertscope.cli.options import default_in_words
+from bertscope.core.catalogue import CATALOGUE, Entry, spec
 from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, UserError
 
 app = App(
     name="bertscope",
     version=__version__,
     suppress_keyboard_interrupt=False,
-    default_parameter=Parameter(consume_multiple=True, negative_iterable=()),
+    default_parameter=Parameter(consume_multiple=True, negative_iterable=(), show_default=default_in_words),
     help="Open up BERT-family encoders before and after fine-tuning.\n\n"
     "MODEL is 'pocket' (built in), a folder, or a hub id. DATA is demo/sentiment, glue/rte, a file "
     "or a folder ('bertscope data DATA' says what it holds). Results are stored and never computed twice.",
 )
-app.command("bertscope.cli.demo:demo", name="demo", help="Try everything once on the built-in model and language.")
+_ASKS = Group.create_ordered("Questions about a model as it is")
+_TRAINS = Group.create_ordered("Questions that train")
+_AROUND = Group.create_ordered("Data, studies and stored answers")
 _OWN = {"claims": "bertscope.cli.claims:claims"}
 """Questions whose command isn't made from what they declare."""
+
+
+def _group(entry: Entry) -> Group:
+    room = entry.target.split(".")[1]
+    return _ASKS if room == "analyses" else _TRAINS if room in ("experiments", "training") else _AROUND
+
+
 for _name, _entry in CATALOGUE.items():
     if _entry.command:
-        app.command(_OWN.get(_name, f"bertscope.cli.questions:{_name}"), name=_name, help=_entry.line)
-app.command("bertscope.cli.study:study", name="study", help="Run many questions from one file.")
-app.command("bertscope.cli.data:data", name="data", help="What a data set holds: describe, show or write it.")
-app.command(
-    "bertscope.cli.shapes:train_patterns", name="train-patterns", help="Train the classifiers of attention maps."
-)
-app.command("bertscope.cli.stored:ls", name="ls", help="List what is stored.")
-app.command("bertscope.cli.stored:report", name="report", help="Turn stored results into one page.")
+        _target = _OWN.get(_name, f"bertscope.cli.questions:{_name}")
+        app.command(_target, name=_name, help=_entry.line, group=_group(_entry))
+for _name, _target, _line in (
+    ("demo", "demo:demo", "Try everything once on the built-in model and language."),
+    ("study", "study:study", "Run many questions from one file."),
+    ("data", "data:data", "What a data set holds: describe, show or write it."),
+    ("train-patterns", "shapes:train_patterns", "Train the classifiers of attention maps."),
+    ("ls", "stored:ls", "List what is stored."),
+    ("show", "stored:show", "Print a stored answer again."),
+    ("rm", "stored:rm", "Delete stored answers."),
+    ("report", "stored:report", "Turn stored results into one page."),
+):
+    app.command(f"bertscope.cli.{_target}", name=_name, help=_line, group=_AROUND)
+for _flag in ("--help", "--version"):
+    app[_flag].group = _AROUND
 
 
 def main() -> None:

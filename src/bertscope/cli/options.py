@@ -11,6 +11,17 @@ from bertscope.data.options import Reading
 STORE = Path("bertscope-store")
 
 
+def default_in_words(value: Any) -> str | None:
+    """A default as help prints it; None where it is nothing, or off.
+
+    >>> [default_in_words(value) for value in (("head", "mlp"), 0.1, 0, True, False, (), "", None)]
+    ['head mlp', '0.1', '0', 'on', None, None, None, None]
+    """
+    if isinstance(value, (list, tuple)):
+        value = " ".join(map(str, value))
+    return None if value in (None, "") or value is False else "on" if value is True else str(value)
+
+
 @dataclass(frozen=True)
 class DataOptions(Reading):
     """How the data is read."""

@@ -23,6 +23,7 @@ from bertscope.core import catalogue
 from bertscope.core.asking import SEVERAL, ask, beside_inputs, data_input, named_inputs
 from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
+from bertscope.core.inputs import Inputs
 from bertscope.core.result import FOLDER, Result
 from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
@@ -31,11 +32,12 @@ from bertscope.study.runner import run_steps
 from bertscope.study.watch import line
 
 _DATA_HELP = {
-    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files; to "
-    "finetune, also SQuAD's JSON, demo/qa, or a treebank (.conllu).",
+    "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
     "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
     "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
 }
+_ALSO_TRAINED_ON = " Also SQuAD's JSON, demo/qa, or a treebank (.conllu)."
+"""What finetune takes, and questions that look at labels don't."""
 _FURTHER_HELP = {
     "fit": "Other data to train on; --on is then scored whole. By default --on is split.",
     "against": "Other data to ask the same of: is it the same out of the domain?",
@@ -67,12 +69,13 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
     flat = Parameter(name="*")
     positional = _positional(named_inputs(spec))
     reads = data_input(spec)
+    also = _ALSO_TRAINED_ON if spec.name == "finetune" else ""
     keywords = {
-        **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads])]} if reads else {}),
+        **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
         **{name: Annotated[str | None, Parameter(help=_FURTHER_HELP[name])] for name in beside_inputs(spec)},
         **({"config": Annotated[spec.config_class, flat]} if fields(spec.config_class) else {}),
-        **({"data": Annotated[DataOptions, flat]} if reads else {}),
-        "run": Annotated[RunOptions, flat],
+        **({"data": Annotated[DataOptions, Parameter(name="*", group="How the data is read")]} if reads else {}),
+        "run": Annotated[RunOptions, Parameter(name="*", group="Where the answer goes")],
     }
     listed = [
         inspect.Parameter(
@@ -130,12 +133,17 @@ def _answer(spec: catalogue.Spec, planned: Callable[[], Step], run: RunOptions) 
 
 
 def _made(step: Step, store: Store, run: RunOptions) -> Path:
-    """The folder of the finished step. On a terminal an experiment of many steps is watched as a study is: what is
-    done, running and waiting, and the time left."""
+    """The folder of the finished step. Data is read first: a mistake in it is told before anything starts.
+
+    On a terminal an experiment of many steps is watched as a study is: what is done, running and waiting, and the
+    time left.
+    """
     to_make = [one for one in graph([step], store.has).values() if not store.has(one)]
+    inputs = Inputs(store.path)
+    inputs.read_ahead(to_make)
     if run.json or len(to_make) < 2 or not sys.stderr.isatty():
-        return store.run(step, announce=announce(json_only=run.json), resume=run.resume)
-    outcome = run_steps([step], store, resume=run.resume)
+        return store.run(step, announce=announce(json_only=run.json), resume=run.resume, inputs=inputs)
+    outcome = run_steps([step], store, resume=run.resume, inputs=inputs)
     for reason in outcome.failed.values():
         raise UserError(reason)
     return store.path(step)
@@ -180,23 +188,9 @@ def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:
 
 
 def _print(result: Result, folder: Path, run: RunOptions) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    from bertscope.cli.answer import print_answer
 
-    table = Table(title=escape(result.about), title_justify="left", box=None, pad_edge=False)
-    for column in ("", "value", "95% interval", "n"):
-        table.add_column(column, justify="left" if not column else "right")
-    for number in result.headline:
-        interval = "" if number.low is None else f"{number.low:.3f} to {number.high:.3f}"
-        value = f"{number.value:.3f}" if number.unit or number.value % 1 else f"{number.value:g}"
-        table.add_row(
-            f"{escape(number.name)} [dim]{escape(number.unit)}", value, interval, f"{number.n:,}" if number.n else ""
-        )
-    console = Console(highlight=False)
-    console.print(table)
-    for note in result.notes:
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    console = print_answer(result)
     written = f", written to {run.out}" if run.out else ""
     console.print(f"\nstored in {folder}{written}", markup=False, soft_wrap=True)
     elsewhere = "" if run.store == STORE else f" --store {run.store}"

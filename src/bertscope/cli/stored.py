@@ -1,19 +1,23 @@
-"""`bertscope ls` and `bertscope report`: what is stored, listed, shown, written out, compared. None loads torch."""
+"""`bertscope ls`, `show`, `rm` and `report`: what is stored, listed, shown, deleted, written out, compared. None of
+them loads torch."""
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from cyclopts import App
 
 from bertscope.cli.options import STORE
-from bertscope.core.errors import UserError
+from bertscope.core.differences import differences
+from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.files import check_file
 from bertscope.core.result import Number, in_words
-from bertscope.core.store import Store
+from bertscope.core.store import Store, Stored
+from bertscope.study.words import short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +28,7 @@ report = App(name="report", help="Turn stored results into one page.")
 
 
 def ls(*, store: Path = STORE) -> None:
-    """List what is stored: each finished step with its main number.
+    """List what is stored: each finished step with its main number, and what tells it from others like it.
 
     Parameters
     ----------
@@ -36,22 +40,87 @@ def ls(*, store: Path = STORE) -> None:
 
     from bertscope.core.catalogue import CATALOGUE, spec
 
-    finished = list(Store(store).finished())
-    if not finished:
-        raise UserError(f"nothing is stored in {store}; run 'bertscope demo', or name another folder with --store")
+    finished = _all(store)
     table = Table(box=None, pad_edge=False)
     for column in ("step", "about", "main number", "made"):
-        table.add_column(column, no_wrap=column != "about")
-    for stored in finished:
+        table.add_column(column, no_wrap=column in ("step", "made"))
+    differing = differences([one.step for one in finished], [one.result["subject"] for one in finished])
+    for stored, only in zip(finished, differing, strict=True):
         main = spec(stored.step.name).main if stored.step.name in CATALOGUE else ""
-        numbers = {number["name"]: number["value"] for number in stored.result["headline"]}
+        numbers = {number["name"]: Number(**number) for number in stored.result["headline"]}
         table.add_row(
-            stored.step.id[: len(stored.step.name) + 9],
-            in_words(stored.result["subject"]),
-            f"{main} {numbers[main]:.3f}" if main in numbers else "",
+            short(stored.step),
+            ", ".join(filter(None, [in_words(stored.result["subject"]), only])),
+            f"{main} {numbers[main].written()[0]}" if main in numbers else "",
             f"{stored.result['provenance']['created'][:16].replace('T', ' ')}",
         )
     Console(highlight=False, markup=False).print(table)
+
+
+def show(step: str, /, *, store: Path = STORE) -> None:
+    """Print a stored answer again: its numbers, its notes, its tables and the folder they are in.
+
+    Parameters
+    ----------
+    step
+        Its name as `bertscope ls` prints it, or the beginning of it.
+    store
+        The folder where results are kept.
+    """
+    from bertscope.cli.answer import print_answer
+    from bertscope.core.result import Result
+
+    stored = _found(step, _all(store))
+    result = Result.load(stored.folder / "result")
+    console = print_answer(result)
+    tables = ", ".join(f"{name} ({len(table):,} rows)" for name, table in result.tables.items())
+    console.print(f"\ntables: {tables}" if tables else "", markup=False, soft_wrap=True)
+    console.print(f"stored in {stored.folder}", markup=False, soft_wrap=True)
+
+
+def rm(*steps: str, store: Path = STORE, yes: bool = False) -> None:
+    """Delete stored answers. Only says what it would delete, unless you add --yes.
+
+    What was made from them stays; asked again, they are computed again.
+
+    Parameters
+    ----------
+    steps
+        Their names as `bertscope ls` prints them, or the beginnings of these.
+    store
+        The folder where results are kept.
+    yes
+        Delete them.
+    """
+    if not steps:
+        raise UserError("name the steps to delete, as 'bertscope ls' prints them; to delete all, delete the folder")
+    shelf, finished = Store(store), _all(store)
+    named = {stored.step.id: stored for stored in (_found(step, finished) for step in steps)}
+    for stored in named.values():
+        if yes:
+            shelf.delete(stored.folder)
+        print(f"{stored.step.id}  {in_words(stored.result['subject'])}")
+    print(f"deleted: {len(named)}" if yes else f"would be deleted: {len(named)}; add --yes to delete them")
+
+
+def _all(store: Path) -> list[Stored]:
+    finished = list(Store(store).finished())
+    if not finished:
+        raise UserError(f"nothing is stored in {store}; run 'bertscope demo', or name another folder with --store")
+    return finished
+
+
+def _found(name: str, finished: Sequence[Stored]) -> Stored:
+    """The stored step of that name, or the only one whose name begins like that."""
+    fitting = [stored for stored in finished if stored.step.id.startswith(name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        some = ", ".join(short(stored.step) for stored in fitting[:2])
+        raise UserError(f"{len(fitting)} stored steps begin with {name!r}, {some} among them; write more of the name")
+    close = did_you_mean(name, (short(stored.step) for stored in finished))
+    hint = close if close.startswith("did") else "'bertscope ls' lists what is"
+    raise UserError(f"no step {name!r} is stored; {hint}")
 
 
 @report.command

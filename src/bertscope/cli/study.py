@@ -96,12 +96,14 @@ def perform(
         shelf.run(ledger)  # the claims about what didn't fail
         shown.add(ledger.id)
         page()
-    elif not out.exists() and any(shelf.has(step) for step in steps.values()):
+    there = any(shelf.has(step) for step in steps.values())
+    if there and not out.exists():
         page()
     counts = f"{len(outcome.done)} steps made, {len(outcome.stored)} were stored"
     if outcome.failed:
         counts += f", {len(outcome.failed)} failed, {len(outcome.skipped)} need what failed"
-    print(f"{counts}; {time.perf_counter() - started:.0f} s; open {out.resolve()}", file=sys.stderr)
+    where = f"; open {out.resolve()}" if there else "; there is nothing to show yet"
+    print(f"{counts}; {time.perf_counter() - started:.0f} s{where}", file=sys.stderr)
     if outcome.exit_code:
         raise SystemExit(outcome.exit_code)
 

@@ -179,6 +179,8 @@ class Spec:
     plan: Callable[..., Step] | None
     """From what the user names (models, data) and a config to the step that collects the result, with the steps it
     rests on (trainings, hidden states) before it."""
+    check: Callable[[Any, Any], None] | None
+    """Refuses data (opened) of which a config can't be asked, before the steps that the plan rests on are made."""
     reads: Callable[..., Any] | None
     """From the opened inputs and a config to the question's part in a pass over attention, which others can share."""
     card: tuple[HeadFact | HeadMaps, ...] | None
@@ -203,6 +205,7 @@ def question(
     keeps: str = "",
     optional: tuple[str, ...] = (),
     plan: Callable[..., Step] | None = None,
+    check: Callable[[Any, Any], None] | None = None,
     reads: Callable[..., Any] | None = None,
     card: tuple[HeadFact | HeadMaps, ...] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -221,7 +224,7 @@ def question(
             result.provenance = capture(time.perf_counter() - started) | result.provenance
             return made
 
-        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, reads, card)
+        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, check, reads, card)
         answer.spec = Spec(*said)  # type: ignore[attr-defined]
         return answer
 

@@ -19,8 +19,9 @@ class FullDiskError(UserError):
     """No room is left: whatever comes next couldn't be written either."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of an error message about an unknown word: a suggestion, or the list of what is known.
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The end of an error message about an unknown word: a suggestion, or the list of what is known. Names that begin
+    alike ask for a higher `cutoff`.
 
     >>> did_you_mean("hedas", ["heads", "layers"])
     "did you mean 'heads'?"
@@ -28,5 +29,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     'known: heads, layers'
     """
     known = sorted(known)
-    close = get_close_matches(word, known, n=1)
+    close = get_close_matches(word, known, n=1, cutoff=cutoff)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"

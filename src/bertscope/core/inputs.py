@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from bertscope.core.catalogue import INPUT_KINDS, OPENERS, ROOTS, resolve
+from bertscope.core import config as configs
+from bertscope.core.catalogue import INPUT_KINDS, OPENERS, ROOTS, resolve, spec
 from bertscope.core.errors import UserError
 from bertscope.core.step import Root, Step
 
-_KEPT = ("model", "task", "examples", "data")
+_DATA = ("task", "examples", "data")
+_KEPT = ("model", *_DATA)
 """What takes time to open and no question changes."""
+KEPT = 3
+"""Models, and data sets, that stay open from step to step."""
 
 
 class Inputs:
@@ -35,6 +39,18 @@ class Inputs:
             else:
                 opened[name] = self._opened(name, value)
         return opened
+
+    def read_ahead(self, steps: Iterable[Step]) -> None:
+        """Open the data that these steps read: what is wrong with it is told before the first of them starts."""
+        for step in steps:
+            asked = spec(step.name)
+            for name, value in step.inputs.items():
+                name = name.partition(".")[0]
+                if isinstance(value, Root) and INPUT_KINDS[name] in _DATA:
+                    read = self._opened(name, value)
+                    if asked.check and name in asked.inputs:
+                        asked.check(read, configs.from_json(asked.config_class, step.config))
+            self.forget(but=KEPT)
 
     def forget(self, but: int = 0) -> None:
         """Let go of everything but the `but` models and as many data sets that were used last."""

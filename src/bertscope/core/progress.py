@@ -58,7 +58,8 @@ class Bars:
 
         self.shown = RichProgress(
             TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
-            TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("[dim]{task.fields[facts]}"),
+            TimeElapsedColumn(), TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left"),
+            TextColumn("[dim]{task.fields[facts]}"),
             console=console or Console(stderr=True), transient=True,
         )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -35,8 +36,24 @@ class Number:
     """What it is a value of, such as `accuracy`; empty for a count."""
 
     def __str__(self) -> str:
-        interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
-        return f"{self.value:.3f}{interval}"
+        value, *ends = self.written()
+        return f"{value} [{', '.join(ends)}]" if ends else value
+
+    def written(self) -> list[str]:
+        """The value and, where there are any, the ends of its interval: three decimals, more where all are small,
+        none for counts.
+
+        >>> Number("score", 0.5, 0.4, 0.6).written(), Number("slope", -0.00123).written(), Number("n", 12).written()
+        (['0.500', '0.400', '0.600'], ['-0.00123'], ['12'])
+        """
+        values = [self.value, *(end for end in (self.low, self.high) if end is not None)]
+        largest = max(map(abs, values))
+        if not self.unit and all(value % 1 == 0 for value in values):
+            return [f"{value:,.0f}" for value in values]
+        if 0 < largest < 0.01:
+            digits = 2 - math.floor(math.log10(largest))
+            return [f"{value:z.{digits}f}" if digits <= 6 else f"{value:.2e}" for value in values]
+        return [f"{value:z.3f}" for value in values]
 
 
 @dataclass

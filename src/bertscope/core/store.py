@@ -21,7 +21,7 @@ from bertscope.core import config as configs
 from bertscope.core.catalogue import entry, resolve, spec
 from bertscope.core.errors import UserError
 from bertscope.core.files import explained, settle, sync, write_text
-from bertscope.core.inputs import Inputs
+from bertscope.core.inputs import KEPT, Inputs
 from bertscope.core.result import Result, describe
 from bertscope.core.step import FILE as MARKER
 from bertscope.core.step import Step
@@ -88,22 +88,30 @@ class Store:
         """The stored result of a finished step."""
         return Result.load(self.path(step) / "result")
 
-    def run(self, step: Step, *, announce: Callable[[Step, bool], None] | None = None, resume: bool = True) -> Path:
+    def run(
+        self,
+        step: Step,
+        *,
+        announce: Callable[[Step, bool], None] | None = None,
+        resume: bool = True,
+        inputs: Inputs | None = None,
+    ) -> Path:
         """The folder of the finished step; whatever it needs and isn't stored is made first.
 
         `announce` is told of each step as its turn comes, and whether it was stored already. `resume=False` starts
-        what is unfinished over.
+        what is unfinished over. `inputs` may have some of what the steps read open already.
         """
-        stored = self.has(step)
+        stored, inputs = self.has(step), inputs or Inputs(self.path)
         if not stored:
             for needed in step.before():
-                self.run(needed, announce=announce, resume=resume)
+                self.run(needed, announce=announce, resume=resume, inputs=inputs)
         if announce:
             announce(step, stored)
         if not stored:
             with self.claim(step, resume=resume) as claim:
                 if claim is not None:
-                    claim.perform(Inputs(self.path).of(step))
+                    claim.perform(inputs.of(step))
+                    inputs.forget(but=KEPT)
         return self.path(step)
 
     @contextmanager
@@ -144,6 +152,16 @@ class Store:
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError(f"{marker} is damaged ({error}); delete {marker.parent} and run again") from error
             yield Stored(step, marker.parent, describe(marker.parent / "result"))
+
+    def delete(self, folder: Path) -> None:
+        """Delete the folder of a step, finished or left by a run that was killed."""
+        # Renamed first: a folder that is half deleted mustn't look like a finished step.
+        dying = self.folder / "work" / f"{folder.name}.deleted"
+        with explained(folder):
+            dying.parent.mkdir(exist_ok=True)
+            shutil.rmtree(dying, ignore_errors=True)
+            folder.rename(dying)
+            shutil.rmtree(dying)
 
     def _lock_of(self, step: Step) -> Path:
         return self.folder / "locks" / f"{step.id}.lock"

@@ -11,7 +11,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
-from bertscope.data.labels import class_names, find_kind, to_classes, to_scores
+from bertscope.data.labels import class_names, find_kind, refuse_missing, to_classes, to_scores
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.sheet import Sheet, clean
@@ -41,7 +41,10 @@ def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     train, report = (
         [clean(table, material.columns, bad) for table in part] for part in (material.train, material.report)
     )
-    kind, labels = _classes(material.declared, options.kind, train, report)
+    kind = _kind(material.declared, options.kind, train[0])
+    if kind == "classification" and not (material.declared or options.kind):
+        train, report = ([refuse_missing(sheet, bad) for sheet in part] for part in (train, report))
+    labels = _labels(material.declared, kind, [*train, *report])
     examples = [
         joined([labelled(sheet, kind, labels, bad, material.declared) for sheet in part])
         for part in (train, report) if part
@@ -121,17 +124,19 @@ def noting_repeats(task: Task) -> Task:
     return replace(task, notes=(*task.notes, note))
 
 
-def _classes(
-    declared: Declared | None, kind: Kind | None, train: list[Sheet], report: list[Sheet]
-) -> tuple[Kind, tuple[str, ...]]:
-    """The kind of task and its classes, as declared or as the labels show."""
+def _kind(declared: Declared | None, said: Kind | None, train: Sheet) -> Kind:
+    """The kind of task, as declared, as the user says, or as the labels show."""
     if declared:
         assert declared.kind != "answers"
-        return declared.kind, declared.labels
-    kind = kind or find_kind(train[0])
-    if kind == "regression":
-        return kind, ()
-    return kind, class_names(value for sheet in (*train, *report) for value in sheet.values)
+        return declared.kind
+    return said or find_kind(train)
+
+
+def _labels(declared: Declared | None, kind: Kind, sheets: Sequence[Sheet]) -> tuple[str, ...]:
+    """The classes, as declared or as the rows have them; scores have none."""
+    if declared:
+        return declared.labels
+    return () if kind == "regression" else class_names(value for sheet in sheets for value in sheet.values)
 
 
 def _refuse_constant(material: Material, train: Examples, labels: tuple[str, ...]) -> None:

@@ -109,6 +109,14 @@ def _csv(path: Path, text: str, bad: BadRows) -> Iterator[Row]:
     lines = list(io.StringIO(text, newline=""))
     for number, content in enumerate(lines, start=1):
         refuse_long(path, number, content, BadRows())
+    usual = csv.field_size_limit(LONGEST_TEXT)  # Python's own is an eighth of that
+    try:
+        yield from _csv_rows(path, lines, bad)
+    finally:
+        csv.field_size_limit(usual)
+
+
+def _csv_rows(path: Path, lines: list[str], bad: BadRows) -> Iterator[Row]:
     start = 0  # lines before the reader's first
     reader = csv.reader(lines, strict=True)
     for _ in range(MOST_BROKEN_QUOTES):
@@ -121,7 +129,10 @@ def _csv(path: Path, text: str, bad: BadRows) -> Iterator[Row]:
                     return
                 yield begins + 1, fields
         except csv.Error as error:
-            message = f"{path}, line {begins + 1}: the row that begins here can't be read ({error}); check its quotes"
+            why, cure = str(error), "check its quotes"
+            if "limit" in why:
+                why, cure = f"a field of more than {LONGEST_TEXT:,} characters", "shorten it, or close its quotes"
+            message = f"{path}, line {begins + 1}: the row that begins here can't be read ({why}); {cure}"
             bad.refuse("broken quotes", message)
             start = begins + 1
             reader = csv.reader(lines[start:], strict=True)

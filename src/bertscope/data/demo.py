@@ -107,7 +107,7 @@ def identity(name: str) -> str:
 
 def _recipe(name: str) -> _Recipe:
     if name not in _RECIPES:
-        raise UserError(f"no demo task {name!r}; {did_you_mean(name, _RECIPES)}")
+        raise UserError(f"no demo task {name!r}; {did_you_mean(name, _RECIPES, cutoff=0.7)}")
     return _RECIPES[name]
 
 

@@ -36,6 +36,20 @@ def find_kind(sheet: Sheet) -> Kind:
     return "classification"
 
 
+def refuse_missing(sheet: Sheet, bad: BadRows) -> Sheet:
+    """The rows without those whose label is NaN, as tables write one that is missing."""
+    missing = np.array([value.casefold() == "nan" for value in sheet.values], dtype=bool)
+    if not missing.any():
+        return sheet
+    first = int(np.flatnonzero(missing)[0])
+    message = (
+        f"{sheet.place(first)}: label {shown(sheet.values[first])} stands for a missing one; give the row a label or "
+        "leave such rows out with --skip-bad (if it is a class, say --kind classification)"
+    )
+    bad.refuse("label is NaN", message, int(missing.sum()))
+    return sheet.keep(~missing)
+
+
 def class_names(values: Iterable[str]) -> tuple[str, ...]:
     """The different labels: by number if all are numbers, else by the alphabet."""
     names = sorted(set(values))

@@ -89,7 +89,7 @@ def _dependencies(block: Block, where: str, file: str) -> Sentence:
     heads = tuple([int(number) - 1 for number in numbers])
     wrong = check_tree(heads)
     if wrong:
-        raise UserError(f"{place}: {wrong}; mend it or leave such sentences out with skip_bad")
+        raise UserError(f"{place}: {wrong}; mend it or leave such sentences out with --skip-bad")
     return _tagged(f"{file}:{block.line}", words, tags, heads=heads)
 
 
@@ -124,13 +124,13 @@ def _leaves(name: str, pieces: Sequence[str], place: str) -> Sentence:
         elif before == "(":
             labels[-1] = piece
         elif not named:
-            raise UserError(f"{place}: the word {shown(piece)} has no tag of its own; mend it or use skip_bad")
+            raise UserError(f"{place}: the word {shown(piece)} has no tag of its own; mend it or use --skip-bad")
         elif labels[-1] != _TRACE:
             around = labels[-2] if len(labels) > 1 else ""
             leaves.append((piece, labels[-1], re.split("[-=]", around)[0]))
         named = before == "(" and piece not in "()"
     if not leaves:
-        raise UserError(f"{place}: it has no words; mend it or use skip_bad")
+        raise UserError(f"{place}: it has no words; mend it or use --skip-bad")
     words, tags, phrases = zip(*leaves, strict=True)
     return _tagged(name, words, tags, phrase=phrases)
 

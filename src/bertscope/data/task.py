@@ -101,7 +101,7 @@ class Task:
         if all(bare) or not any(all(_NUMBERED.fullmatch(name) for name in side) for side in (theirs, mine)):
             raise UserError(
                 f"the model answers {', '.join(names)}, but {self.name} is labelled {', '.join(self.labels)}; "
-                "rename the labels in the data, or fine-tune the model on this task"
+                "rename the labels in the data, or id2label in the model's config.json, or fine-tune it on this task"
             )
         pairs = ", ".join(f"{one} is {other}" for one, other in zip(names, self.labels, strict=True))
         return list(range(len(names))), [f"labels matched by their order: {pairs}"]

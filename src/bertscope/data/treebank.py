@@ -93,7 +93,7 @@ def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
         heads = _heads(words)
     except _Malformed as why:
         raise UserError(
-            f"{where}, {place} {block.line}: {why}; mend it or leave such sentences out with skip_bad"
+            f"{where}, {place} {block.line}: {why}; mend it or leave such sentences out with --skip-bad"
         ) from why
     return Sentence(
         id=said.get("sent_id") or f"{file}:{block.line}",

@@ -6,11 +6,12 @@ A new family is a row here. Paths are attribute paths: `layers` from the base mo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-from torch import nn
+from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    from torch import nn
 
 PoolerKind = Literal["first token", "nothing", "head"]
 """A pooler takes all states and gives the first token's; takes and gives that; or is a whole classifier."""

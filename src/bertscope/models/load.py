@@ -19,7 +19,7 @@ from bertscope.models.families import Family, family_of
 from bertscope.models.fresh import said_of_encoder
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
-from bertscope.models.source import config_of, locate, weight_files
+from bertscope.models.source import config_of, locate, need_vocabulary, weight_files
 from bertscope.models.surgery import reshape
 from bertscope.models.top import Top
 
@@ -32,7 +32,6 @@ _OPENED_BY: dict[str, tuple[type, HeadKind]] = {
     "ForQuestionAnswering": (transformers.AutoModelForQuestionAnswering, "span-qa"),
     "Model": (transformers.AutoModel, "none"),
 }
-_VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
 _MASKED_LM = ("cls.predictions", "lm_head", "lm_predictions", "vocab_", "predictions", "generator_")
 _HEADS = ("auto", "none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator")
 
@@ -185,9 +184,7 @@ def _guess(weights: list[Path]) -> list[str]:
 
 
 def _tokenizer(folder: Path) -> Any:
-    # Without any of these files the library makes up an empty vocabulary and says nothing.
-    if not any((folder / name).exists() for name in _VOCABULARIES):
-        raise UserError(f"{folder} has no tokenizer (no tokenizer.json in it); copy the tokenizer's files there")
+    need_vocabulary(folder)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # the library raises whatever its file readers happen to raise

@@ -10,11 +10,15 @@ from typing import Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.files import FolderKind, digest_files
 from bertscope.core.step import Root
+from bertscope.models.families import family_of
 
 POCKET = Path(__file__).with_name("pocket")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _WANTED = ["*.json", "*.safetensors", "*.txt", "*.model"]
 _PICKLES = ["*.bin", "*.pt", "*.pth"]
+_VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
+_LONGEST_HEADER = 100_000_000
+"""Bytes; what safetensors itself allows."""
 
 # A model folder is ours to replace only if we wrote it: every checkpoint of the library looks alike otherwise.
 FOLDER = FolderKind(
@@ -42,9 +46,11 @@ def locate(name: str, *, allow_pickle: bool = False) -> Path:
 
 
 def model_root(name: str) -> Root:
-    """The model as the root of a plan, identified by what its folder holds."""
+    """The model as the root of a plan, identified by what its folder holds. What couldn't be opened is refused."""
     folder = locate(name)
-    config_of(folder)
+    family_of(config_of(folder)["model_type"])
+    weight_files(folder, allow_pickle=False)
+    need_vocabulary(folder)
     # The tokenizer is part of what a model is: the same weights read other pieces of the text through another one.
     files = {path for pattern in _WANTED + _PICKLES for path in folder.glob(pattern)}
     source = str(folder.resolve()) if name != "pocket" and Path(name).expanduser().is_dir() else name
@@ -78,6 +84,8 @@ def layers_of(root: Root) -> int:
 def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
     """The files that hold the weights; pickles only if the user insists, since opening one can run any code."""
     if found := sorted(folder.glob("*.safetensors")):
+        for path in found:
+            _refuse_cut(path)
         return found
     pickled = sorted(path for pattern in _PICKLES for path in folder.glob(pattern))
     if pickled and allow_pickle:
@@ -88,6 +96,32 @@ def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
             "or load it with allow_pickle=True if you trust where it came from"
         )
     raise UserError(f"{folder} has a config.json but no weights (model.safetensors); copy the model again")
+
+
+def _refuse_cut(path: Path) -> None:
+    """Refuse weights that end before their header says: of a copy that was broken off, or that Git LFS stands for."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            first = file.read(8)
+            header = file.read(min(int.from_bytes(first, "little"), _LONGEST_HEADER))
+    except OSError as error:
+        raise UserError(f"{path} can't be read ({error.strerror}); copy the model again") from error
+    if (first + header).startswith(b"version https://git-lfs"):
+        raise UserError(f"{path} isn't the weights but Git LFS's note of where they are; run 'git lfs pull' there")
+    try:
+        ends = [said["data_offsets"][1] for name, said in json.loads(header).items() if name != "__metadata__"]
+        whole = len(first + header) + max(ends, default=0)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise UserError(f"{path} breaks off in its header, or is no safetensors file; copy the model again") from None
+    if size < whole:
+        raise UserError(f"{path} is cut short, {size:,} of {whole:,} bytes; copy the model again")
+
+
+def need_vocabulary(folder: Path) -> None:
+    """Refuse a folder without a tokenizer: the library would make up an empty vocabulary and say nothing."""
+    if not any((folder / name).exists() for name in _VOCABULARIES):
+        raise UserError(f"{folder} has no tokenizer (no tokenizer.json in it); copy the tokenizer's files there")
 
 
 def _download(name: str, patterns: list[str]) -> Path:

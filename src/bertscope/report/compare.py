@@ -15,7 +15,7 @@ from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.report.build import stored_findings, write_page
 from bertscope.report.ledger import QUESTION as LEDGER
-from bertscope.report.sections import Finding
+from bertscope.report.sections import Finding, names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,15 +34,15 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
     import pandas as pd
 
     sides = [_answers(store) for store in (one, other)]
-    names = _told_apart(one, other)
+    stores = _told_apart(one, other)
     pairs, rest = _matched(*sides)
     rows = [row for pair in pairs for row in _numbers(pair)]
     only = [
-        {"store": name, "question": finding.result.question, "about": finding.result.about}
-        for name, left in zip(names, rest, strict=True) for finding in left
+        {"store": store, "question": finding.result.question, "about": about}
+        for store, left in zip(stores, rest, strict=True) for about, finding in zip(names(left), left, strict=True)
     ]  # fmt: skip
     numbers = pd.DataFrame(rows, columns=_COLUMNS).astype({"main": bool})
-    beside = _beside(numbers, names)
+    beside = _beside(numbers, stores)
     apart = int((numbers["overlap"] == "no").sum())
     return Result(
         "compare",
@@ -56,10 +56,10 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
             Number("answers in both", float(len(pairs))),
             Number("numbers in both", float(len(numbers))),
             Number("intervals that do not overlap", float(apart), n=int((numbers["overlap"] != "").sum())),
-            *(Number(f"answers only in {name}", float(len(left))) for name, left in zip(names, rest, strict=True)),
+            *(Number(f"answers only in {name}", float(len(left))) for name, left in zip(stores, rest, strict=True)),
         ],
         figures=[_figure(question) for question in dict.fromkeys(beside["question"])],
-        subject={"stores": " and ".join(names)},
+        subject={"stores": " and ".join(stores)},
         notes=[
             "intervals that overlap may still belong to numbers that differ: only a paired comparison, such as "
             "similarity or change, can tell",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bertscope.core.catalogue import CATALOGUE, Spec
+from bertscope.core.differences import differences
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.report import heads, packed, subjects
@@ -128,17 +129,12 @@ def _section(question: str, findings: list[Finding], parts: set[str]) -> Section
 
 
 def names(findings: list[Finding]) -> list[str]:
-    """What each result is about; where several share a subject, with the settings in which they differ."""
-    names = []
-    for finding in findings:
-        alike = [other.step.config for other in findings if other.result.subject == finding.result.subject]
-        differing = [
-            f"{key} {value}"
-            for key, value in finding.step.config.items()
-            if any(config.get(key) != value for config in alike)
-        ]
-        names.append(", ".join(filter(None, [finding.result.about, *differing])) or finding.step.id)
-    return names
+    """What each result is about; where several share a subject, with what they differ in."""
+    apart = differences([each.step for each in findings], [each.result.subject for each in findings])
+    return [
+        ", ".join(filter(None, [each.result.about, differing])) or each.step.id
+        for each, differing in zip(findings, apart, strict=True)
+    ]
 
 
 def _counted(text: str) -> list[str | int]:

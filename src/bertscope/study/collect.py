@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bertscope.core.errors import UserError
-from bertscope.core.files import explained
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.claims.question import NAME as LEDGER
@@ -42,13 +40,7 @@ def delete_unneeded(store: Store, studies: Sequence[Study]) -> list[Waste]:
         )
     waste = unneeded(store, studies)
     for one in waste:
-        # Renamed first: a folder that is half deleted mustn't look like a finished step.
-        dying = store.folder / "work" / f"{one.folder.name}.deleted"
-        with explained(one.folder):
-            dying.parent.mkdir(exist_ok=True)
-            shutil.rmtree(dying, ignore_errors=True)
-            one.folder.rename(dying)
-            shutil.rmtree(dying)
+        store.delete(one.folder)
     return waste
 
 

@@ -52,6 +52,7 @@ def run_steps(
     cluster: str | None = None,
     resume: bool = True,
     page: Callable[[], None] | None = None,
+    inputs: Inputs | None = None,
 ) -> Outcome:
     """Make these steps and everything they need, unless it is stored.
 
@@ -59,6 +60,7 @@ def run_steps(
     cluster   the address of a running Dask scheduler, whose workers see the same store
     resume    whether what was left unfinished is taken up; otherwise it starts over
     page      called as results come in, early, seldom, and when something was made at the end
+    inputs    what this process has open already of what the steps read
     """
     needed = graph(steps, store.has)
     board = Board(needed, [at for at, step in needed.items() if store.has(step)])
@@ -66,13 +68,15 @@ def run_steps(
         raise UserError(f"workers is {workers}; give 0 or more, and none where a cluster is given")
     if not board.waiting:
         return board.outcome
-    with _hands(store, workers, cluster, resume) as hands:
+    with _hands(store, workers, cluster, resume, inputs) as hands:
         return _Run(board, store, hands, page).whole()
 
 
-def _hands(store: Store, workers: int, cluster: str | None, resume: bool) -> AbstractContextManager[Hands]:
+def _hands(
+    store: Store, workers: int, cluster: str | None, resume: bool, inputs: Inputs | None
+) -> AbstractContextManager[Hands]:
     if not workers and not cluster:
-        return nullcontext(_Here(store, resume))
+        return nullcontext(_Here(store, resume, inputs or Inputs(store.path)))
     from bertscope.study.cluster import hands
 
     return hands(store, workers, cluster, resume)
@@ -83,8 +87,8 @@ class _Here:
 
     slots = 1
 
-    def __init__(self, store: Store, resume: bool) -> None:
-        self._store, self._resume, self._inputs = store, resume, Inputs(store.path)
+    def __init__(self, store: Store, resume: bool, inputs: Inputs) -> None:
+        self._store, self._resume, self._inputs = store, resume, inputs
         self._job: Job = ()
 
     def start(self, job: Job) -> None:

@@ -16,10 +16,10 @@ from bertscope.study.words import about, duration, settings
 
 
 def line(what: str, step: Step, reason: str = "") -> str:
-    """A step's line: `running  patterns   ab12cd34 pocket on demo/corpus; weighted=True`."""
+    """A step's line: `running  patterns    ab12cd34 pocket on demo/corpus; weighted=True`."""
     number = step.id.rpartition("-")[2][:8]
     told = "; ".join(filter(None, (about(step), settings(step))))
-    return f"{what:8} {step.name:10} {number} {told}".rstrip() + (f": {reason}" if reason else "")
+    return f"{what:8} {step.name:11} {number} {told}".rstrip() + (f": {reason}" if reason else "")
 
 
 class Lines:

@@ -7,8 +7,11 @@ from pathlib import Path
 from bertscope.core.catalogue import INPUT_KINDS, spec
 from bertscope.core.config import to_json
 from bertscope.core.step import Root, Step
+from bertscope.data.cuts import in_brief
 
 _DATA = ("task", "examples", "data")
+_WATCHED = "sts"
+"""What a training is only watched on, epoch by epoch."""
 
 
 def about(step: Step) -> str:
@@ -17,10 +20,11 @@ def about(step: Step) -> str:
     >>> task = Root("task", "demo/sentiment", "1")
     >>> tuned = Step("finetune", 1, {"seed": 3}, {"base": Root("model", "pocket", "2"), "task": task})
     >>> about(tuned), about(Step("ablate", 1, {}, {"model": tuned, "task": task}))
-    ('pocket on demo/sentiment', 'pocket, seed 3, tuned on demo/sentiment')
+    ('pocket on demo/sentiment', 'pocket tuned on demo/sentiment (seed=3)')
     """
-    models, data = ", ".join(_models(step)), ", ".join(_data(step))
-    return models if models.endswith(f" tuned on {data}") else " on ".join(filter(None, (models, data)))
+    models, data = " and ".join(_models(step)), ", ".join(_data(step))
+    tuned_there = models.partition(" (")[0].endswith(f" tuned on {data}")
+    return models if tuned_there else " on ".join(filter(None, (models, data)))
 
 
 def short(step: Step) -> str:
@@ -54,8 +58,8 @@ def _model(kind: str, value: Step | Root) -> list[str]:
         return [_source(value)] if kind == "model" else []
     if kind != "model":
         return _models(value)
-    seed = f", seed {value.config['seed']}," if value.config.get("seed") else ""
-    return [f"{', '.join(_models(value))}{seed} tuned on {', '.join(_data(value))}"]
+    how = f" ({said})" if (said := settings(value)) else ""
+    return [f"{' and '.join(_models(value))} tuned on {', '.join(_data(value))}{how}"]
 
 
 def _bases(step: Step) -> list[str]:
@@ -73,15 +77,22 @@ def _data(step: Step) -> list[str]:
     """The data that it reads, or, if it reads results alone, that they come from."""
     own = [
         _source(value) for name, value in step.inputs.items()
-        if isinstance(value, Root) and INPUT_KINDS[name.partition(".")[0]] in _DATA
+        if isinstance(value, Root) and INPUT_KINDS[name.partition(".")[0]] in _DATA and name != _WATCHED
     ]  # fmt: skip
     return list(dict.fromkeys(own or [one for needed in step.before() for one in _data(needed)]))
 
 
 def _source(root: Root) -> str:
-    """A source as the user named it, a path by its last part."""
+    """A source as the user named it, a path by its last part, and what was left out of it.
+
+    >>> _source(Root("task", "/data/reviews.csv", "1", {"without": ["soup", "film"]}))
+    'reviews.csv without soup or film'
+    """
     source = root.source.partition("@")[0]
-    return Path(source).name if Path(source).is_absolute() else source
+    named = Path(source).name if Path(source).is_absolute() else source
+    if not (words := root.options.get("without")):
+        return named
+    return f"{named} cut at random" if "at_random" in root.options else f"{named} without {in_brief(words)}"
 
 
 def duration(seconds: float) -> str:

@@ -12,15 +12,13 @@ from typing import Any, Literal
 from bertscope.core import config as configs
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import FullDiskError, UserError
-from bertscope.core.inputs import Inputs
+from bertscope.core.inputs import KEPT, Inputs
 from bertscope.core.provenance import capture
 from bertscope.core.step import Step
 from bertscope.core.store import Busy, Claim, Store
 
 ENCODERS = 6
 """The most encoders that read the same texts in one pass."""
-KEPT = 3
-"""Models, and data sets, that stay open from step to step."""
 
 
 @dataclass(frozen=True)

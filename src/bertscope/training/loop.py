@@ -108,7 +108,7 @@ class Training:
         done = len(self.history.epochs) - 1
         if done < self.epochs:
             self.prepare()
-        with progress(f"fine-tuning {self.encoder.name}", total) as bar, own_randomness(self.encoder.device):
+        with progress("fine-tuning", total) as bar, own_randomness(self.encoder.device):
             bar.advance(done * self.steps_per_epoch)
             for epoch in range(done + 1, self.epochs + 1):
                 with self._measured():

@@ -43,9 +43,6 @@ class Objective(Protocol):
 class Labelled:
     """A task's labels: cross-entropy, or squared error where they are scores."""
 
-    notes: tuple[str, ...] = ()
-    """What a reader must know of how the fit split was read."""
-
     def __init__(self, encoder: Encoder, task: Task, *, tuned: bool = False, teacher: Teacher | None = None) -> None:
         """
         tuned     whether the encoder does the task already: a regressor's outputs are then in the task's own units
@@ -56,6 +53,9 @@ class Labelled:
         self.metric, self.fingerprint = task.metric, task.fingerprint
         self.chance = task.chance(task.select)
         self.tokens = tokenise(encoder.tokenizer, task.fit, encoder.max_length)
+        cut = int(self.tokens.truncated.sum())
+        longest = f"longer than {encoder.max_length} tokens, and cut there: {cut:,} of {len(task.fit):,} fit texts"
+        self.notes = (longest,) if cut else ()
         self._order, _ = task.match_labels(encoder.labels)
         self._scale = _Scale.of(task)
         if tuned:

@@ -73,6 +73,13 @@ def plan(model: Step | Root, examples: Root, config: EraseConfig = EraseConfig()
     return spec("erase").step(inputs, config)
 
 
+def check(examples: Examples, config: EraseConfig) -> None:
+    """Refuse texts that don't tell what is to be erased."""
+    from bertscope.analyses.probe.targets import Limits, choose_targets
+
+    choose_targets(examples, config.targets, Limits(words=config.words, types=config.types), OF_WORDS)
+
+
 @question(
     "erase",
     inputs=("model", "examples"),
@@ -82,6 +89,7 @@ def plan(model: Step | Root, examples: Root, config: EraseConfig = EraseConfig()
     cite="Belrose et al. 2023, LEACE: Perfect linear concept erasure in closed form; Elazar et al. 2021, Amnesic "
     "Probing: Behavioral Explanation with Amnesic Counterfactuals",
     plan=plan,
+    check=check,
 )
 def erase(
     model: Encoder | str,

@@ -14,6 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
+    from bertscope.analyses.probe.targets import Limits
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
     from bertscope.models.hidden_store import HiddenStore
@@ -61,6 +62,19 @@ class ProbeConfig:
         check_least(self, hidden=1, words=10, types=2, bins=2, repeats=100, seed=0)
 
 
+def check(examples: Examples, config: ProbeConfig) -> None:
+    """Refuse texts that don't tell what is asked for."""
+    from bertscope.analyses.probe.targets import choose_targets
+
+    choose_targets(examples, config.targets, _limits(config))
+
+
+def _limits(config: ProbeConfig) -> Limits:
+    from bertscope.analyses.probe.targets import Limits
+
+    return Limits(config.words, config.balanced, config.types, config.bins)
+
+
 @question(
     "probe",
     inputs=("states", "examples"),
@@ -70,6 +84,7 @@ class ProbeConfig:
     "Information-Theoretic Probing with Minimum Description Length; Tenney et al. 2019, BERT Rediscovers the "
     "Classical NLP Pipeline",
     plan=planned("probe"),
+    check=check,
 )
 def probe(
     states: HiddenStore | Encoder | str | Sequence[HiddenStore | Encoder | str],
@@ -85,13 +100,13 @@ def probe(
     """
     from bertscope.analyses.probe.asked import Asked
     from bertscope.analyses.probe.result import make_result
-    from bertscope.analyses.probe.targets import Limits, choose_targets
+    from bertscope.analyses.probe.targets import choose_targets
     from bertscope.analyses.probe.vectors import Rows
     from bertscope.core.progress import progress
     from bertscope.core.resampling import Resampling
 
     examples = open_examples(examples)
-    limits = Limits(config.words, config.balanced, config.types, config.bins)
+    limits = _limits(config)
     targets, notes = choose_targets(examples, config.targets, limits)
     stores = open_states(states, examples)
     rows = {name: Rows(store, examples) for name, store in stores.items()}

@@ -77,8 +77,8 @@ def choose_targets(
     usable = {name: target for name, target in found.items() if target is not None and len(target.classes) > 1}
     if missing := [name for name in asked if name not in usable]:
         raise UserError(
-            f"these texts don't tell {' or '.join(missing)} of at least two kinds; they have: "
-            f"{', '.join(usable) or 'nothing to probe for'}"
+            f"these texts don't tell {' or '.join(missing)} of at least two kinds; "
+            + (f"they have: {', '.join(usable)}" if usable else "give a treebank (.conllu) or demo/corpus")
         )
     if not usable:
         raise UserError("these texts tell nothing to probe for; give a treebank, demo/corpus or a task")

@@ -72,6 +72,13 @@ def plan(*arguments: Any, fit: Root | None = None) -> Step:
     return spec("structure").step(inputs, config)
 
 
+def check(examples: Examples, config: StructureConfig) -> None:
+    """Refuse what has no trees."""
+    from bertscope.analyses.structure.trees import Trees
+
+    Trees.of(examples)
+
+
 @question(
     "structure",
     inputs=("states", "examples"),
@@ -82,6 +89,7 @@ def plan(*arguments: Any, fit: Root | None = None) -> Step:
     cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "
     "2019, Designing and Interpreting Probes with Control Tasks",
     plan=plan,
+    check=check,
     card=(),  # its table of trees has heads too: the words that others depend on
 )
 def structure(

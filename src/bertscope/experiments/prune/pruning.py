@@ -153,7 +153,7 @@ class Pruning:
             rest = task.score(smaller.predict(task.report).logits[:, self._order])
         steps = pd.DataFrame(self._log.rows).drop(columns=["step", "truncated"])
         last = steps[steps["passes"]].iloc[-1]
-        sizes = {"left": "share of the blocks' weights", "heads": "heads left", "mlps": "MLPs left"}
+        sizes = {"left": "share of the blocks' weights", "heads": "", "mlps": ""}
         scored = {"full, report": whole, "pruned, report": rest}
         return Result(
             "prune",
