@@ -108,11 +108,9 @@ def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool
     """The questions' readers; without `both` redundancy is asked of the second checkpoint only."""
     marked = {name: feature_words(examples, name) for name in FEATURES}
     counts = [encoder.head_counts for encoder in encoders]
-    shapes = PatternsReader(dict(zip(("before", "after"), encoders, strict=True)), examples, PatternsConfig())
-    if not classified:
-        shapes._classifier = _unclassified
+    named = dict(zip(("before", "after"), encoders, strict=True))
     return [
-        shapes,
+        PatternsReader(named, examples, PatternsConfig(), classify=None if classified else _unclassified),
         ChangeReader(examples.ids, counts[0]),
         FeatureReader(marked, examples.ids),
         RelationReader(collect_pairs(examples), examples.ids),
@@ -159,10 +157,10 @@ def _means_of_readers(encoders: Sequence[Encoder], examples: Examples) -> np.nda
             for name in ("attention", "special", "pairs_of_heads")
         )
         apart = sums.difference.test()[0] * sums.difference.size[:, None, None]
-        parts += [shapes._means[which].value[:, len(CLASSES) :], attention[:, 0], pairs[..., 0], special[:, 0]]
+        parts += [shapes.means[which].value[:, len(CLASSES) :], attention[:, 0], pairs[..., 0], special[:, 0]]
         parts += [np.moveaxis(both, -1, 0) for both in (sums.control, apart)]
         parts.append(redundancy.maps[which].divergence)
-    parts.append(moved._heads.value)
+    parts.append(moved.heads.value)
     return np.concatenate([part.ravel() for part in parts])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from bertscope.data.task import Task
 from bertscope.models.batches import tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.training.finetune import FinetuneConfig
-from bertscope.training.loop import _own_randomness, _Run
+from bertscope.training.loop import Training, own_randomness
 from bertscope.training.objective import Labelled
 
 TRAINER, OURS = "Trainer, group_by_length", "bertscope"
@@ -49,27 +50,23 @@ def with_bertscope(encoder: Encoder, examples: Examples, epochs: int = 1) -> Wor
     few = examples.take(range(min(8, len(examples))))
     task = Task("benchmark", "classification", ("negative", "positive"), examples, few, few, "accuracy")
     settings = FinetuneConfig(epochs=epochs, learning_rate=RATE, warmup=0.0, batch_size=BATCH)
-    training = _Run(encoder, Labelled(encoder, task), settings.settled(encoder.hidden_size), None)
+    training = Training(encoder, Labelled(encoder, task), settings.settled(encoder.hidden_size), None)
 
     def work() -> None:
-        with _own_randomness(encoder.device):
+        with own_randomness(encoder.device):
             for epoch in range(1, epochs + 1):
-                training._epoch(epoch, _Silent())
+                training.epoch(epoch, _Silent())
 
     return work
 
 
-def with_trainer(encoder: Encoder, examples: Examples, options: Options, epochs: int = 1) -> Work:
-    from transformers import DataCollatorWithPadding, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+def _arguments(options: Options, epochs: int) -> Any:
+    """Trainer's settings for the training that bertscope does."""
+    from transformers import TrainingArguments
 
-    coded = encoder.tokenizer(list(examples.text), truncation=True, max_length=encoder.max_length)
-    rows = [
-        {"labels": int(label)} | {name: column[row] for name, column in coded.items()}
-        for row, label in enumerate(examples.label)
-    ]
     on_gpu = options.device != "cpu"
     with tempfile.TemporaryDirectory() as folder:  # which it wants, and leaves empty
-        arguments = TrainingArguments(
+        return TrainingArguments(
             output_dir=folder,
             num_train_epochs=epochs,
             per_device_train_batch_size=BATCH,
@@ -89,8 +86,21 @@ def with_trainer(encoder: Encoder, examples: Examples, options: Options, epochs:
             report_to="none",
             disable_tqdm=True,
         )
+
+
+def with_trainer(encoder: Encoder, examples: Examples, options: Options, epochs: int = 1) -> Work:
+    from transformers import DataCollatorWithPadding, PrinterCallback, Trainer, TrainerCallback
+
+    coded = encoder.tokenizer(list(examples.text), truncation=True, max_length=encoder.max_length)
+    rows = [
+        {"labels": int(label)} | {name: column[row] for name, column in coded.items()}
+        for row, label in enumerate(examples.label)
+    ]
     trainer = Trainer(
-        encoder.model, arguments, train_dataset=rows, data_collator=DataCollatorWithPadding(encoder.tokenizer)
+        encoder.model,
+        _arguments(options, epochs),
+        train_dataset=rows,
+        data_collator=DataCollatorWithPadding(encoder.tokenizer),
     )
     trainer.remove_callback(PrinterCallback)
 

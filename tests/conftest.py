@@ -1,9 +1,11 @@
-"""Shared fixtures: pocket itself, and a tiny random BERT with pocket's tokenizer, copied for each test."""
+"""Shared fixtures: pocket, a tiny random BERT and one that has learned a toy task, each test's own copy; a planted
+clock; the command line."""
 
 from __future__ import annotations
 
 import copy
 import os
+import sys
 from collections.abc import Callable
 
 # Tensors here are tiny: a second thread costs more than it brings. Set before anything imports torch.
@@ -33,6 +35,15 @@ SENTENCES = (
 def texts() -> Examples:
     ids = tuple(str(row) for row in range(len(SENTENCES)))
     return Examples(ids=ids, text=SENTENCES, label=np.array([1, 0, 0, 1, 1, 0]))
+
+
+@pytest.fixture(scope="session")
+def many() -> Examples:
+    """Enough texts to resample."""
+    generator = np.random.default_rng(3)
+    words = np.array(["good", "bad", "old", "house", "was", "never", "by", "a", "long", "road", "said", "it", "him"])
+    text = tuple(" ".join(generator.choice(words, generator.integers(1, 14))) for _ in range(60))
+    return Examples(tuple(f"row {row}" for row in range(60)), text, label=np.arange(60) % 2)
 
 
 @pytest.fixture(scope="session")
@@ -66,6 +77,55 @@ def pocket(_pocket):
 def tiny(_tiny):
     """3 layers, 4 heads, random weights large enough that every part matters."""
     return copy.deepcopy(_tiny)
+
+
+@pytest.fixture(scope="session")
+def toy_task():
+    import toy
+
+    return toy.task()
+
+
+@pytest.fixture(scope="session")
+def _toy_model(toy_task, _pocket):
+    import toy
+
+    return toy.learned(toy_task, _pocket.tokenizer)
+
+
+@pytest.fixture
+def toy_model(_toy_model):
+    """4 layers, 4 heads, trained on `toy_task`."""
+    return _toy_model.cut([])
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """`shrink` reads this one."""
+    from planted_clock import planted_clock
+
+    return planted_clock(monkeypatch)
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys) -> Callable:
+    """Run `bertscope` in an empty folder: exit code, standard output, standard error."""
+    pytest.importorskip("cyclopts")  # not on the bare GPU machine
+    from bertscope.cli import main as cli
+
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["bertscope", *map(str, words)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as leaving:
+            code = int(leaving.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
 
 
 @pytest.fixture

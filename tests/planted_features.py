@@ -15,7 +15,7 @@ from transformers import BertConfig, BertForSequenceClassification
 from bertscope.core.examples import ROOT, Examples
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
-from tests.conftest import DEVICE
+from conftest import DEVICE
 
 VERBS = ("saw", "took", "gave", "made", "found", "left", "heard", "knew")
 NOUNS = ("house", "book", "road", "door", "hand", "tree", "water", "night")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.result import Number, Result
+from bertscope.core.step import Root, Step
 
 BASE, TUNED, RANDOM, TASK = "pocket", "pocket tuned on toy", "pocket (random init)", "toy"
 SURE = 1e-6
@@ -44,6 +45,24 @@ def attention(lower: dict[str, float], upper: dict[str, float], reach: float) ->
         for layer in range(1, 7)
         for feature, value in (lower if layer < 3 else upper).items()
     ])  # fmt: skip
+
+
+def first_tokens(value: float, reach: float, seps: int = 1) -> list[Result]:
+    """Six layers of two heads in which [CLS] draws so much more than one [SEP], of which a text has `seps`; in the
+    upper layers the other way round."""
+    (made,) = attention({"[CLS]": 0.3, "[SEP]": 0.9}, {"[CLS]": 0.1, "[SEP]": 0.1}, SURE)
+    rows = [
+        {"layer": layer, "head": head, "token": token, "each": one,
+         **ends(count * one, count * reach / 2, "attention")}
+        for layer in range(1, 7)
+        for head in (1, 2)
+        for token, count, one in (
+            ("[CLS]", 1, 0.3 + (value if layer < 3 else -0.3)), ("[SEP]", seps, 0.3),
+            ("[CLS] and [SEP]", 1, np.nan),
+        )
+    ]  # fmt: skip
+    made.tables["special"] = pd.DataFrame(rows).assign(checkpoint=BASE)
+    return [made]
 
 
 def on_special(value: float, reach: float) -> list[Result]:
@@ -113,8 +132,12 @@ def ablate(kind: str, best: bool) -> Planted:
 
     def made(value: float, reach: float) -> list[Result]:
         other = -0.9 if best else 0.9
-        rows = [{"kind": kind, **ends(effect, wide, "effect")} for effect, wide in ((value, reach), (other, SURE))]
-        return [result("ablate", {"effects": pd.DataFrame(rows)}, [Number("score", 0.9, n=400)], mode="uniform")]
+        rows = [
+            {"kind": kind, "certain": wide < abs(effect), **ends(effect, wide, "effect")}
+            for effect, wide in ((value, reach), (other, SURE))
+        ]
+        scores = [Number("score", 0.9, 0.88, 0.92, 400), Number("chance", 0.5)]
+        return [result("ablate", {"effects": pd.DataFrame(rows)}, scores, mode="uniform")]
 
     return made
 
@@ -211,6 +234,19 @@ def shapes(value: float, reach: float) -> list[Result]:
     return [lottery(classes=table.assign(attention="raw", of="survivors"))]
 
 
+def taught(made: Result, *tasks: tuple[str, dict] | None) -> Result:
+    """With the step it came of: models that were fine-tuned on these tasks, or on none."""
+    base = Root("model", "pocket", "0" * 16)
+    models = [
+        Step("finetune", 1, {"seed": 0}, {"base": base, "task": Root("task", task[0], "1" * 16, task[1])})
+        if task else base
+        for task in tasks
+    ]  # fmt: skip
+    states = {f"states.{place}": Step("states", 1, {}, {"model": model}) for place, model in enumerate(models)}
+    made.provenance["step"] = Step(made.question, 1, {}, states).to_json()
+    return made
+
+
 def similarity(other: str, by_layer: list[float], reach: float, corpus: str = TASK) -> Result:
     rows = [
         {"checkpoint": BASE, "other": other, "layer": layer, "other_layer": layer, "measure": "RSA", "n": 900,
@@ -228,22 +264,30 @@ def elsewhere(value: float, reach: float) -> list[Result]:
     return [made]
 
 
-def structure(names: tuple[str, str], values: tuple[float, float], reach: float) -> list[Result]:
+def structure(names: tuple[str, str], values: tuple[float, float], reach: float, chain: float = 0.2) -> list[Result]:
+    """800 edges of 60 sentences."""
     rows = [
-        {"checkpoint": name, "metric": "UUAS", "arm": "probe", "best_layer": best, "best_rank": True, "n": 800,
+        {"checkpoint": name, "metric": metric, "arm": "probe", "best_layer": best, "best_rank": True, "n": n,
          **ends(value if best else 0.1, reach / 2)}
         for name, value in zip(names, values, strict=True) for best in (False, True)
+        for metric, n in (("UUAS", 800), ("root accuracy", 60))
     ]  # fmt: skip
-    return [result("structure", {"scores": pd.DataFrame(rows)})]
+    neighbours = {"metric": "UUAS", "arm": "linear chain", "best_layer": False, "best_rank": False, "n": 800}
+    return [result("structure", {"scores": pd.DataFrame([*rows, neighbours | ends(chain, SURE)])})]
 
 
 def probe(**tables: pd.DataFrame) -> list[Result]:
-    return [result("probe", {"probes": pd.DataFrame({"layer": range(13), "n": 2000}), **tables})]
+    both = [{"checkpoint": name, "layer": layer, "n": 2000} for name in (BASE, TUNED) for layer in range(13)]
+    texts = pd.DataFrame({"target": ["pos", "relation", "word", "length"], "texts": [300, 250, 280, 900]})
+    return [result("probe", {"probes": pd.DataFrame(both), "targets": texts, **tables})]
 
 
 def probed(value: float, reach: float) -> list[Result]:
+    """The parts of speech change so, which word it is and how long the text is otherwise."""
     rows = [
-        {"checkpoint": TUNED, "target": "pos", "layer": layer, **ends(value, reach, "change")} for layer in (1, 2)
+        {"checkpoint": TUNED, "target": target, "layer": layer, **ends(change, reach, "change")}
+        for layer in (1, 2)
+        for target, change in (("pos", value), ("relation", value), ("word", 0.9), ("length", -0.9))
     ]
     return probe(changes=pd.DataFrame(rows))
 
@@ -328,7 +372,7 @@ PLANTED: dict[str, Planted] = {
     "sep-above-features": lambda v, r: attention(
         {"[SEP]": 0.9, "noun": 0.1}, {"[SEP]": 0.3 + v, "noun": 0.3, "verb": 0.1}, r
     ),
-    "cls-in-first-layers": lambda v, r: attention({"[CLS]": 0.3 + v, "[SEP]": 0.3}, {"[CLS]": 0.1, "[SEP]": 0.1}, r),
+    "cls-in-first-layers": first_tokens,
     "no-feature-gains": gains,
     "few-frame-heads": frames,
     "relation-heads-exist": lambda v, r: [result("relations", {"best": relations(v, r)})],
@@ -356,8 +400,8 @@ PLANTED: dict[str, Planted] = {
     "top-layers-move-most": lambda v, r: [similarity(TUNED, depths(v), r)],
     "elsewhere-moves-less": elsewhere,
     "parsing-moves-deeper": lambda v, r: [
-        similarity("pocket tuned on glue/mnli", depths(v), r),
-        similarity("pocket tuned on UD_English-EWT", depths(0), r),
+        taught(similarity("pocket tuned on mine", depths(v), r), None, ("glue/mnli@/data/MNLI", {})),
+        taught(similarity("pocket tuned on ewt", depths(0), r), None, ("/data/ewt", {"kind": "trees"})),
     ],
     "lower-layers-can-freeze": freeze,
     "trees-are-kept": lambda v, r: structure((BASE, TUNED), (0.6, 0.6 + v), r),

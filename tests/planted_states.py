@@ -8,7 +8,7 @@ import numpy as np
 
 from bertscope.core.examples import Examples
 from bertscope.models.hidden_store import HiddenStore
-from tests.made_states import store_of
+from made_states import store_of
 
 
 def made_store(examples: Examples, layers: Sequence[np.ndarray], name: str = "planted") -> HiddenStore:

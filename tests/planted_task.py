@@ -14,7 +14,7 @@ from bertscope.core.examples import Examples
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
-from tests.conftest import DEVICE
+from conftest import DEVICE
 
 NEEDED = ("head:1.2", "head:2.3")
 _GOOD, _BAD = ("good", "kind", "happy", "fine"), ("bad", "cruel", "sad", "poor")
@@ -52,6 +52,21 @@ def planted(tokenizer) -> Encoder:
         model.classifier.weight[:, 0] = torch.tensor([-4.0, 4.0])
         model.classifier.bias.zero_()
     return load(model.to(DEVICE), tokenizer=tokenizer)
+
+
+def leave_one_head(tiny: Encoder, examples: Examples, *, mlps: bool = True) -> None:
+    """Only head 2.3 may speak: the columns of every projection that read other heads become zero. Half of the answers
+    stay one, half the other."""
+    with torch.no_grad():
+        for layer, block in enumerate(tiny.model.bert.encoder.layer):
+            keep = torch.zeros(24, device=tiny.device)
+            if layer == 1:
+                keep[12:18] = 3.0
+            block.attention.output.dense.weight.mul_(keep)
+            if not mlps:
+                block.output.dense.weight.zero_()
+        margin = tiny.predict(examples).logits @ [-1.0, 1.0]
+        tiny.model.classifier.bias[0] += float(np.median(margin))
 
 
 def task(n: int = 60) -> Task:

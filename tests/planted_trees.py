@@ -6,7 +6,7 @@ import numpy as np
 
 from bertscope.core.examples import ROOT, Examples
 from bertscope.models.hidden_store import HiddenStore
-from tests.made_states import store_of as made
+from made_states import store_of as made
 
 
 def random_trees(count: int, *, shortest: int = 5, longest: int = 12, seed: int = 0) -> Examples:

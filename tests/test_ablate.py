@@ -6,52 +6,28 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from bertscope.analyses.ablate.question import AblateConfig, ablate
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.statistics import holm
 from bertscope.core.units import Unit, every
-from bertscope.data.task import Task
 from bertscope.models.replay import predict_without
+from planted_task import leave_one_head
+from toy import task_of
 
-WORDS = ("the", "good", "bad", "old", "house", "was", "never", "by", "a", "long", "road", "and", "she", "said")
 FEW = AblateConfig(repeats=200, permutations=199)
 
 
 @pytest.fixture
 def examples() -> Examples:
     generator = np.random.default_rng(3)
-    words = np.array(
-        [
-            "the",
-            "good",
-            "bad",
-            "old",
-            "house",
-            "was",
-            "never",
-            "by",
-            "a",
-            "long",
-            "road",
-            "and",
-            "she",
-            "said",
-            "it",
-            "to",
-            "him",
-        ]
-    )
+    words = [
+        "the", "good", "bad", "old", "house", "was", "never", "by", "a", "long", "road", "and", "she", "said",
+        "it", "to", "him",
+    ]  # fmt: skip
     text = tuple(" ".join(generator.choice(words, generator.integers(2, 14))) for _ in range(60))
     return Examples(tuple(map(str, range(60))), text, label=np.arange(60) % 2)
-
-
-def task_of(examples: Examples, encoder) -> Task:
-    """A task whose right answers are what the whole model says: full accuracy is 1."""
-    gold = replace(examples, label=encoder.predict(examples).logits.argmax(-1))
-    return Task("own", "classification", ("a", "b"), gold, gold, gold, "accuracy")
 
 
 @pytest.mark.parametrize("mode", ["zero", "uniform", "mean"])
@@ -81,16 +57,7 @@ def test_the_model_is_left_as_it_was(tiny, examples):
 
 
 def test_a_planted_head_is_the_only_one_that_counts(tiny, examples):
-    """Only head 2.3 may speak: the columns of every projection that read other heads are zero."""
-    with torch.no_grad():
-        for layer, block in enumerate(tiny.model.bert.encoder.layer):
-            keep = torch.zeros(24, device=tiny.device)
-            if layer == 1:
-                keep[12:18] = 3.0
-            block.attention.output.dense.weight.mul_(keep)
-            block.output.dense.weight.zero_()
-        margin = tiny.predict(examples).logits @ [-1.0, 1.0]
-        tiny.model.classifier.bias[0] += float(np.median(margin))  # half of the answers are a, half b
+    leave_one_head(tiny, examples, mlps=False)
     result = ablate(tiny, task_of(examples, tiny), replace(FEW, mode="zero"))
     heads = result.table[result.table["kind"] == "head"].set_index("unit")["effect"]
     assert heads.drop("head:2.3").abs().max() == 0
@@ -195,7 +162,7 @@ def test_what_can_not_work_is_refused_before_computing(tiny, pocket, examples):
         ({"units": ("heds",)}, "unknown kind of part 'heds'; did you mean 'heads'"),
         ({"units": ()}, "no parts to switch off"),
         ({"mode": "off"}, "unknown mode 'off'"),
-        ({"repeats": 3}, "at least 100 repeats"),
+        ({"repeats": 3}, "repeats is 3; it must be at least 100"),
         ({"sets": ("head:1.1",)}, "'head:1.1' names no set of parts; write it like top=head:12.1"),
         ({"sets": ("a=head:1",)}, "'head:1': write it like head:3.7"),
         ({"sets": ("a=mlp:1", "a=mlp:2")}, "two sets are called 'a'"),

@@ -8,7 +8,7 @@ import torch
 
 from bertscope.analyses.attention.maps import read_maps
 from bertscope.core.examples import Examples
-from tests.conftest import DEVICE
+from conftest import DEVICE
 
 WORDS = (
     ("The", "keys", "to", "the", "cabinets", "unquestionably", "disappeared", "."),

@@ -19,7 +19,7 @@ from bertscope.experiments.bias.swap import SwapConfig, swap
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.training.finetune import FinetuneConfig
-from tests.toy import fresh
+from toy import fresh
 
 QUICK = BiasConfig(words=("winter",), seeds=(0, 1, 2, 3, 4), swap=("red/white",), epochs=6, learning_rate=5e-3)
 
@@ -125,7 +125,7 @@ def test_flips_are_of_the_texts_that_change(answered, rows):
 
 
 def test_scores_move_instead_of_flipping():
-    from tests.toy import task as toy_task
+    from toy import task as toy_task
 
     task = toy_task(regression=True)
     at, _ = swapped(task.report, ["good/cold"])

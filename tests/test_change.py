@@ -16,8 +16,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
 from bertscope.models.load import load
-from tests.conftest import SENTENCES, on_cpu
-from tests.families import CONFIGS, tiny_model
+from conftest import SENTENCES, on_cpu
+from families import CONFIGS, tiny_model
 
 FEW = ChangeConfig(repeats=100)
 

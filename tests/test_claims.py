@@ -7,17 +7,18 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bertscope.core.catalogue import spec
-from bertscope.core.result import Result
+from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.arms import ENOUGH as ENOUGH_OF_EXPERIMENTS
-from bertscope.study.claims.claim import Bound, Estimate, Published, task_key
+from bertscope.study.claims.claim import VERDICTS, Bound, Estimate, Published, task_key
 from bertscope.study.claims.estimates import ENOUGH, extreme, mean, over_layers, over_seeds, share_of, trained
 from bertscope.study.claims.ledger import CLAIMS, judged
 from bertscope.study.claims.question import claims, claims_step
-from bertscope.study.claims.words import percent, sure
+from bertscope.study.claims.words import percent, points, sure
 from planted_results import PLANTED, SURE, compared, good, scratch, truncate
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
@@ -126,6 +127,11 @@ WHOLE = {"last-two-layers-most": 1.0, "masks-are-unstable": None, "super-survivo
 """Effects that aren't free: ranks are whole numbers, agreement is planted as all or none."""
 SIDES = {"masks-are-unstable": (0.0, 1.0), "super-survivors-are-few": (0.0, 1.0), "few-frame-heads": (0.0, 0.5)}
 UNDECIDED = {"few-frame-heads": 0.1, "heads-can-go": 2 / 3, "masks-are-unstable": 0.4, "super-survivors-are-few": 0.4}
+ONE_TRAINING = {
+    "vertical-grows", "last-two-layers-most", "last-two-layers-more", "most-heads-unchanged", "no-feature-gains",
+    "top-layers-move-most", "elsewhere-moves-less", "parsing-moves-deeper", "trees-are-kept", "knowledge-is-kept",
+}  # fmt: skip
+"""What a fine-tuning did, of which the planted results have one."""
 JUDGED = sorted(set(PLANTED) - {"survivors-not-meaningful"})
 
 
@@ -141,7 +147,8 @@ def test_a_claim_that_is_true_holds_and_one_that_is_false_fails(claim_id):
     true, false = (above, below) if claim.asks.side.startswith(">") else (below, above)
     for value, verdict in ((true, "holds"), (false, "fails")):
         row = one_row(claim_id, PLANTED[claim_id](value, SURE))
-        assert row["verdict"] == verdict and row["why"] == ""
+        assert row["verdict"] == (f"{verdict}, this training" if claim_id in ONE_TRAINING else verdict)
+        assert row["why"] == "" and ("of one training" in row["over"]) == (claim_id in ONE_TRAINING)
         if claim_id not in WHOLE:
             assert row["effect"] == pytest.approx(value, abs=1e-3)
         assert row["at"] == pytest.approx(at) and row["low"] <= row["effect"] + 1e-9 <= row["high"] + 2e-9
@@ -266,7 +273,7 @@ def everything() -> list[Result]:
 def test_the_result_counts_saves_and_is_the_same_every_time(tmp_path):
     found = claims(everything())
     assert {number.name: number.value for number in found.headline} == (
-        found.tables["ledger"]["verdict"].value_counts().reindex(["holds", "fails", "underpowered", "not tested"])
+        found.tables["ledger"]["verdict"].value_counts().reindex(VERDICTS)
     ).fillna(0).to_dict()
     assert found.tables["counts"]["rows"].sum() == len(found.tables["ledger"])
     assert Result.load(found.save(tmp_path / "r")).equals(found) and claims(everything()).equals(found)
@@ -278,24 +285,41 @@ def test_the_result_counts_saves_and_is_the_same_every_time(tmp_path):
 def test_numbers_are_written_as_they_are_read():
     assert percent(0.4049) == "40%" and percent(0.0137) == "1.4%" and percent(0) == "0%"
     assert sure(Estimate(0.4, 0.39, 0.41), percent) == "40% (39% to 41%)" and sure(Estimate(0.5)) == "0.500"
+    assert sure(Estimate(-0.0031, -0.02, 0.01), points) == "−0.3 (−2.0 to 1.0)" and points(-0.0001) == "0.0"
 
 
-def test_sentences_say_the_stored_numbers_and_the_range_of_several():
-    from bertscope.core.result import Number
+def test_every_result_is_told_with_the_number_by_which_it_is_compared():
     from bertscope.study.claims.summary import said
 
     def structure(task: str, value: float) -> Result:
-        named = (("UUAS", value), ("linear chain", 0.43), ("best layer for distance", 3.0))
+        named = (("UUAS", value), ("UUAS, tuned", 0.5), ("linear chain", 0.43), ("best layer for distance", 3.0))
         headline = [Number(name, at, at - 0.01, at + 0.01) for name, at in named]
-        return Result("structure", 1, headline=headline, subject={"model": "pocket", "task": task})
+        scores = pd.DataFrame({"checkpoint": ["pocket", "tuned"]})
+        return Result(
+            "structure", 1, {"scores": scores}, headline=headline, subject={"model": "pocket", "task": task}
+        )
 
-    table, unread = said([structure("b", 0.7), structure("a", 0.6)])
+    table, unread = said([structure("longer", 0.7), structure("a", 0.6)])
+    assert table["sentence"].tolist()[0] == (
+        "A linear map finds 60% (59% to 61%) of the syntax trees' edges in layer 3 of pocket, 50% (49% to 51%) in "
+        "tuned; a chain of neighbours has 43% (42% to 44%)."
+    )
+    assert table["about"].tolist() == ["pocket on a", "pocket on longer"]
+    assert table["main"].tolist() == [0.6, 0.7] and table["written"].tolist() == ["60%", "70%"]
+    assert table["input"].tolist() == ["results.1", "results.0"] and not unread
+
+
+def test_one_relation_is_told_by_its_accuracies_and_nothing_is_said_twice():
+    from bertscope.study.claims.summary import said
+
+    best = pd.DataFrame(
+        {"checkpoint": ["pocket"], "relation": ["frame element"], "p": [0.02], "beats": [True], "accuracy": [0.46],
+         "low": [0.33], "high": [0.58], "offset_accuracy": [0.26], "offset_low": [0.26], "offset_high": [0.26]}
+    )  # fmt: skip
+    table, _ = said([Result("relations", 1, {"best": best})])
     assert table["sentence"].tolist() == [
-        "A linear map of layer 3 finds 60% (59% to 61%) of the syntax trees' edges, a chain of neighbours "
-        "43% (42% to 44%)."
+        "Of the words in the relation frame element the best head finds 46% (33% to 58%), the best fixed offset 26%."
     ]
-    assert table["more"].tolist() == ["Over 2 results UUAS goes from 60% (pocket on a) to 70% (pocket on b)."]
-    assert table["input"].tolist() == ["results.1"] and not unread
 
 
 def test_no_sentence_claims_more_than_a_test_was_made_for():

@@ -33,8 +33,9 @@ from bertscope.experiments.truncate import question as truncate
 from bertscope.models.source import model_root
 from bertscope.study.claims.ledger import CLAIMS, judged
 from bertscope.study.claims.summary import SENTENCES, said
-from tests.test_ablate import FEW, task_of
-from tests.test_lottery import QUICK
+from test_ablate import FEW
+from test_lottery import QUICK
+from toy import task_of
 
 pytestmark = pytest.mark.slow
 

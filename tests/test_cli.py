@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("cyclopts")  # not on the bare GPU machine
@@ -17,35 +16,12 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 from bertscope.cli import main as cli
 from bertscope.core.result import Result
 from bertscope.experiments.scratch.question import TRAININGS
-
-WORDS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["bertscope", *map(str, words)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as leaving:
-            code = int(leaving.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+from toy import write_reviews
 
 
 @pytest.fixture
 def csv(tmp_path) -> Path:
-    generator = np.random.default_rng(0)
-    path = tmp_path / "reviews.csv"
-    rows = [f"{' '.join(generator.choice(WORDS, 5))} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(60)]
-    path.write_text("\n".join(["text,label", *rows]) + "\n")
-    return path
+    return write_reviews(tmp_path / "reviews.csv", 60)
 
 
 @pytest.fixture
@@ -53,29 +29,29 @@ def model(tmp_path, tiny) -> Path:
     return tiny.save(tmp_path / "tiny")
 
 
-def test_finetune_then_ablate_then_page(run, csv, model, tmp_path):
-    code, out, err = run("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
+def test_finetune_then_ablate_then_page(command, csv, model, tmp_path):
+    code, out, err = command("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
     assert code == 0, err
     assert "after" in out and "bag of words" in out and "columns guessed" in out
     assert (tmp_path / "tuned" / "model.safetensors").exists()
-    code, out, err = run("ablate", "tuned", "--on", csv, "--permutations", "199", "--json")
+    code, out, err = command("ablate", "tuned", "--on", csv, "--permutations", "199", "--json")
     assert code == 0 and not err
     assert {number["name"] for number in json.loads(out)["headline"]} > {"score", "chance"}
-    code, out, _ = run("ls")
+    code, out, _ = command("ls")
     assert code == 0 and "finetune-" in out and "ablate-" in out and "tuned on reviews" in out
-    code, _, err = run("report", "build")
+    code, _, err = command("report", "build")
     assert code == 0 and "report.html" in err
     page = (tmp_path / "report.html").read_text()
     assert "What if a head, an MLP or a layer is switched off?" in page
 
 
-def test_a_stored_answer_is_shown_and_deleted(run, csv, model, tmp_path):
+def test_a_stored_answer_is_shown_and_deleted(command, csv, model, tmp_path):
     for layers in ("1", "1-2"):
-        run("finetune", model, "--on", csv, "--epochs", "1", "--frozen", layers)
-    out = " ".join(run("ls")[1].split())
+        command("finetune", model, "--on", csv, "--epochs", "1", "--frozen", layers)
+    out = " ".join(command("ls")[1].split())
     assert "frozen 1 finetune-" in out and "frozen 1-2" in out
     steps = sorted(path.name for path in (tmp_path / "bertscope-store" / "steps").iterdir())
-    code, out, _ = run("show", steps[0][:14])
+    code, out, _ = command("show", steps[0][:14])
     assert code == 0 and "majority" in out and "tables: scores (" in out and steps[0] in out
     for words, said in (
         (("show", "finetune"), "2 stored steps begin with 'finetune'"),
@@ -83,33 +59,33 @@ def test_a_stored_answer_is_shown_and_deleted(run, csv, model, tmp_path):
         (("rm", "ablate"), "no step 'ablate' is stored"),
         (("rm",), "name the steps to delete"),
     ):
-        code, _, err = run(*words)
+        code, _, err = command(*words)
         assert code == 2 and said in err, err
-    code, out, _ = run("rm", steps[0])
+    code, out, _ = command("rm", steps[0])
     assert code == 0 and "would be deleted: 1" in out and (tmp_path / "bertscope-store" / "steps" / steps[0]).exists()
-    code, out, _ = run("rm", steps[0], "--yes")
+    code, out, _ = command("rm", steps[0], "--yes")
     assert code == 0 and "deleted: 1" in out
     assert [path.name for path in (tmp_path / "bertscope-store" / "steps").iterdir()] == steps[1:]
 
 
-def test_nothing_is_computed_twice_and_one_changed_setting_is(run, csv, model, tmp_path):
+def test_nothing_is_computed_twice_and_one_changed_setting_is(command, csv, model, tmp_path):
     words = ("finetune", model, "--on", csv, "--epochs", "1")
-    assert "running" in run(*words)[2]
+    assert "running" in command(*words)[2]
     steps = tmp_path / "bertscope-store" / "steps"
     before = {path: path.stat().st_mtime_ns for path in steps.rglob("*")}
-    code, _, err = run(*words)
+    code, _, err = command(*words)
     assert code == 0 and "stored" in err and "running" not in err
     assert {path: path.stat().st_mtime_ns for path in steps.rglob("*")} == before
-    run(*words, "--seed", "1")
+    command(*words, "--seed", "1")
     assert len(list(steps.iterdir())) == 2
     (tmp_path / "elsewhere").mkdir()
     moved = shutil.move(csv, tmp_path / "elsewhere")
-    assert "running" not in run("finetune", model, "--on", moved, "--epochs", "1")[2]
+    assert "running" not in command("finetune", model, "--on", moved, "--epochs", "1")[2]
 
 
-def test_scratch_shares_the_fine_tuning(run, csv, model, tmp_path):
-    run("finetune", model, "--on", csv, "--epochs", "1")
-    code, _, err = run("scratch", model, "--on", csv, "--epochs", "1", "--out", "compared")
+def test_scratch_shares_the_fine_tuning(command, csv, model, tmp_path):
+    command("finetune", model, "--on", csv, "--epochs", "1")
+    code, _, err = command("scratch", model, "--on", csv, "--epochs", "1", "--out", "compared")
     assert code == 0 and err.count("stored   finetune") == 1
     assert err.count("running  finetune") == len(TRAININGS) - 1
     result = Result.load(tmp_path / "compared")
@@ -119,7 +95,7 @@ def test_scratch_shares_the_fine_tuning(run, csv, model, tmp_path):
         *trained, "pretrained, not tuned", "bag of words", "majority"
     ]  # fmt: skip
     assert result.number("majority").value == 0.5
-    code, _, err = run(
+    code, _, err = command(
         "scratch", model, "--on", csv, "--epochs", "1", "--seeds", "0,1", "--no-patterns", "--out", "many"
     )
     assert code == 0 and err.count("stored   finetune") == len(TRAININGS) and "running  patterns" not in err
@@ -199,11 +175,11 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_gets_one_clear_line_and_exit_code_2(run, csv, model, tmp_path, name):
+def test_a_mistake_gets_one_clear_line_and_exit_code_2(command, csv, model, tmp_path, name):
     damage, words, expected = MISTAKES[name]
     if damage:
         damage(tmp_path, model)
-    code, out, err = run(*(word.format(model=model, csv=csv) for word in words))
+    code, out, err = command(*(word.format(model=model, csv=csv) for word in words))
     lines = [line for line in err.splitlines() if not line.startswith("running")]
     assert code == 2, err
     assert len(lines) == 1 and lines[0].startswith("bertscope: ") and not out
@@ -235,33 +211,33 @@ def test_an_unwritable_place_is_refused_before_training(csv, model, tmp_path):
     assert done.returncode == 2 and "permission denied" in done.stderr, done.stderr
 
 
-def test_a_bug_is_called_one_and_kept_in_a_log(run, monkeypatch):
+def test_a_bug_is_called_one_and_kept_in_a_log(command, monkeypatch):
     def broken(*args, **kwargs):
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr(cli, "app", broken)
-    code, _, err = run("ls")
+    code, _, err = command("ls")
     assert code == 1 and "bug in bertscope" in err and len(err.splitlines()) == 1
     log = Path(err.strip().rpartition("details: ")[2])
     assert "ZeroDivisionError" in log.read_text()
     log.unlink()
 
 
-def test_ctrl_c_leaves_130_and_nothing_half_made(run, csv, model, tmp_path, monkeypatch):
+def test_ctrl_c_leaves_130_and_nothing_half_made(command, csv, model, tmp_path, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bertscope.training.loop._Run._step", interrupted)
-    code, _, err = run("finetune", model, "--on", csv, "--epochs", "1")
+    monkeypatch.setattr("bertscope.training.loop.Training._step", interrupted)
+    code, _, err = command("finetune", model, "--on", csv, "--epochs", "1")
     assert code == 130 and "interrupted" in err
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     assert not list((tmp_path / "bertscope-store" / "steps").iterdir())
-    assert run("finetune", model, "--on", csv, "--epochs", "1")[0] == 0
+    assert command("finetune", model, "--on", csv, "--epochs", "1")[0] == 0
 
 
-def test_help_says_what_each_flag_is_for(run):
-    code, out, _ = run("finetune", "--help")
+def test_help_says_what_each_flag_is_for(command):
+    code, out, _ = command("finetune", "--help")
     assert code == 0
     for said in ("--learning-rate", "--init", "--text-pair", "The highest learning rate", "--store"):
         assert said in out
@@ -278,19 +254,19 @@ def test_help_is_quick():
     assert min(times) < 0.5
 
 
-def test_several_values_by_commas_or_spaces(run, csv, model):
-    run("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
+def test_several_values_by_commas_or_spaces(command, csv, model):
+    command("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
     for several in (["--units", "heads", "mlp"], ["--units", "heads,mlp"], ["--units", "heads", "--units", "mlp"]):
-        code, out, err = run("ablate", "tuned", "--on", csv, "--permutations", "199", "--json", *several)
+        code, out, err = command("ablate", "tuned", "--on", csv, "--permutations", "199", "--json", *several)
         assert code == 0, err
         assert "lowest without all heads of a layer" in out
-    assert "stored" in run("ablate", "tuned", "--on", csv, "--permutations", "199", "--units", "heads,mlp")[2]
+    assert "stored" in command("ablate", "tuned", "--on", csv, "--permutations", "199", "--units", "heads,mlp")[2]
 
 
-def test_sets_of_parts_and_importance(run, csv, model):
-    run("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
+def test_sets_of_parts_and_importance(command, csv, model):
+    command("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
     for mode in ("uniform", "zero", "mean"):
-        code, out, err = run(
+        code, out, err = command(
             "ablate",
             "tuned",
             "--on",
@@ -305,26 +281,26 @@ def test_sets_of_parts_and_importance(run, csv, model):
         )
         assert code == 0, err
         assert "change without top" in out and "change without b" in out
-    code, _, err = run("ablate", "tuned", "--on", csv, "--sets", "top=head:9.1")
+    code, _, err = command("ablate", "tuned", "--on", csv, "--sets", "top=head:9.1")
     assert code == 2 and "head:9.1: the model has layers 1 to 3" in err
-    code, out, err = run(
+    code, out, err = command(
         "importance", "tuned", "--on", csv, "--repeats", "100", "--units", "head,mlp,neuron", "--json"
     )
     assert code == 0, err
     names = [number["name"] for number in json.loads(out)["headline"]]
     assert "Spearman with the loss's rise (heads)" in names and "area, MLPs in random order" in names
-    code, out, err = run("report", "build")
+    code, out, err = command("report", "build")
     assert code == 0, err
 
 
-def test_seeds_below_zero_are_refused(run, csv, model):
+def test_seeds_below_zero_are_refused(command, csv, model):
     for words in (["finetune", model, "--on", csv, "--seed", "-1"], ["demo", "--seed", "-1"]):
-        code, _, err = run(*words)
+        code, _, err = command(*words)
         assert code == 2 and "at least 0" in err
 
 
-def test_the_metric_is_named(run, csv, model):
-    _, out, _ = run("finetune", model, "--on", csv, "--epochs", "1", "--json")
+def test_the_metric_is_named(command, csv, model):
+    _, out, _ = command("finetune", model, "--on", csv, "--epochs", "1", "--json")
     said = json.loads(out)
     assert said["subject"]["task"] == "reviews"
     assert {number["unit"] for number in said["headline"]} == {"accuracy"}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
-from bertscope.cli import main as cli
 from bertscope.cli import questions
 from bertscope.cli.options import RunOptions
 from bertscope.core.result import Number, Result
@@ -20,22 +19,10 @@ TREE = "# sent_id = {}\n1\tDogs\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Run `bertscope data` in an empty folder: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
+def run(command, monkeypatch):
+    """`bertscope data` in a wide terminal."""
     monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["bertscope", "data", *words])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as leaving:
-            code = int(leaving.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+    return partial(command, "data")
 
 
 @pytest.fixture

@@ -22,23 +22,8 @@ from bertscope.training.contrastive import ContrastiveConfig, contrastive
 from conftest import DEVICE, SENTENCES, on_cpu
 
 WORDS = (
-    "the",
-    "old",
-    "house",
-    "was",
-    "by",
-    "a",
-    "long",
-    "road",
-    "and",
-    "she",
-    "said",
-    "it",
-    "to",
-    "him",
-    "no",
-    "tree",
-)
+    "the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him", "no", "tree",
+)  # fmt: skip
 QUICK = ContrastiveConfig(epochs=3, learning_rate=1e-3, batch_size=16)
 
 
@@ -251,17 +236,17 @@ def test_pairs_are_learnt_and_shuffled_ones_are_not(narrow):
 @on_cpu
 def test_a_killed_training_goes_on_and_ends_the_same(tiny, texts, tmp_path, monkeypatch):
     whole = contrastive(tiny, texts, None, QUICK, out=tmp_path / "whole")
-    plain = loop._Run._epoch
+    plain = loop.Training.epoch
 
     def stopping(self, epoch, bar):
         if epoch == 3:
             raise KeyboardInterrupt
         return plain(self, epoch, bar)
 
-    monkeypatch.setattr(loop._Run, "_epoch", stopping)
+    monkeypatch.setattr(loop.Training, "epoch", stopping)
     with pytest.raises(KeyboardInterrupt):
         contrastive(tiny, texts, None, QUICK, out=tmp_path / "killed")
-    monkeypatch.setattr(loop._Run, "_epoch", plain)
+    monkeypatch.setattr(loop.Training, "epoch", plain)
     resumed = contrastive(tiny, texts, None, QUICK, out=tmp_path / "killed")
     assert resumed.encoder.fingerprint == whole.encoder.fingerprint
     assert resumed.result.tables["epochs"].equals(whole.result.tables["epochs"])

@@ -23,6 +23,8 @@ A claim is a statement about one number, the effect: it lies above or below a va
 
 - **holds**: the whole 95% interval of the effect is on the claimed side.
 - **fails**: none of it is.
+- **holds, this training** and **fails, this training**: the same of one fine-tuned model, by an interval over texts.
+  Trained again, with another seed, it may come out otherwise: that is not in the interval.
 - **underpowered**: the interval reaches to both sides, or no interval can be had; the ledger says which.
 - **not tested**: nothing stored bears on it; the command that would test it is given.
 
@@ -33,14 +35,26 @@ scored on the same dev set; no verdict rests on them.
 ## Where intervals come from
 
 - About one model as it is: from the stored bootstrap over texts (or words, or sentences). Its heads are all there
-  are: they are not a sample.
-- About training: from the two-level bootstrap over seeds and texts, or Student's interval over seeds. Fewer than 5
-  seeds have none: a difference between two single trainings shows nothing about training.
+  are: they are not a sample. Of a pretrained model this decides the claim; of a model that was fine-tuned here, and
+  of what its fine-tuning changed, it decides the claim of this training, and the row says so.
+- About training, with the trainings of an experiment: from the two-level bootstrap over seeds and texts, or Student's
+  interval over seeds. Fewer than 5 seeds have none: a difference between two single trainings shows nothing about
+  training.
 - A difference, or a mean, of numbers that were not resampled together has the ends set against each other: too wide
   rather than too narrow.
 - The best or worst of many parts is chosen on the data that give the intervals; each part's is widened for their
-  number (Bonferroni), so that the choice is paid for.
+  number (Bonferroni), so that the choice is paid for. Where `ablate`'s own test, corrected for the number of parts
+  (Holm), finds no difference, the part's interval reaches to 0: with few examples the bootstrap's is too narrow.
+- A speed is that of repeated timings in turn on one machine, with whatever else ran there; timed fewer than 6 times
+  it has none.
 - Agreement and shares of heads whose errors are not stored are resampled by layers: the heads of a layer are alike.
+
+## What is no evidence
+
+- What a model can do without, if the whole model is not clearly above chance: such a row is underpowered.
+- What a model that was trained on trees has of trees, for claims about pretraining or forgetting. What a model was
+  trained on is known by what the task asks (trees, spans, inference in three classes), from the step that made the
+  result, not by the name of its data.
 
 A model on a task has one row. Of several results the one with most seeds counts, then with most texts; the ledger
 says how many others there are, and how many agree. Attention weighted by norms is not counted here.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,11 @@ from transformers import BertConfig, BertForPreTraining, BertForSequenceClassifi
 
 import bertscope
 from bertscope.analyses.erase.leace import Whitened
+from bertscope.analyses.erase.measures import Ability, Check, Erasing, ability_of
+from bertscope.analyses.erase.result import make_result
+from bertscope.analyses.probe.sample import FIT, REPORT, SELECT, draw_sample, text_parts
+from bertscope.analyses.probe.targets import Limits, choose_targets
+from bertscope.analyses.probe.training import train_probes
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -22,6 +28,7 @@ from bertscope.data.task import Task
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from conftest import DEVICE
+from planted_states import made_store, made_texts
 
 QUICK = bertscope.EraseConfig(random=3, repeats=100, texts=40)
 
@@ -248,6 +255,103 @@ def test_erasing_what_it_does_not_read_costs_nothing(reader, task):
     assert result.tables["effects"]["moved"].max() < 0.2
 
 
+def test_a_models_outputs_are_matched_by_name_and_chance_is_that_of_the_texts_measured(reader, task):
+    other = copy.deepcopy(reader.model)
+    other.config.id2label = {0: "women", 1: "men"}
+    other.config.label2id = {"women": 0, "men": 1}
+    with torch.no_grad():
+        other.classifier.weight.copy_(other.classifier.weight.flip(0))
+    swapped = load(other, tokenizer=reader.tokenizer)
+    config = replace(QUICK, targets=("gender",), layers=(0,), texts=7)
+    result = bertscope.erase(swapped, sentences(300, 0), config, task=task)
+    assert result.number("score").value == 1
+    chance = result.number("chance")
+    assert chance.n == 7 and chance.value * 7 == pytest.approx(round(chance.value * 7))
+
+
+def erasing(examples: Examples, vectors: np.ndarray, **more) -> Erasing:
+    (target,), _ = choose_targets(examples, ["pos"], Limits())
+    return Erasing.of(target, examples, made_store(examples, [vectors]), [0], Limits(), replace(QUICK, **more))
+
+
+def labelled(seed: int = 0) -> tuple[Examples, np.ndarray]:
+    """Texts of eight words, most with one of two labels, and vectors that don't tell it."""
+    random = np.random.default_rng(seed)
+    words, pos = random.integers(0, 30, 1200), random.choice(["A", "B", ""], 1200, p=[0.4, 0.4, 0.2])
+    return made_texts(words, {"pos": pos}), random.normal(size=(1200, 6))
+
+
+def test_an_eraser_learns_from_fit_alone():
+    examples, vectors = labelled()
+    moved = vectors.copy()
+    moved[np.repeat(text_parts(examples, QUICK.seed), 8) != FIT] += 100
+    one, other = (erasing(examples, given) for given in (vectors, moved))
+    for eraser, again in (
+        (one.concept[0], other.concept[0]), *zip(*(each.random[0]["rank"] for each in (one, other)), strict=True),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(eraser.into, again.into)
+        np.testing.assert_array_equal(eraser.out, again.out)
+
+
+def test_random_subspaces_of_as_much_variance_take_as_much():
+    examples, vectors = labelled()
+    label = np.array([mark == "A" for row in examples.marks["pos"] for mark in row])
+    vectors[:, 0] = 10 * (vectors[:, 0] + label)  # one of six directions has nearly all
+    found = erasing(examples, vectors, random=200)
+    plain, alike = (np.mean([one.moved for one in found.random[0][like]]) for like in ("rank", "variance"))
+    assert plain == pytest.approx(1 / 6, abs=0.05)
+    assert alike == pytest.approx(found.concept[0].moved, abs=0.15) and found.concept[0].moved > 0.15
+
+
+def test_checks_are_scored_on_texts_that_no_probe_learned_from(monkeypatch):
+    examples, vectors = labelled()
+    seen = []
+
+    def watched(read, reads, answers, classes, fit, select, training):
+        probes = train_probes(read, reads, answers, classes, fit, select, training)
+        scores = probes.hits_and_losses
+
+        def score(labels, items):
+            seen.append([set(sample.target.example[part]) for part in (fit, select, items)])
+            return scores(labels, items)
+
+        object.__setattr__(probes, "hits_and_losses", score)
+        return probes
+
+    (target,), _ = choose_targets(examples, ["pos"], Limits())
+    sample = draw_sample(target, examples, Limits(), QUICK.seed, np.ones(len(target), dtype=bool))
+    monkeypatch.setattr("bertscope.analyses.erase.measures.train_probes", watched)
+    erasing(examples, vectors)
+    parts = [set(np.flatnonzero(text_parts(examples, QUICK.seed) == part)) for part in (FIT, SELECT, REPORT)]
+    before, after, afresh = seen
+    assert before == after == parts
+    assert afresh[1] == parts[1] and afresh[0] | afresh[2] == parts[2], "from half of report to the other half"
+    assert not afresh[0] & afresh[2] and abs(len(afresh[0]) - len(afresh[2])) <= 3
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_label_is_used_where_it_surely_costs_more_than_every_random_subspace(sign, tiny):
+    """By layer: more than all, surely; more than all, but not surely; surely more than their mean, but not than all;
+    and a label that it is good to lose."""
+    random = np.random.default_rng(0)
+    of_layers = [[-5, -1, -1, -1], [-5, -4, -4, -4], [-5, -1, -1, -6], [5, 1, 1, 1]]
+    wobbles = [[0.1] * 4, [3, 0.1, 0.1, 0.1], [0.1] * 4, [0.1] * 4]
+    columns, wobble = np.array([[-0.0, *np.ravel(of_layers)], [0, *np.ravel(wobbles)]])
+    draws = sign * (columns + np.concatenate([np.zeros((1, 17)), random.normal(size=(200, 17))]) * wobble) + 7
+    ability = Ability("made", "points", sign, 10, lambda changes: draws)
+    eraser = Whitened(planted(100)[0]).random(1, random)
+    layers = [0, 1, 2, 3]
+    others = {layer: {"rank": [eraser] * 3} for layer in layers}
+    check = Check(np.zeros(4), np.zeros(4))
+    erased = Erasing("pos", dict.fromkeys(layers, eraser), others, {"as they are": check}, 0.5)
+    result = make_result(tiny, ability, [erased], layers, replace(QUICK, like=("rank",)))
+    assert result.number("layers whose pos is used").value == 1
+    effects = result.tables["effects"]
+    assert effects["as_bad"].tolist() == [0, 0, 1, 3] and effects["p"].tolist() == [0.25, 0.25, 0.5, 1]
+    np.testing.assert_allclose(effects["excess"], sign * np.array([-4, -1, -5 + 8 / 3, 4]))
+    assert ((effects["excess_low"] < 0) & (effects["excess_high"] > 0)).tolist() == [False, True, False, False]
+
+
 # The question
 
 
@@ -262,7 +366,6 @@ def guesser(_pocket):
 
 
 def test_a_masked_language_model_is_measured_by_its_guesses(guesser):
-    from bertscope.analyses.probe.sample import REPORT, text_parts
     from bertscope.models.changed import masked_losses
 
     examples = bertscope.read_examples("demo/corpus", limit=120)
@@ -278,6 +381,13 @@ def test_a_masked_language_model_is_measured_by_its_guesses(guesser):
     assert ((effects["random_low"] <= effects["random"]) & (effects["random"] <= effects["random_high"])).all()
     assert (effects["p"] == (1 + effects["as_bad"]) / 4).all()
     assert len(result.figures) == 2 and result.figures[0].facet == "target"
+
+
+def test_texts_that_were_cut_are_told(guesser):
+    long = Examples(tuple(map(str, range(40))), tuple("good " * 100 + str(number) for number in range(40)))
+    ability = ability_of(guesser, long, None, QUICK)
+    ability.draws([None])
+    assert ability.n > 2 and ability.notes == [f"{ability.n} texts are longer than 64 tokens and were cut"]
 
 
 def test_more_is_worse_of_a_loss(guesser):

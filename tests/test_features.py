@@ -16,10 +16,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
 from bertscope.models.load import load
-from tests.conftest import DEVICE
-from tests.families import tiny_model
-from tests.planted_features import HEADS, VERBS, planted, sentences
-from tests.test_attention import EXAMPLES, WORDS, plain_maps
+from conftest import DEVICE
+from families import tiny_model
+from planted_features import HEADS, VERBS, planted, sentences
+from test_attention import EXAMPLES, WORDS, plain_maps
 
 NOUNS, LONG = {"keys", "cabinets", "gardener"}, {"cabinets", "unquestionably", "disappeared", "whispered"}
 MARKED = {

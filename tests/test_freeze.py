@@ -28,6 +28,7 @@ from bertscope.training.objective import Labelled
 from conftest import DEVICE, on_cpu
 from families import CONFIGS, tiny_model
 from test_training import make_task, same, stop_in_epoch
+from toy import write_reviews
 
 EVERY = pytest.mark.parametrize("name", CONFIGS)
 QUICK = FinetuneConfig(epochs=2, learning_rate=2e-3, batch_size=8, warmup=0.1)
@@ -201,7 +202,7 @@ def test_another_pass_than_the_batchs_own_is_computed(tiny, texts):
 def test_the_optimiser_holds_what_is_trained(tiny):
     made = with_classifier(tiny, ("no", "yes"))
     with frozen(made, Layers.parse("encoder")):
-        run = loop._Run(made, Labelled(made, TASK), QUICK, None)
+        run = loop.Training(made, Labelled(made, TASK), QUICK, None)
         listed = [parameter for group in run.optimizer.param_groups for parameter in group["params"]]
     on_top = [*made.model.base_model.pooler.parameters(), *made.model.classifier.parameters()]
     assert {id(parameter) for parameter in listed} == {id(parameter) for parameter in on_top}
@@ -243,12 +244,7 @@ def test_shared_blocks_are_frozen_together(_pocket):
 
 @pytest.fixture
 def rows(tmp_path):
-    generator = np.random.default_rng(0)
-    words = ("the", "old", "house", "was", "by", "a", "long", "road")
-    lines = [f"{' '.join(generator.choice(words, 4))} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(150)]
-    path = tmp_path / "rows.csv"
-    path.write_text("\n".join(["text,label", *lines]) + "\n")
-    return path
+    return write_reviews(tmp_path / "rows.csv", 150)
 
 
 def test_the_whole_of_it(tmp_path, tiny, rows):

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import t
 from sklearn.decomposition import PCA
 
 import bertscope
@@ -20,8 +21,8 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
-from tests.conftest import DEVICE
-from tests.made_states import made_states, sentences_of
+from conftest import DEVICE
+from made_states import made_states, sentences_of
 
 LENGTHS = [4, 1, 7, 5, 6, 2, 8, 3, 1, 9, 5, 6] * 3
 
@@ -173,6 +174,21 @@ def test_random_sets_weigh_as_much_as_the_types_they_stand_for():
     assert (few.rows.shape, few.weight) == ((32, 5), 40 / 32) and (one.rows.shape, one.weight) == ((1, 7), 1)
 
 
+def test_the_baseline_of_mev_is_the_mean_over_types_of_random_sets_of_their_size():
+    sentences = [tuple(f"w{word}" for word in range(40))] * 5 + [("often",) * 50]
+    vectors = np.random.default_rng(0).normal(size=(250, 6))
+    store, examples = made_states([vectors], sentences)
+    sets = read_words(store, examples, GeometryConfig()).random_sets
+
+    def explained_by_one(rows):
+        squares = np.linalg.svd(vectors[rows], compute_uv=False) ** 2
+        return squares[0] / squares.sum()
+
+    small, large = (np.mean([explained_by_one(rows) for rows in one.rows]) for one in sets)
+    plain = pd_values(geometry(store, examples, GeometryConfig(sample=50)).tables["plain"])
+    assert plain[0, AS_IT_IS, "MEV baseline"] == pytest.approx((40 * small + large) / 41, abs=1e-5)
+
+
 def test_mending_is_what_it_is_called(made):
     vectors, words, _, layer = made
     known = moments(layer, words)
@@ -237,6 +253,13 @@ def test_measures_add_up_in_the_tables(made):
     assert table[1, AS_IT_IS, "SelfSim*"] == pytest.approx(table[0, AS_IT_IS, "SelfSim*"], abs=1e-5), (
         "scale is nothing"
     )
+    arrays = result.arrays
+    for measure, baseline in (("SelfSim", "baseline"), ("intra-sentence", "baseline"), ("MEV", "MEV baseline")):
+        np.testing.assert_allclose(arrays[f"{measure}*"], arrays[measure] - arrays[baseline])
+    left = arrays["SelfSim*"][0, 1]
+    either = t.ppf(0.975, 5) * np.sqrt(5 / 6 * ((left[1:] - left[1:].mean()) ** 2).sum())
+    row = result.table.query("layer == 1 and form == @AS_IT_IS and measure == 'SelfSim*'").iloc[0]
+    assert (row["low"], row["high"]) == pytest.approx((left[0] - either, left[0] + either))
     listed = result.tables["words"]
     assert len(listed) == 6 and listed["kind"].value_counts().tolist() == [3, 3]
     assert listed["high"][:3].max() <= listed["high"][3:].max() and (listed["layer"] == 1).all()
@@ -262,6 +285,34 @@ def test_planted_contexts_are_found():
     similar = self_similarity(LayerVectors(store.vectors(0)), words, {"": Form()})[""][0]
     by_name = dict(zip(words.types, similar, strict=True))
     assert abs(by_name["free"]) < 0.05 and by_name["static"] > 0.95
+
+
+def test_words_are_ranked_by_the_safe_ends_of_their_intervals():
+    """By loops: each type's occurrences without each group of texts that has it, less the baseline without it."""
+    sentences = sentences_of(LENGTHS, vocabulary=30, seed=4)
+    flat = np.array([word for sentence in sentences for word in sentence])
+    generator = np.random.default_rng(1)
+    centres = {word: generator.normal(size=10) * generator.uniform(0, 2) for word in sorted(set(flat))}
+    vectors = np.array([centres[word] for word in flat]) + generator.normal(size=(len(flat), 10))
+    store, examples = made_states([vectors], sentences)
+    config = GeometryConfig(groups=6, sample=60, listed=3)
+    group = read_words(store, examples, config).group
+    baseline, baselines = mean_cosine(vectors), np.array([mean_cosine(vectors[group != at]) for at in range(6)])
+    ends = {}
+    for word in (word for word in centres if (flat == word).sum() >= 5):
+        mine = np.unique(group[flat == word])
+        left = [mean_cosine(vectors[(flat == word) & (group != at)]) for at in mine] - baselines[mine]
+        value = mean_cosine(vectors[flat == word]) - baseline
+        error = np.sqrt((len(mine) - 1) / len(mine) * ((left - np.mean(left)) ** 2).sum())
+        either = t.ppf(0.975, len(mine) - 1) * error
+        ends[word] = (value - either, value + either, len(mine))
+    by_low, by_high = (sorted(ends, key=lambda word: ends[word][at]) for at in (0, 1))
+    assert set(by_low[:3]) != set(by_high[:3]) and set(by_low[-3:]) != set(by_high[-3:])
+    assert min(groups for *_, groups in ends.values()) < 6
+    listed = geometry(store, examples, config).tables["words"]
+    assert listed["word"].tolist() == [*by_high[:3], *by_low[-3:]]
+    for _, row in listed.iterrows():
+        assert (row["low"], row["high"]) == pytest.approx(ends[row["word"]][:2], abs=1e-5)
 
 
 def test_a_rare_vocabulary_has_no_self_similarity():

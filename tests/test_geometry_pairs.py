@@ -13,7 +13,7 @@ from bertscope.analyses.geometry.space import LayerVectors
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
-from tests.made_states import made_states, sentences_of
+from made_states import made_states, sentences_of
 
 
 def made_pairs(pairs=24, dim=6, **more):

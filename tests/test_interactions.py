@@ -15,7 +15,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.resampling import interval
 from bertscope.core.statistics import metric_draws, paired_effects
 from bertscope.core.units import Unit
-from tests.test_redundancy import many, task_of  # noqa: F401 (a fixture)
+from toy import task_of
 
 
 def head(layer, number):
@@ -42,7 +42,7 @@ def test_draws_are_those_of_the_paired_bootstrap():
 
 
 @pytest.mark.parametrize("mode", ["uniform", "zero"])
-def test_interactions_are_sums_of_plain_effects(tiny, many, mode):  # noqa: F811
+def test_interactions_are_sums_of_plain_effects(tiny, many, mode):
     task = task_of(many, tiny)
     pairs = [(head(1, 1), head(1, 2)), (head(1, 1), head(3, 4)), (head(2, 3), head(3, 1))]
     found = interactions(tiny, task, pairs, mode=mode, repeats=200)
@@ -55,7 +55,7 @@ def test_interactions_are_sums_of_plain_effects(tiny, many, mode):  # noqa: F811
     assert found.draws.shape == (201, 3) and np.abs(found.draws[0]).max() > 0
 
 
-def test_redundant_heads_interact(tiny, many):  # noqa: F811
+def test_redundant_heads_interact(tiny, many):
     """Heads 2.1 and 2.2 say the same and are all that is heard: without either nothing changes, without both all."""
     with torch.no_grad():
         for layer, block in enumerate(tiny.layers):
@@ -93,7 +93,7 @@ def test_random_partners_have_the_same_layers():
     assert len(set(map(frozenset, random_partners(every_pair[:3], [4], seed=0)))) == 3
 
 
-def test_a_planted_head_is_worse_than_random_ones(tiny, many):  # noqa: F811
+def test_a_planted_head_is_worse_than_random_ones(tiny, many):
     """Only head 2.3 is heard: no other head of its layer costs anything."""
     with torch.no_grad():
         for layer, block in enumerate(tiny.layers):

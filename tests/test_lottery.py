@@ -22,8 +22,9 @@ from bertscope.models.load import load
 from bertscope.models.masks import prunable, split
 from bertscope.models.source import model_root
 from bertscope.training.finetune import FinetuneConfig, finetune
-from tests.families import tiny_model
-from tests.test_training import make_task
+from families import tiny_model
+from test_training import make_task
+from toy import write_reviews
 
 QUICK = LotteryConfig(
     methods=("s", "m"),
@@ -39,12 +40,7 @@ QUICK = LotteryConfig(
 
 @pytest.fixture
 def rows(tmp_path):
-    generator = np.random.default_rng(0)
-    words = ("the", "old", "house", "was", "by", "a", "long", "road")
-    lines = [f"{' '.join(generator.choice(words, 4))} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(120)]
-    path = tmp_path / "rows.csv"
-    path.write_text("\n".join(["text,label", *lines]) + "\n")
-    return path
+    return write_reviews(tmp_path / "rows.csv", 120)
 
 
 @pytest.fixture

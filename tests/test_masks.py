@@ -10,7 +10,7 @@ from torch.nn.utils import prune
 
 from bertscope.models.load import load
 from bertscope.models.masks import by_magnitude, held, masked, prunable, pruned_counts, split, zero_out
-from tests.families import CONFIGS, tiny_model
+from families import CONFIGS, tiny_model
 
 
 def _linears(encoder):

@@ -178,7 +178,7 @@ def test_blocks_nest_and_the_model_comes_back_after_an_exception(tiny, padded):
         (["hed:1.1"], "zero", "'hed:1.1': unknown kind of part 'hed'; did you mean 'head'?"),
         (["head:1"], "zero", "'head:1': write it like head:3.7"),
         (["1.1"], "zero", "'1.1' names no part of a model"),
-        ([], "median", "no such way to switch a part off: 'median'"),
+        ([], "median", "unknown mode 'median'"),
         ([], "mean", "mode 'mean' needs a reference"),
     ],
 )

@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast, RobertaTokenizer
 
 from bertscope.core.examples import Examples
 from bertscope.models.batches import pad, tokenise
-from bertscope.models.words import word_texts
+from word_texts import word_texts
 
 HARD = (
     ("I", "do", "n't", "know", "Anna", "'s", "mother-in-law", "."),

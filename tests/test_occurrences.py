@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from transformers import BertConfig, BertModel
 
+import test_models_words as tokenizers
 from bertscope.analyses.occurrences import common_words, owners, word_forms
 from bertscope.core.examples import Examples
 from bertscope.models.hidden import hidden
 from bertscope.models.load import load
-from bertscope.models.words import word_texts
-from tests import test_models_words as tokenizers
+from word_texts import word_texts
 
 TEXTS = ("I don't know,  she said.", "Anna's mother-in-law paid $1,000.5", "", "naïve straße – ok!")
 PAIR = ("Yes.", "no no", "only here", "(end)")

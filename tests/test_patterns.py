@@ -20,7 +20,7 @@ from bertscope.analyses.shapes.usual import UsualMaps, _Kept
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
-from tests.planted_features import FILLERS, planted
+from planted_features import FILLERS, planted
 
 PLANTED = {"previous": "diagonal", "sep": "vertical", "segment": "block", "uniform": "block"}
 

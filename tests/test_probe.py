@@ -24,13 +24,14 @@ from bertscope.analyses.probe.sample import (
     FIT,
     REPORT,
     SELECT,
+    Sample,
     control_labels,
     draw_sample,
     majority,
     text_parts,
     usual_label,
 )
-from bertscope.analyses.probe.targets import Limits, choose_targets
+from bertscope.analyses.probe.targets import Limits, Target, choose_targets
 from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Rows, gather, have_vectors
 from bertscope.core.errors import UserError
@@ -178,6 +179,31 @@ def test_baselines_by_hand():
     assert usual_label(swapped).tolist() == (sample.target.label[report] == 0).tolist()  # a new word: the majority
 
 
+def by_hand(part: list[int], types: list[int], labels: list[int]) -> Sample:
+    """Words, one to a text, in these parts, of these types and with these labels."""
+    n = len(part)
+    target = Target(
+        "pos", np.arange(n), np.zeros((n, 1), dtype=int), np.array(labels), tuple("ABC"),
+        tuple(f"w{at}" for at in range(max(types) + 1)), np.array(types),
+    )  # fmt: skip
+    return Sample(target, np.array(part))
+
+
+def test_what_stands_beside_a_probe_is_learned_from_fit_alone():
+    """Word 0 is mostly A in fit and always B in report; A is the majority in fit, B in report."""
+    sample = by_hand([FIT] * 5 + [REPORT] * 4, [0, 0, 0, 1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 1, 1, 1, 0])
+    assert majority(sample).tolist() == [False, False, False, True]
+    assert usual_label(sample).tolist() == [False, False, False, True]
+
+
+def test_control_labels_are_as_frequent_as_fits():
+    many = [*range(5000)] * 2
+    sample = by_hand([FIT] * 5000 + [REPORT] * 5000, many, [0] * 3500 + [1] * 1500 + [2] * 5000)
+    labels = control_labels(sample, 0)
+    assert (labels[:5000] == labels[5000:]).all()
+    np.testing.assert_allclose(np.bincount(labels, minlength=3) / 1e4, [0.7, 0.3, 0], atol=0.02)
+
+
 # What is measured
 
 
@@ -201,6 +227,19 @@ def test_selectivity_tells_a_label_from_a_type(texts):
     )
     assert type_accuracy < frequent + 0.03 and label_control < frequent_control + 0.03  # what isn't, isn't
     assert found.select_loss.argmin() == 1
+
+
+def test_an_accuracy_is_as_sure_as_its_texts_are_many(texts):
+    """Every second text of report has another label's vectors: all of a text's words are right, or none is."""
+    pos = np.unique([one for row in texts.marks["pos"] for one in row], return_inverse=True)[1]
+    wrong = np.flatnonzero(text_parts(texts, 0) == REPORT)[::2]
+    shown = np.where(np.isin(np.repeat(np.arange(150), 8), wrong), (pos + 1) % 3, pos)
+    vectors, sample = stack_of(texts, one_hot(shown, 3))
+    draws = accuracies(vectors, sample, Training(rate=0.05), Resampling(texts.ids, repeats=2000)).target[:, 0]
+    held_out = len(np.unique(sample.target.example[sample.items(REPORT)]))
+    share = 1 - len(wrong) / held_out
+    assert draws[0] == pytest.approx(share)
+    assert draws[1:].std() == pytest.approx(math.sqrt(share * (1 - share) / held_out), rel=0.1)
 
 
 def test_vectors_are_those_of_the_words_and_standardised_over_fit(texts):
@@ -324,7 +363,13 @@ def test_checkpoints_side_by_side(tiny):
     uniform = about.loc["pos", "fit"] * np.log2(about.loc["pos", "classes"])
     linear = probes.query("probe == 'linear' and target == 'pos'")
     np.testing.assert_allclose(linear["compression"], uniform / linear["codelength"])
+    lengths = probes.query("probe == 'linear' and target == 'length'")
+    assert about.loc["length", "fit"] > 2 * about.loc["length", "report"]
+    np.testing.assert_allclose(lengths["bits_per_label"], lengths["codelength"] / about.loc["length", "fit"])
     assert probes.query("probe == 'mlp'")["codelength"].isna().all()
+    selective = result.tables["selectivity"]
+    np.testing.assert_allclose(selective["selectivity"], selective["accuracy"] - selective["control"])
+    assert (selective["control"] != selective["accuracy"]).any()
     assert (probes["low"] <= probes["accuracy"]).all() and (probes["accuracy"] <= probes["high"]).all()
     assert result.number("mean accuracy").low is not None
     assert any("no control task for length" in note for note in result.notes)
@@ -340,12 +385,38 @@ def test_the_headline_has_the_layer_that_select_chooses(tiny):
     assert "codelength" not in probes
 
 
+def test_nothing_is_chosen_on_report(texts):
+    """Layer 0 tells the label in fit and select, layer 1 in fit and report: select takes the one that then fails."""
+    pos = np.unique([one for row in texts.marks["pos"] for one in row], return_inverse=True)[1]
+    part = np.repeat(text_parts(texts, QUICK.seed), 8)
+    told, noise = one_hot(pos, 3), one_hot(np.random.default_rng(0).permutation(pos), 3)
+    layers = [np.where((part == hidden)[:, None], noise, told) for hidden in (REPORT, SELECT)]
+    result = bertscope.probe(made_store(texts, layers), texts, replace(QUICK, targets=("pos",), probes=("linear",)))
+    accuracy = result.tables["probes"].set_index("layer")["accuracy"]
+    assert accuracy[0] < accuracy[1] < 0.6, "where select says that nothing is learned, a probe stays as it began"
+    assert result.number("pos, layer 0").value == accuracy[0]
+
+
 def test_checkpoints_of_different_widths_are_probed_alike(texts):
     pos = np.unique([one for row in texts.marks["pos"] for one in row], return_inverse=True)[1]
     stores = [made_store(texts, [one_hot(pos, dim)] * 2, name=f"dim {dim}") for dim in (4, 7)]
     result = bertscope.probe(stores, texts, replace(QUICK, targets=("pos",), probes=("linear",)))
     assert (result.tables["probes"]["accuracy"] == 1).all() and len(result.tables["probes"]) == 4
     assert (result.tables["changes"]["change"] == 0).all()
+
+
+def test_the_last_checkpoint_is_the_one_given_last_whatever_its_width(texts):
+    pos = np.unique([one for row in texts.marks["pos"] for one in row], return_inverse=True)[1]
+    noise = np.random.default_rng(0).normal(size=(1200, 4))
+    given = {"first": noise, "wide": np.hstack([noise, noise]), "last": one_hot(pos, 4)}
+    stores = [made_store(texts, [layer] * 2, name=name) for name, layer in given.items()]
+    result = bertscope.probe(stores, texts, replace(QUICK, targets=("pos",), code=False))
+    for table in ("probes", "expected"):
+        assert list(result.tables[table]["checkpoint"].unique()) == [*given], table
+    assert result.number("mean accuracy").value == 1 and "the numbers are those of last" in result.notes
+    assert set(result.tables["changes"].query("checkpoint == 'last'")["change"]) == {
+        1 - result.tables["probes"]["accuracy"][0]
+    }
 
 
 def test_nothing_is_claimed_of_a_gain_that_may_be_noise(texts):
@@ -358,6 +429,18 @@ def test_nothing_is_claimed_of_a_gain_that_may_be_noise(texts):
     result = bertscope.probe(made_store(texts, noise), texts, replace(QUICK, targets=("pos",), probes=("linear",)))
     row = result.tables["expected"].iloc[0]
     assert row["expected"] == pytest.approx(2, abs=0.4) and row["low"] <= row["expected"] <= row["high"]
+
+
+def test_an_expected_layer_needs_a_gain_known_to_within_half_of_itself(texts, monkeypatch):
+    """A gain of 0.4 in two steps, at 2.5% no less than 0.1 (surely there, but not by how much) or than 0.3."""
+    store = made_store(texts, [np.random.default_rng(0).normal(size=(1200, 3))] * 3)
+    config = replace(QUICK, targets=("pos",), probes=("linear",), code=False)
+    for least, given in ((0.1, False), (0.3, True)):
+        gains = np.concatenate([[0.4], np.linspace(least, 0.8 - least, 101)])[:, None] * [0, 0.25, 1]
+        monkeypatch.setattr("bertscope.analyses.probe.asked.cumulative", lambda *_, gains=gains: 0.5 + gains)
+        row = bertscope.probe(store, texts, config).tables["expected"].iloc[0]
+        assert row["gain"] == pytest.approx(0.4) and 0 < row["gain_low"] < least + 0.02
+        assert row["expected"] == pytest.approx(0.25 * 1 + 0.75 * 2) if given else np.isnan(row["expected"])
 
 
 def test_a_target_of_too_few_texts_is_left_out_unless_it_was_asked_for(texts):

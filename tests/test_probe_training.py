@@ -7,6 +7,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
+from bertscope.analyses.probe import training
 from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Source, Vectors, joined
 
@@ -59,11 +60,11 @@ def test_a_stacked_probe_is_the_probe_alone(hidden):
     answers = torch.from_numpy(np.stack(labels))
     read = stacked(*layers)
     fit, select = torch.arange(300), torch.arange(300, 400)
-    training = Training(hidden=hidden, batch=64)
-    together = train_probes(read, [[0], [1], [2], [3]], answers, 3, fit, select, training)
+    how = Training(hidden=hidden, batch=64)
+    together = train_probes(read, [[0], [1], [2], [3]], answers, 3, fit, select, how)
     for place in range(4):
         alone = train_probes(
-            stacked(layers[place]), [[0]], answers[place : place + 1], 3, fit, select, training
+            stacked(layers[place]), [[0]], answers[place : place + 1], 3, fit, select, how
         )  # fmt: skip
         assert together.select_loss[place].item() == pytest.approx(alone.select_loss.item(), abs=1e-5)
         for one, other in zip(together.weights[1:], alone.weights[1:], strict=True):
@@ -84,6 +85,20 @@ def test_probes_stop_one_by_one_and_keep_their_best_weights():
     shares = (1 + np.bincount(label[:40], minlength=3)) / 43
     frequencies = -np.log(shares)[label[40:]].mean()
     assert 0.97 * frequencies < probes.select_loss[1] <= frequencies + 1e-5  # never worse than the frequencies
+
+
+def test_what_falls_too_little_halves_the_rate_and_ends_after_three_looks(monkeypatch):
+    vectors, label = noisy(0)
+    rates, look = [], training._Run.look
+    monkeypatch.setattr(
+        training._Run, "look", lambda run, select: (rates.append(run._rate.item()), look(run, select))
+    )
+    fit, select = torch.arange(300), torch.arange(300, 400)
+    answers = torch.from_numpy(label)[None]
+    probes = train_probes(stacked(vectors), [[0]], answers, 3, fit, select, Training(rate=0.04, gain=10))
+    assert rates == pytest.approx([0.04, 0.04, 0.02, 0.01]), "before the first look there is nothing to fall from"
+    frequencies = (1 + np.bincount(label[:300])) / 303
+    np.testing.assert_allclose(said_of(probes, select)[0], np.tile(frequencies, (100, 1)), atol=1e-6)
 
 
 def test_a_hidden_layer_reads_what_no_line_divides():

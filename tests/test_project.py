@@ -163,6 +163,12 @@ def test_texts_of_a_pair_and_answers_are_told_apart(tiny):
     assert sentence.kinds.count(SPECIAL) == 3 and sentence.kinds.count(ANSWER) == 2
 
 
+def test_what_touches_an_answer_is_no_part_of_it(tiny):
+    touching = Examples(("a",), ("who fell ?",), pair=("(king).",), answers=(((1, 5),),))
+    sentence = read_sentence([tiny], touching, 0)
+    assert [token for token, kind in zip(sentence.tokens, sentence.kinds, strict=True) if kind == ANSWER] == ["king"]
+
+
 def test_pieces_are_shown_as_the_text_has_them(_pocket):
     from bertscope.models.load import load
 
@@ -186,6 +192,8 @@ def test_checkpoints_stand_side_by_side(tiny, texts):
     assert (figure.step, figure.facet, figure.token, figure.path) == ("layer", "checkpoint", "token", "position")
     layers = result.tables["layers"]
     assert result.number("explained variance").value == layers["explained"].iloc[-1]
+    least = layers.loc[layers.query("checkpoint == @points.checkpoint.iloc[-1]")["explained"].idxmin()]
+    assert result.number(f"least explained, layer {least['layer']}").value == least["explained"]
     assert ((layers["explained"] > 0) & (layers["explained"] <= 1 + 1e-9)).all()
     assert result.subject["text"] == "2"  # an id before it is a number
 

@@ -15,8 +15,8 @@ from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.experiments.subnetworks import Subnetwork, draw, only, parts, share_left
 from bertscope.models.load import load
 from bertscope.models.masks import prunable
-from tests.families import CUT, tiny_model
-from tests.planted_task import NEEDED, planted, task
+from families import CUT, tiny_model
+from planted_task import NEEDED, planted, task
 
 
 @pytest.fixture

@@ -19,22 +19,14 @@ from bertscope.core.examples import Examples
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
-from bertscope.data.task import Task
 from bertscope.models.load import load
 from bertscope.models.source import model_root
-from tests.families import CONFIGS, tiny_model
-from tests.test_change import bits, plain_maps
+from families import CONFIGS, tiny_model
+from test_change import bits, plain_maps
+from toy import task_of
 
 FEW = RedundancyConfig(repeats=100, pairs=4)
 D = 6  # the size of tiny's heads
-
-
-@pytest.fixture(scope="session")
-def many() -> Examples:
-    generator = np.random.default_rng(3)
-    words = np.array(["good", "bad", "old", "house", "was", "never", "by", "a", "long", "road", "said", "it", "him"])
-    text = tuple(" ".join(generator.choice(words, generator.integers(1, 14))) for _ in range(60))
-    return Examples(tuple(f"row {row}" for row in range(60)), text, label=np.arange(60) % 2)
 
 
 @pytest.fixture
@@ -50,11 +42,6 @@ def twins(tiny):
         own.value.weight[3 * D :] = turn @ own.value.weight[:D]
         own.value.bias[3 * D :] = turn @ own.value.bias[:D]
     return tiny
-
-
-def task_of(examples, encoder) -> Task:
-    gold = replace(examples, label=encoder.predict(examples).logits.argmax(-1))
-    return Task("own", "classification", ("a", "b"), gold, gold, gold, "accuracy")
 
 
 def read(encoder, examples, tokens=4096, **how):

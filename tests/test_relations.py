@@ -18,8 +18,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.result import Result
 from bertscope.core.statistics import ClusteredDifference, holm, sign_flip_p
-from tests.planted_features import HEADS, planted, sentences
-from tests.test_attention import EXAMPLES, WORDS, plain_maps
+from planted_features import HEADS, planted, sentences
+from test_attention import EXAMPLES, WORDS, plain_maps
 
 TREES = ((1, 6, 4, 4, 1, 6, ROOT, 6), (1, ROOT, 1), (1, ROOT, 6, 5, 5, 6, 1, 8, 6, 1))
 MARKS = (

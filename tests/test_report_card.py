@@ -214,7 +214,7 @@ def test_the_switch_shows_what_rests_on_the_choice_and_stays_in_the_address(visi
     page.get_by_label("Task").select_option("glue/rte")
     assert shown(page) == ["redundancy", "phrenology"]
     assert page.locator("#question-ablate .none").text_content() == "Nothing here for all models, glue/rte."
-    assert page.locator("#glance li:visible").count() == 2
+    assert page.locator("#glance li li:visible").count() == 2
     page.get_by_label("Model").select_option("bert & co")
     assert shown(page) == ["phrenology"] and page.url.endswith("#model=bert%20%26%20co&task=glue%2Frte")
     page.locator("nav a", has_text="phrenology").click()

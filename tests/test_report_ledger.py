@@ -56,6 +56,16 @@ def page_of(store: Path) -> str:
 # The ledger
 
 
+def test_what_one_training_shows_is_said_so_on_the_page_and_in_the_terminal(tmp_path, capsys):
+    put(tmp_path / "s", PLANTED["vertical-grows"](0.1, SURE)[0])
+    ledger = page_of(tmp_path / "s").partition('id="ledger"')[2]
+    assert re.search(r'class="verdict holds once"><span aria-hidden="true">✓</span> holds, this training', ledger)
+    assert "1 training, n = 400, interval over texts, of one training" in ledger
+    run("claims", "--store", tmp_path / "s")
+    said = capsys.readouterr().out
+    assert "✓ holds, this training" in said and "1 holds, this training" in said and "0 holds;" in said
+
+
 def test_the_page_shows_verdicts_numbers_and_where_they_are_shown(tmp_path):
     html = page_of(filled(tmp_path / "s"))
     ledger = html.split('<section id="ledger"')[1].split("</section>")[0]

@@ -117,7 +117,7 @@ def test_a_training_killed_after_its_last_epoch_is_not_trained_again(tiny, tmp_p
         patch.setattr("bertscope.training.finetune._result", lambda *args: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             finetune(tiny, make_task(), QUICK, out=tmp_path / "m")
-    monkeypatch.setattr(loop._Run, "_epoch", lambda self, epoch, bar: pytest.fail("trained again"))
+    monkeypatch.setattr(loop.Training, "epoch", lambda self, epoch, bar: pytest.fail("trained again"))
     finetune(tiny, make_task(), QUICK, out=tmp_path / "m")
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 

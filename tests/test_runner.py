@@ -14,6 +14,7 @@ from rich.console import Console
 
 from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 from bertscope.study import runner
 from bertscope.study.board import Board
@@ -217,24 +218,31 @@ def test_the_page_is_written_as_results_come_and_its_failure_stops_nothing(tmp_p
 
 
 def test_time_left_is_that_of_steps_alike(tmp_path):
+    one, same = (Step("sum", 1, {"add": add}, {"number": Root("number", "5", "d5")}) for add in (0, 1))
+    other, unheard = Step("sum", 1, {}, {"number": Root("number", "6", "d6")}), Step("product", 1, {}, {})
     times = Times()
-    assert times.left(["a"]) is None
-    times.add("a", 10.0)
-    times.add("a", 20.0)
-    times.add("b", 1.0)
-    assert times.expected("a") == 15 and times.expected("b") == 1 and times.expected("c") == pytest.approx(31 / 3)
-    assert times.left(["a", "b"], [("a", 5.0), ("b", 9.0)]) == 15 + 1 + 10 + 0
-    assert times.left(["a", "b"], slots=2) == 8
+    assert times.left([one]) is None and times.estimate(one) is None
+    for step_made, seconds in ((one, 10.0), (one, 20.0), (other, 1.0)):
+        times.add(step_made, seconds)
+    assert times.estimate(same).seconds == 15 and times.estimate(other).seconds == 1
+    assert times.estimate(unheard) is None
+    assert times.left([same, other, unheard], [(one, 5.0), (other, 9.0)]) == 15 + 1 + 10 + 10 + 0
+    assert times.left([same, other], slots=2) == 8
+    times.add(one, 90.0)
+    assert times.estimate(same).seconds == 20, "what was asked before is not kept"
     store = Store(tmp_path)
     store.run(step())
     seconds = Result.load(store.path(step()) / "result").provenance["seconds"]
-    assert Times.of_stored([step(), step(add=1)], store).expected("sum") == seconds
+    assert Times.of_store(store).estimate(step(add=1)).seconds == seconds
+    store.run(step(add=2))
+    (store.path(step(add=2)) / "step.json").write_text("{")
+    assert Times.of_store(store).estimate(step(add=1)).seconds == seconds, "a damaged step is no reason to stop"
 
 
 def test_the_live_view_says_what_is_done_running_waiting_and_left():
     steps = graph([step(add=1), step(add=2), step(add=3), step({"sums.0": step(fail="bug")})])
     board, times = Board(steps, [step(add=1).id]), Times()
-    times.add("sum", 60.0)
+    times.add(step(), 60.0)
     screen = Console(file=io.StringIO(), width=120, force_terminal=True, color_system=None)
     live = Live(board, times, screen)
     board.start(step(fail="bug"))

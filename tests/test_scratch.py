@@ -14,8 +14,8 @@ from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchCo
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
 from bertscope.models.source import model_root
-from tests.toy import fresh
-from tests.toy import task as toy
+from toy import fresh, write_reviews
+from toy import task as toy
 
 QUICK = ScratchConfig(seeds=(0, 1, 2, 3, 4), epochs=2, learning_rate=3e-3)
 
@@ -23,10 +23,7 @@ QUICK = ScratchConfig(seeds=(0, 1, 2, 3, 4), epochs=2, learning_rate=3e-3)
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory, _pocket):
     folder = tmp_path_factory.mktemp("scratch")
-    words = np.random.default_rng(0).choice(["the", "old", "house", "was", "by", "a", "long", "road"], (160, 4))
-    lines = [f"{' '.join(row)} {'good' if place % 2 else 'bad'},{place % 2}" for place, row in enumerate(words)]
-    (folder / "rows.csv").write_text("\n".join(["text,label", *lines]) + "\n")
-    task = task_root(folder / "rows.csv")
+    task = task_root(write_reviews(folder / "rows.csv", 160))
     small = fresh(read_task(task.source), _pocket.tokenizer, num_hidden_layers=2, initializer_range=0.1)
     step, made = plan(model_root(small.save(folder / "model")), task, QUICK), []
     store = Store(folder / "store")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 
 from bertscope.analyses.sentences.question import SentencesConfig, sentences
 from bertscope.core.errors import UserError
+from bertscope.core.resampling import hashed
 from bertscope.core.statistics import over_runs, rank_draws
 from bertscope.data.task import Task
 from test_contrastive import sts
@@ -71,6 +72,34 @@ def test_many_pairs_are_read_in_parts_and_sampled(tiny, task, monkeypatch):
         assert np.allclose(array, parts.arrays[name], atol=1e-5), name
     few = sentences(tiny, task, SentencesConfig(sample=20))
     assert set(few.tables["layers"].query("measure == 'uniformity'")["n"]) == {20}
+
+
+def test_sampled_pairs_keep_their_own_scores(tiny, task, plain):
+    config = SentencesConfig(sample=20)
+    result = sentences(tiny, task, config)
+    chosen = np.argsort(hashed(task.report.ids, config.seed), kind="stable")[:10]
+    same = chosen[task.report.label[chosen] >= 4]
+    apart = ((plain[:, 3, same, 0] - plain[:, 3, same, 1]) ** 2).sum(-1).mean(-1)
+    assert 0 < len(same) < 10 and set(chosen) != set(range(10))
+    for pool, value in zip(("cls", "mean"), apart, strict=True):
+        number = result.number(f"alignment, {pool}")
+        assert number.value == pytest.approx(value, abs=1e-4) and number.n == len(same)
+
+
+def test_numbers_are_the_last_layers_and_intervals_what_they_say(tiny, task, plain):
+    result = sentences(tiny, task, SentencesConfig(groups=12))
+    same, gold = task.report.label >= 4, task.report.label
+    apart = ((plain[1, 3, :, 0] - plain[1, 3, :, 1]) ** 2).sum(-1)
+    group = np.arange(24) // 2
+    left = np.array([apart[same & (group != at)].mean() for at in range(12)])
+    either = t.ppf(0.975, 11) * np.sqrt(11 / 12 * ((left - left.mean()) ** 2).sum())
+    number = result.number("alignment, mean")
+    whole = apart[same].mean()
+    assert (number.value, number.low, number.high) == pytest.approx((whole, whole - either, whole + either), abs=1e-4)
+    draws = rank_draws(result.arrays["cosine"][1], gold, repeats=1000)[:, 3]
+    number = result.number("Spearman, mean")
+    ends = np.quantile(draws[1:], [0.025, 0.975])
+    assert (number.value, number.low, number.high) == pytest.approx((draws[0], *ends))
 
 
 def test_spearman_in_the_sample_and_in_each_resample_is_scipys():

@@ -23,39 +23,20 @@ from bertscope.experiments.shrink.costs import block_parameters
 from bertscope.experiments.shrink.question import ShrinkConfig, shrink
 from bertscope.models.load import load
 from families import tiny_model
-from planted_clock import planted_clock
 
+pytestmark = pytest.mark.usefixtures("clock")
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
 
 
-@pytest.fixture(scope="module")
-def task():
-    return toy.task()
-
-
-@pytest.fixture(scope="module")
-def _learned(task, _pocket):
-    return toy.learned(task, _pocket.tokenizer)
-
-
-@pytest.fixture
-def model(_learned):
-    return _learned.cut([])
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch):
-    return planted_clock(monkeypatch)
-
-
-def test_half_of_the_parameters(model, task, tmp_path):
-    before = model.fingerprint
-    shrunk = shrink(model, task, BARE, out=tmp_path / "small")
-    assert model.fingerprint == before
-    share = block_parameters(*shrunk.encoder.layers) / block_parameters(*model.layers)
+def test_half_of_the_parameters(toy_model, toy_task, tmp_path):
+    before = toy_model.fingerprint
+    shrunk = shrink(toy_model, toy_task, BARE, out=tmp_path / "small")
+    assert toy_model.fingerprint == before
+    share = block_parameters(*shrunk.encoder.layers) / block_parameters(*toy_model.layers)
     assert 0.4 < share <= 0.5 and shrunk.result.number("left").value == pytest.approx(share)
-    assert shrunk.result.number("score, whole").value == task.score(model.predict(task.report).logits).value
-    assert shrunk.result.number("score, cut").value == task.score(shrunk.encoder.predict(task.report).logits).value
+    for name, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
+        score = toy_task.score(encoder.predict(toy_task.report).logits)
+        assert shrunk.result.number(f"score, {name}").value == score.value
     on_disk = (tmp_path / "small" / "model.safetensors").stat().st_size / 1e6
     assert shrunk.result.number("size, cut").value == pytest.approx(on_disk, rel=0.02)
     files = {path.name for path in (tmp_path / "small").iterdir()}
@@ -66,55 +47,55 @@ def test_half_of_the_parameters(model, task, tmp_path):
     assert not any(unit.startswith("neuron:") for unit in said["cut"][-1])
 
 
-def test_it_opens_in_a_new_process_with_the_same_logits(model, task, tmp_path):
-    shrunk = shrink(model, task, replace(BARE, target="30%"), out=tmp_path / "small")
+def test_it_opens_in_a_new_process_with_the_same_logits(toy_model, toy_task, tmp_path):
+    shrunk = shrink(toy_model, toy_task, replace(BARE, target="30%"), out=tmp_path / "small")
     script = (
         "import sys, numpy as np\nfrom bertscope import load\nfrom bertscope.core.examples import Examples\n"
         "texts = tuple(sys.argv[3:])\n"
         "np.save(sys.argv[2], load(sys.argv[1]).predict(Examples(texts, texts)).logits)"
     )
     out = tmp_path / "logits.npy"
-    subprocess.run([sys.executable, "-c", script, tmp_path / "small", out, *task.report.text[:20]], check=True)
-    few = task.report.take(range(20))
+    subprocess.run([sys.executable, "-c", script, tmp_path / "small", out, *toy_task.report.text[:20]], check=True)
+    few = toy_task.report.take(range(20))
     assert np.array_equal(np.load(out), shrunk.encoder.predict(few).logits)
 
 
 @pytest.mark.parametrize("distill", [False, True])
-def test_training_brings_back_what_cutting_cost(model, task, distill):
+def test_training_brings_back_what_cutting_cost(toy_model, toy_task, distill):
     hard = replace(BARE, target="5%", step=0.5)
-    cut = shrink(model, task, hard).result.number("score, cut").value
-    trained = shrink(model, task, replace(hard, retrain=True, distill=distill, epochs=8, learning_rate=2e-3))
+    cut = shrink(toy_model, toy_task, hard).result.number("score, cut").value
+    trained = shrink(toy_model, toy_task, replace(hard, retrain=True, distill=distill, epochs=8, learning_rate=2e-3))
     assert cut < 0.9 < trained.result.number("score, cut").value
     assert "trained once, for 8 more epochs" in " ".join(trained.result.notes)
     change = trained.result.number("change")
     assert change.low <= change.value <= change.high
 
 
-def test_the_furthest_cut_that_keeps_the_score(model, task):
+def test_the_furthest_cut_that_keeps_the_score(toy_model, toy_task):
     config = replace(BARE, target="5 points", step=0.12)
-    work = shrinking.Shrinking(model, task, config, None)
+    work = shrinking.Shrinking(toy_model, toy_task, config, None)
     found = reaching.reach(work, work.target)
-    score = work.select_score(model.cut(found.off)).value
+    score = work.select_score(toy_model.cut(found.off)).value
     assert score >= work.score.value - 0.05
     if found.steps < len(found.search.ways):
-        assert work.select_score(model.cut(found.search.ways[found.steps])).value < work.score.value - 0.05
-    assert len(shrink(model, task, config).result.tables["steps"]) == found.steps
+        assert work.select_score(toy_model.cut(found.search.ways[found.steps])).value < work.score.value - 0.05
+    assert len(shrink(toy_model, toy_task, config).result.tables["steps"]) == found.steps
 
 
-def test_a_plain_shape_opens_in_plain_transformers(model, task, tmp_path):
+def test_a_plain_shape_opens_in_plain_transformers(toy_model, toy_task, tmp_path):
     from transformers import AutoModelForSequenceClassification
 
-    shrunk = shrink(model, task, replace(BARE, shape="plain"), out=tmp_path / "small")
+    shrunk = shrink(toy_model, toy_task, replace(BARE, shape="plain"), out=tmp_path / "small")
     plain = AutoModelForSequenceClassification.from_pretrained(tmp_path / "small").eval()
     assert plain.config.num_hidden_layers == shrunk.encoder.n_layers
-    assert np.array_equal(load(plain, tokenizer=model.tokenizer).predict(task.report).logits,
-                          shrunk.encoder.predict(task.report).logits)  # fmt: skip
+    assert np.array_equal(load(plain, tokenizer=toy_model.tokenizer).predict(toy_task.report).logits,
+                          shrunk.encoder.predict(toy_task.report).logits)  # fmt: skip
     text = (tmp_path / "small" / "README.md").read_text()
     assert "plain transformers model" in text and text.startswith("---\nlibrary_name: transformers\n")
 
 
-def test_the_card_has_the_numbers(model, task, tmp_path):
-    result = shrink(model, task, BARE, out=tmp_path / "small").result
+def test_the_card_has_the_numbers(toy_model, toy_task, tmp_path):
+    result = shrink(toy_model, toy_task, BARE, out=tmp_path / "small").result
     text = (tmp_path / "small" / "README.md").read_text()
     assert text.startswith("---\nlibrary_name: bertscope\n")  # transformers can't open it
     assert f"{result.number('score, cut').value:.3f} [" in text and "target: 50%" in text
@@ -132,20 +113,20 @@ def pruned_result(units: dict[str, bool], question="prune", votes=None) -> Resul
     return Result(question, 1, tables={"survivors": table}, arrays=arrays)
 
 
-def test_a_stored_mask_is_cut_and_nothing_else(model, task):
+def test_a_stored_mask_is_cut_and_nothing_else(toy_model, toy_task):
     mask = pruned_result({"head:1.1": False, "head:1.2": True, "mlp:3": False})
-    result = shrink(model, task, replace(BARE, target=None), pruned=mask).result
+    result = shrink(toy_model, toy_task, replace(BARE, target=None), pruned=mask).result
     assert result.arrays["heads"].sum() == 15 and result.arrays["neurons"].sum(1).tolist() == [48, 48, 0, 48]
     assert result.subject["target"] == "pruned" and "steps" not in result.tables
-    further = shrink(model, task, replace(BARE, target="70%"), pruned=mask).result
+    further = shrink(toy_model, toy_task, replace(BARE, target="70%"), pruned=mask).result
     assert not further.arrays["heads"][0, 0] and not further.arrays["neurons"][2].any()
     assert further.number("left").value <= 0.7
 
 
-def test_a_mask_alone_may_be_good_enough_but_not_beyond(model, task):
+def test_a_mask_alone_may_be_good_enough_but_not_beyond(toy_model, toy_task):
     mask = pruned_result({"head:1.1": False})
     config = replace(BARE, target="0.1 points", step=0.5)
-    works = {name: shrinking.Shrinking(model, task, config, mask) for name in ("alone", "neither")}
+    works = {name: shrinking.Shrinking(toy_model, toy_task, config, mask) for name in ("alone", "neither")}
     for name, work in works.items():
         good = [frozenset(work.pruned)] if name == "alone" else []
         work.finished = lambda off: frozenset(off)
@@ -157,22 +138,22 @@ def test_a_mask_alone_may_be_good_enough_but_not_beyond(model, task):
         reaching.reach(works["neither"], works["neither"].target)
 
 
-def test_a_lottery_votes(model, task):
+def test_a_lottery_votes(toy_model, toy_task):
     votes = [[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]]  # half of the seeds aren't enough
     mask = pruned_result({"head:1.1": False, "head:1.2": True, "mlp:3": True}, "lottery", votes)
-    result = shrink(model, task, replace(BARE, target=None), pruned=mask).result
+    result = shrink(toy_model, toy_task, replace(BARE, target=None), pruned=mask).result
     assert np.argwhere(~result.arrays["heads"]).tolist() == [[0, 0]] and result.arrays["neurons"].all()
 
 
-def test_masks_that_do_not_fit_are_refused(model, task):
+def test_masks_that_do_not_fit_are_refused(toy_model, toy_task):
     with pytest.raises(UserError, match=r"doesn't say which heads and MLPs survived; give a prune \(--method s\)"):
-        shrink(model, task, BARE, pruned=Result("prune", 1))
+        shrink(toy_model, toy_task, BARE, pruned=Result("prune", 1))
     with pytest.raises(UserError, match=r"head:1\.9: layer 1 has heads 1 to 4"):
-        shrink(model, task, BARE, pruned=pruned_result({"head:1.9": False}))
+        shrink(toy_model, toy_task, BARE, pruned=pruned_result({"head:1.9": False}))
     with pytest.raises(UserError, match="a plain shape and a mask"):
-        shrink(model, task, replace(BARE, shape="plain"), pruned=pruned_result({"head:1.1": False}))
+        shrink(toy_model, toy_task, replace(BARE, shape="plain"), pruned=pruned_result({"head:1.1": False}))
     with pytest.raises(UserError, match="layers have different numbers of heads or neurons already, which no plain"):
-        shrink(model.cut(["mlp:2"]), task, replace(BARE, shape="plain"))
+        shrink(toy_model.cut(["mlp:2"]), toy_task, replace(BARE, shape="plain"))
 
 
 @pytest.mark.parametrize(
@@ -184,54 +165,54 @@ def test_masks_that_do_not_fit_are_refused(model, task):
         ("many", "'many' is no target"),
     ],
 )  # fmt: skip
-def test_targets_that_can_not_be_reached(model, task, tmp_path, target, line):
+def test_targets_that_can_not_be_reached(toy_model, toy_task, tmp_path, target, line):
     with pytest.raises(UserError, match=line):
-        shrink(model, task, replace(BARE, target=target), out=tmp_path / "small")
+        shrink(toy_model, toy_task, replace(BARE, target=target), out=tmp_path / "small")
     assert not list(tmp_path.iterdir())
 
 
-def test_models_that_can_not_be_shrunk(task, _pocket, model, tmp_path):
+def test_models_that_can_not_be_shrunk(toy_task, _pocket, toy_model, tmp_path):
     with pytest.raises(UserError, match="can't be cut: one block serves all of its layers"):
-        shrink(load(tiny_model("albert", num_labels=2), tokenizer=_pocket.tokenizer), task, BARE)
+        shrink(load(tiny_model("albert", num_labels=2), tokenizer=_pocket.tokenizer), toy_task, BARE)
     with pytest.raises(UserError, match="has no classifier on top"):
-        shrink(_pocket, task, BARE)
+        shrink(_pocket, toy_task, BARE)
     with pytest.raises(UserError, match=r"isn't clearly above chance on toy \(select: 0\.\d+ .* --force"):
-        shrink(toy.fresh(task, _pocket.tokenizer), task, BARE)
+        shrink(toy.fresh(toy_task, _pocket.tokenizer), toy_task, BARE)
     with pytest.raises(UserError, match="gives 2 outputs, the task needs 1"):
-        shrink(model, toy.task(regression=True), BARE)
-    assert shrink(toy.fresh(task, _pocket.tokenizer), task, replace(BARE, target="90%", force=True))
+        shrink(toy_model, toy.task(regression=True), BARE)
+    assert shrink(toy.fresh(toy_task, _pocket.tokenizer), toy_task, replace(BARE, target="90%", force=True))
 
 
-def test_a_shrunk_model_can_be_shrunk_again(model, task, tmp_path):
-    once = shrink(model, task, replace(BARE, target="60%"), out=tmp_path / "once").encoder
+def test_a_shrunk_model_can_be_shrunk_again(toy_model, toy_task, tmp_path):
+    once = shrink(toy_model, toy_task, replace(BARE, target="60%"), out=tmp_path / "once").encoder
     again = load(tmp_path / "once")
-    result = shrink(again, task, replace(BARE, target="1.3x"), out=tmp_path / "twice").result
+    result = shrink(again, toy_task, replace(BARE, target="1.3x"), out=tmp_path / "twice").result
     assert result.number("faster").value >= 1.3
     twice = load(tmp_path / "twice")
     assert sum(twice.neuron_counts) + sum(twice.head_counts) < sum(once.neuron_counts) + sum(once.head_counts)
     said = twice.model.config.bertscope
-    assert len(said["cut"]) == len(model.model.config.bertscope["cut"]) + 2
+    assert len(said["cut"]) == len(toy_model.model.config.bertscope["cut"]) + 2
     assert said["name"] == "BertForSequenceClassification, 60%, 1.3x"
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing(model, task, tmp_path, monkeypatch):
+def test_a_full_disk_is_one_line_and_leaves_nothing(toy_model, toy_task, tmp_path, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(shrinking, "card", full)
     with pytest.raises(UserError, match=r"cannot write .*small: the disk is full"):
-        shrink(model, task, BARE, out=tmp_path / "small")
+        shrink(toy_model, toy_task, BARE, out=tmp_path / "small")
     assert not list(tmp_path.iterdir())
 
 
-def test_what_was_there_before_stays_unless_we_wrote_it(model, task, tmp_path):
-    theirs = model.save(tmp_path / "theirs")  # a model of ours, and a card of theirs
+def test_what_was_there_before_stays_unless_we_wrote_it(toy_model, toy_task, tmp_path):
+    theirs = toy_model.save(tmp_path / "theirs")  # a model of ours, and a card of theirs
     (theirs / "README.md").write_text("years of work")
     with pytest.raises(UserError, match="bertscope didn't write"):
-        shrink(model, task, BARE, out=theirs)
+        shrink(toy_model, toy_task, BARE, out=theirs)
     assert (theirs / "README.md").read_text() == "years of work"
-    shrink(model, task, BARE, out=tmp_path / "small")
-    shrink(model, task, replace(BARE, target="60%"), out=tmp_path / "small")
+    shrink(toy_model, toy_task, BARE, out=tmp_path / "small")
+    shrink(toy_model, toy_task, replace(BARE, target="60%"), out=tmp_path / "small")
     assert "60%" in (tmp_path / "small" / "README.md").read_text()
 
 
@@ -249,25 +230,17 @@ def test_settings_that_can_not_work(settings, line):
         ShrinkConfig(**settings)
 
 
-def test_the_command_takes_a_mask_stores_its_answer_and_writes_the_model(model, task, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("cyclopts")
-    from bertscope.cli import main as cli
-
-    monkeypatch.chdir(tmp_path)
-    model.save("tuned")
+def test_the_command_takes_a_mask_stores_its_answer_and_writes_the_model(toy_model, toy_task, tmp_path, command):
+    toy_model.save("tuned")
     pruned_result({"head:1.1": False}).save("step/result")  # as in a store
-    rows = zip(task.fit.text, task.fit.label, strict=True)
-    lines = ["text,label", *(f"{text},{task.labels[label]}" for text, label in rows)]
+    rows = zip(toy_task.fit.text, toy_task.fit.label, strict=True)
+    lines = ["text,label", *(f"{text},{toy_task.labels[label]}" for text, label in rows)]
     (tmp_path / "toy.csv").write_text("\n".join(lines))
     words = "shrink tuned --on toy.csv --target 60% --no-onnx --no-retrain --pruned step --out small"
-    for _ in range(2):
-        monkeypatch.setattr(sys, "argv", ["bertscope", *words.split()])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        assert not left.value.code
-    said = capsys.readouterr()
-    assert "running  shrink" in said.err and "stored   shrink" in said.err
-    assert "of the blocks' parameters" in said.out and "written to small" in said.out
+    for how in ("running", "stored "):
+        code, out, err = command(*words.split())
+        assert code == 0 and f"{how}  shrink" in err
+        assert "of the blocks' parameters" in out and "written to small" in out
     (stored,) = (tmp_path / "bertscope-store" / "steps").iterdir()
     assert not Result.load(stored / "result").arrays["heads"][0, 0]
     assert load(stored / "model").fingerprint == load("small").fingerprint
@@ -276,10 +249,10 @@ def test_the_command_takes_a_mask_stores_its_answer_and_writes_the_model(model, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
-def test_onnx_files_and_the_code_on_the_card_work(name, task, _pocket, tmp_path, monkeypatch):
+def test_onnx_files_and_the_code_on_the_card_work(name, toy_task, _pocket, tmp_path, monkeypatch):
     pytest.importorskip("onnxscript")
-    model = toy.learned(task, _pocket.tokenizer, name)
-    shrunk = shrink(model, task, ShrinkConfig(target="30%", retrain=False), out=tmp_path / "small")
+    model = toy.learned(toy_task, _pocket.tokenizer, name)
+    shrunk = shrink(model, toy_task, ShrinkConfig(target="30%", retrain=False), out=tmp_path / "small")
     models = shrunk.result.tables["models"].set_index("model")
     assert list(models.index) == [
         "whole",

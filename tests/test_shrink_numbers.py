@@ -23,102 +23,82 @@ from bertscope.experiments.shrink.result import parts_left
 from bertscope.models.latency import sample_batches
 from bertscope.models.masks import by_magnitude, prunable
 from bertscope.training.objective import Labelled
-from planted_clock import planted_clock
 
+pytestmark = pytest.mark.usefixtures("clock")
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
 
 
-@pytest.fixture(scope="module")
-def task():
-    return toy.task()
-
-
-@pytest.fixture(scope="module")
-def _learned(task, _pocket):
-    return toy.learned(task, _pocket.tokenizer)
-
-
-@pytest.fixture
-def model(_learned):
-    return _learned.cut([])
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch):
-    return planted_clock(monkeypatch)
-
-
-def test_scores_parameters_and_changes_are_those_of_the_models(model, task):
-    shrunk = shrink(model, task, replace(BARE, target="5%", step=0.5))
+def test_scores_parameters_and_changes_are_those_of_the_models(toy_model, toy_task):
+    shrunk = shrink(toy_model, toy_task, replace(BARE, target="5%", step=0.5))
     rows = shrunk.result.tables["models"].set_index("model")
-    for name, encoder in (("whole", model), ("cut", shrunk.encoder)):
-        for column, split in (("select", task.select), ("score", task.report)):
-            assert rows.loc[name, column] == task.score(encoder.predict(split).logits, split).value
+    for name, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
+        for column, split in (("select", toy_task.select), ("score", toy_task.report)):
+            assert rows.loc[name, column] == toy_task.score(encoder.predict(split).logits, split).value
         assert rows.loc[name, "parameters"] == sum(one.numel() for one in encoder.model.parameters())
     change = shrunk.result.number("change")
     assert change.value == pytest.approx(rows.loc["cut", "score"] - rows.loc["whole", "score"]) and change.high < 0
     assert rows.loc["cut", "select"] != rows.loc["cut", "score"]
 
 
-def test_the_report_split_decides_nothing(model, task):
-    labels = np.random.default_rng(0).permutation(task.report.label)
-    other = replace(task, report=replace(toy.split(128, 9), label=labels))
-    one, two = (shrink(model, each, replace(BARE, target="20%", step=0.2)).result for each in (task, other))
+def test_the_report_split_decides_nothing(toy_model, toy_task):
+    labels = np.random.default_rng(0).permutation(toy_task.report.label)
+    other = replace(toy_task, report=replace(toy.split(128, 9), label=labels))
+    one, two = (shrink(toy_model, each, replace(BARE, target="20%", step=0.2)).result for each in (toy_task, other))
     assert one.tables["steps"].equals(two.tables["steps"])
     assert all(np.array_equal(one.arrays[name], two.arrays[name]) for name in one.arrays)
     assert one.number("score, cut").value > two.number("score, cut").value + 0.2
-    timed = shrinking.Shrinking(model, task, BARE, None).batches
+    timed = shrinking.Shrinking(toy_model, toy_task, BARE, None).batches
     for size, count in ((1, 24), (32, 4)):
-        wanted = sample_batches(model, task.select, size, count=count, seed=0)
+        wanted = sample_batches(toy_model, toy_task.select, size, count=count, seed=0)
         pairs = zip(timed[size], wanted, strict=True)
         assert all(torch.equal(batch["input_ids"], same["input_ids"]) for batch, same in pairs)
 
 
 @pytest.mark.parametrize("distill", [False, True])
-def test_the_teacher_is_the_whole_model(model, task, monkeypatch, distill):
+def test_the_teacher_is_the_whole_model(toy_model, toy_task, monkeypatch, distill):
     teachers = []
 
-    def watched(encoder, task, *, tuned, teacher):
+    def watched(encoder, toy_task, *, tuned, teacher):
         teachers.append(teacher)
-        return Labelled(encoder, task, tuned=tuned, teacher=teacher)
+        return Labelled(encoder, toy_task, tuned=tuned, teacher=teacher)
 
     monkeypatch.setattr(shrinking, "Labelled", watched)
     config = replace(BARE, retrain=True, epochs=1, distill=distill, temperature=3.0)
-    shrinking.Shrinking(model, task, config, None).finished([Unit("layer", 1)])
+    shrinking.Shrinking(toy_model, toy_task, config, None).finished([Unit("layer", 1)])
     (teacher,) = teachers
     if distill:
-        assert np.array_equal(teacher.outputs, model.predict(task.fit).logits) and teacher.temperature == 3.0
+        assert np.array_equal(teacher.outputs, toy_model.predict(toy_task.fit).logits) and teacher.temperature == 3.0
     else:
         assert teacher is None
 
 
 @pytest.mark.parametrize("uneven", [1.0, 1.2])
-def test_as_fast_as_was_asked_by_measurement_not_by_estimate(model, task, clock, uneven):
+def test_as_fast_as_was_asked_by_measurement_not_by_estimate(toy_model, toy_task, clock, uneven):
     clock.uneven = uneven
-    result = shrink(model, task, replace(BARE, target="1.5x")).result
+    result = shrink(toy_model, toy_task, replace(BARE, target="1.5x")).result
     assert 1.5 <= result.number("faster").value < 1.65  # the last 16 neurons are worth 5%
     assert set(result.tables["times"]["texts"]) == {1, 32}
     assert result.tables["costs"]["error"].iloc[0] == pytest.approx(0, abs=1e-6)
 
 
-def test_after_some_attempts_what_was_reached_is_said(model, task, clock, monkeypatch):
+def test_after_some_attempts_what_was_reached_is_said(toy_model, toy_task, clock, monkeypatch):
     clock.uneven = 1.2
     monkeypatch.setattr(reaching, "_TRIES", 1)
-    result = shrink(model, task, replace(BARE, target="1.5x")).result
+    result = shrink(toy_model, toy_task, replace(BARE, target="1.5x")).result
     measured = result.number("faster").value
     assert measured < 1.5
     assert f"after 1 attempts it was measured to be {measured:.2f}x as fast, not 1.5x" in result.notes
 
 
-def test_what_was_measured_says_what_can_not_be_reached(model, task, monkeypatch):
+def test_what_was_measured_says_what_can_not_be_reached(toy_model, toy_task, monkeypatch):
     monkeypatch.setattr(reaching, "_times_as_fast", lambda work, encoder: 1.1)  # the estimate said 3.06
     with pytest.raises(UserError, match=r"3x can't be reached: .* is about 2(\.[012]\d?)?x as fast on this"):
-        shrink(model, task, replace(BARE, target="3x"))
+        shrink(toy_model, toy_task, replace(BARE, target="3x"))
 
 
 @pytest.mark.parametrize(("batch", "other"), [(8, 1), (1, 32)])
-def test_speed_counts_for_as_many_texts_as_were_asked_for(model, task, clock, batch, other):
-    result = shrink(model, task, replace(BARE, target="1.5x", batch=batch)).result
+def test_speed_counts_for_as_many_texts_as_were_asked_for(toy_model, toy_task, clock, batch, other):
+    result = shrink(toy_model, toy_task, replace(BARE, target="1.5x", batch=batch)).result
     *searching, one, many = clock.sizes
     assert set(searching) == {batch} and {one, many} == {batch, other}
     first, second = result.headline[:2]
@@ -126,43 +106,43 @@ def test_speed_counts_for_as_many_texts_as_were_asked_for(model, task, clock, ba
     assert (first.name, first.unit) == ("faster", f"x, {name}") and second.name.startswith(f"faster, {other} text")
 
 
-def test_steps_and_rows_are_as_many_as_were_asked_for(model, task):
-    few = shrink(model, task, replace(BARE, step=0.5)).result.tables["steps"]
-    assert len(few) <= 3 < len(shrink(model, task, replace(BARE, step=0.1)).result.tables["steps"])
-    work = shrinking.Shrinking(model, task, replace(BARE, rows=10), None)
-    assert len(work.rows) == 10 and set(work.rows.ids) < set(task.select.ids)
+def test_steps_and_rows_are_as_many_as_were_asked_for(toy_model, toy_task):
+    few = shrink(toy_model, toy_task, replace(BARE, step=0.5)).result.tables["steps"]
+    assert len(few) <= 3 < len(shrink(toy_model, toy_task, replace(BARE, step=0.1)).result.tables["steps"])
+    work = shrinking.Shrinking(toy_model, toy_task, replace(BARE, rows=10), None)
+    assert len(work.rows) == 10 and set(work.rows.ids) < set(toy_task.select.ids)
 
 
-def test_outputs_are_matched_with_labels_by_name(model, task, tmp_path, monkeypatch):
-    turned = replace(task, labels=("good", "bad"), **{
+def test_outputs_are_matched_with_labels_by_name(toy_model, toy_task, tmp_path, monkeypatch):
+    turned = replace(toy_task, labels=("good", "bad"), **{
         name: replace(part, label=1 - part.label)
-        for name, part in (("fit", task.fit), ("select", task.select), ("report", task.report))
+        for name, part in (("fit", toy_task.fit), ("select", toy_task.select), ("report", toy_task.report))
     })  # fmt: skip
-    plain = SimpleNamespace(predict=lambda examples: model.predict(examples).logits)
+    plain = SimpleNamespace(predict=lambda examples: toy_model.predict(examples).logits)
     monkeypatch.setattr(contenders, "OnnxClassifier", lambda path, encoder: plain)
     (tmp_path / "model.onnx").touch()
-    in_onnx = Contender.of_onnx("whole, onnxruntime", "", tmp_path / "model.onnx", model, turned)
-    for made in (Contender.of("whole", "", model, turned), in_onnx):
+    in_onnx = Contender.of_onnx("whole, onnxruntime", "", tmp_path / "model.onnx", toy_model, turned)
+    for made in (Contender.of("whole", "", toy_model, turned), in_onnx):
         assert turned.score(made.select, turned.select).value > 0.9 < turned.score(made.report).value
 
 
-def test_models_are_timed_without_dropout_and_left_as_they_were(model, task, clock):
-    model.model.train()
-    shrunk = shrink(model, task, replace(BARE, target="1.2x"))
-    assert clock.sizes and not clock.training and not shrunk.encoder.model.training and model.model.training
+def test_models_are_timed_without_dropout_and_left_as_they_were(toy_model, toy_task, clock):
+    toy_model.model.train()
+    shrunk = shrink(toy_model, toy_task, replace(BARE, target="1.2x"))
+    assert clock.sizes and not clock.training and not shrunk.encoder.model.training and toy_model.model.training
 
 
-def test_every_figure_can_be_drawn(model, task):
+def test_every_figure_can_be_drawn(toy_model, toy_task):
     from bertscope.report.charts import chart
 
-    result = shrink(model, task, BARE).result
+    result = shrink(toy_model, toy_task, BARE).result
     assert len(result.figures) == 7
     for figure in result.figures:
         chart(figure, result.tables[figure.table]).to_dict()
 
 
-def test_the_curve_has_other_sizes_and_other_ways(model, task):
-    result = shrink(model, task, replace(BARE, curve=True, step=0.2)).result
+def test_the_curve_has_other_sizes_and_other_ways(toy_model, toy_task):
+    result = shrink(toy_model, toy_task, replace(BARE, curve=True, step=0.2)).result
     models = result.tables["models"].set_index("model")
     assert list(models.index[:2]) == ["whole", "cut"]
     assert set(models["way"]) == {"whole", "cut", "top layers removed", "magnitude pruning"}
@@ -170,13 +150,13 @@ def test_the_curve_has_other_sizes_and_other_ways(model, task):
     assert "cut to 50%" not in models.index  # which was asked for
     assert {"without the top layer", "without the top 2 layers", "without the top 3 layers"} <= set(models.index)
     half = models.loc["50% of weights pruned"]
-    blocks = sum(p.numel() for block in model.layers for n, p in block.named_parameters() if "LayerNorm" not in n)
+    blocks = sum(p.numel() for block in toy_model.layers for n, p in block.named_parameters() if "LayerNorm" not in n)
     assert models.loc["whole", "parameters"] - half["parameters"] == round(0.5 * blocks)
     assert half["megabytes"] == models.loc["whole", "megabytes"]
-    top = model.cut(["layer:4"])
-    assert models.loc["without the top layer", "score"] == task.score(top.predict(task.report).logits).value
+    top = toy_model.cut(["layer:4"])
+    assert models.loc["without the top layer", "score"] == toy_task.score(top.predict(toy_task.report).logits).value
     assert models.loc["30% of weights pruned", "score"] > models.loc["whole", "score"] - 0.1  # the smallest went
-    inside = block_parameters(*model.layers)
+    inside = block_parameters(*toy_model.layers)
     for name, share in (("cut to 80%", 0.8), ("cut to 25%", 0.25)):
         left = models.loc[name, "parameters"] - models.loc["whole", "parameters"] + inside
         assert share - 0.1 < left / inside <= share
@@ -189,18 +169,19 @@ def flat_weights(encoder) -> np.ndarray:
     return np.concatenate([one.detach().numpy().ravel() for one in prunable(encoder).values()])
 
 
-def test_alternatives_are_trained_as_the_cut_model_is_and_pruned_weights_stay_pruned(model, task):
+def test_alternatives_are_trained_as_the_cut_model_is_and_pruned_weights_stay_pruned(toy_model, toy_task):
     config = replace(BARE, retrain=True, epochs=1, learning_rate=1e-3)
-    work = shrinking.Shrinking(model, task, config, None)
-    order = by_magnitude(model)
+    work = shrinking.Shrinking(toy_model, toy_task, config, None)
+    order = by_magnitude(toy_model)
     for made, share in zip(alternatives._pruned(work), (0.3, 0.5, 0.7, 0.9), strict=True):
         weights = flat_weights(made.run.encoder)
         assert not weights[order[: round(share * len(order))]].any()
-        assert made.run.encoder.fingerprint != model.fingerprint and (weights != flat_weights(model)).mean() > share
+        assert made.run.encoder.fingerprint != toy_model.fingerprint
+        assert (weights != flat_weights(toy_model)).mean() > share
     (trained,) = alternatives._trained_on(work)
-    assert trained.parameters == sum(one.numel() for one in model.model.parameters())
-    assert trained.run.encoder.fingerprint != model.fingerprint
-    assert not list(alternatives._trained_on(shrinking.Shrinking(model, task, BARE, None)))
+    assert trained.parameters == sum(one.numel() for one in toy_model.model.parameters())
+    assert trained.run.encoder.fingerprint != toy_model.fingerprint
+    assert not list(alternatives._trained_on(shrinking.Shrinking(toy_model, toy_task, BARE, None)))
 
 
 def test_the_front_is_that_of_select_among_those_above_chance():
@@ -230,22 +211,22 @@ def test_what_is_left_by_hand(tiny):
     assert left["neurons"].sum(1).tolist() == [0, 0, 47]
 
 
-def test_a_cut_that_says_something_else_than_the_mask_is_a_bug(model, task, monkeypatch):
-    cut = type(model).cut
+def test_a_cut_that_says_something_else_than_the_mask_is_a_bug(toy_model, toy_task, monkeypatch):
+    cut = type(toy_model).cut
 
     def wrong(encoder, off):
         smaller = cut(encoder, off)
         smaller.model.classifier.bias.data += 0.01
         return smaller
 
-    monkeypatch.setattr(type(model), "cut", wrong)
+    monkeypatch.setattr(type(toy_model), "cut", wrong)
     with pytest.raises(RuntimeError, match=r"the cut model and the masked one give logits that differ by \d\.\de-03"):
-        shrinking.Shrinking(model, task, BARE, None).finished([Unit("head", 1, 1)])
+        shrinking.Shrinking(toy_model, toy_task, BARE, None).finished([Unit("head", 1, 1)])
 
 
-def test_an_onnx_file_that_says_something_else_than_torch_is_a_bug(model, task, tmp_path, monkeypatch):
-    work = shrinking.Shrinking(model, task, BARE, None)
-    whole = work.contender("whole", model)
+def test_an_onnx_file_that_says_something_else_than_torch_is_a_bug(toy_model, toy_task, tmp_path, monkeypatch):
+    work = shrinking.Shrinking(toy_model, toy_task, BARE, None)
+    whole = work.contender("whole", toy_model)
     monkeypatch.setattr(shrinking, "export_onnx", lambda encoder, path: path)
     monkeypatch.setattr(shrinking, "quantise", lambda source, target: target)
     off = {"model.onnx": 0.0, "model-int8.onnx": 0.1}
@@ -254,11 +235,11 @@ def test_an_onnx_file_that_says_something_else_than_torch_is_a_bug(model, task, 
         return replace(whole, name=name, report=whole.report + off[path.name])
 
     monkeypatch.setattr(Contender, "of_onnx", planted)
-    names = [each.name for each in work.in_onnx(whole, model, tmp_path)]
+    names = [each.name for each in work.in_onnx(whole, toy_model, tmp_path)]
     assert names == ["whole, onnxruntime", "whole, int8"]  # which alone may differ
     off["model.onnx"] = 0.01
     with pytest.raises(RuntimeError, match=r"onnxruntime and torch give logits that differ by \d\.\de-03"):
-        work.in_onnx(whole, model, tmp_path)
+        work.in_onnx(whole, toy_model, tmp_path)
 
 
 def test_scores_are_shrunk_too(_pocket):

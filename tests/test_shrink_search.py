@@ -66,30 +66,15 @@ def test_numbers_of_what_was_cut_and_cut_again(tiny):
     assert twice.heads == ((), (1, 2, 3, 4)) and twice.original(Unit("neuron", 2, 1)) == Unit("neuron", 3, 3)
 
 
-@pytest.fixture(scope="module")
-def task():
-    return toy.task()
-
-
-@pytest.fixture(scope="module")
-def _learned(task, _pocket):
-    return toy.learned(task, _pocket.tokenizer)
-
-
 @pytest.fixture
-def learned(_learned):
-    return _learned.cut([])
-
-
-@pytest.fixture
-def sure(_pocket, task):
+def sure(_pocket, toy_task):
     """A random regressor and scores that are its own but for a little noise: whatever changes it makes it worse."""
     encoder = load(tiny_model("bert", num_labels=1, problem_type="regression"), tokenizer=_pocket.tokenizer)
 
     def scores_for(encoder: Encoder) -> Task:
-        said = encoder.predict(task.select).logits[:, 0].astype(float)
+        said = encoder.predict(toy_task.select).logits[:, 0].astype(float)
         noise = np.random.default_rng(0).normal(size=len(said)) * 0.01
-        gold = replace(task.select, label=said + noise)
+        gold = replace(toy_task.select, label=said + noise)
         return Task("own", "regression", (), gold, gold, gold, "pearson")
 
     return encoder, scores_for
@@ -158,11 +143,11 @@ def test_the_least_felt_mlp_may_go_whole(sure):
 
 
 @pytest.mark.parametrize(("goal", "kind"), [(1.0, "layer"), (50.5, "heads")])
-def test_the_smallest_rise_for_what_is_saved_of_what_is_wanted(learned, task, monkeypatch, goal, kind):
+def test_the_smallest_rise_for_what_is_saved_of_what_is_wanted(toy_model, toy_task, monkeypatch, goal, kind):
     """A layer saves ten times what a head does and costs five times as much; beyond the goal that's worth nothing."""
-    search = Search(learned, task, task.select, Cost("ms", 51.5 - 10 * 4, 10, 0, 0), step=0.5)
+    search = Search(toy_model, toy_task, toy_task.select, Cost("ms", 51.5 - 10 * 4, 10, 0, 0), step=0.5)
     moves = [Move("heads", (Unit("head", 1, 1),), 0.0, 1.0), Move("layer", (Unit("layer", 2),), 0.0, 10.0)]
-    outputs, losses = np.zeros((3, len(task.select), 2), np.float32), np.array([1.0, 1.1, 1.5])
+    outputs, losses = np.zeros((3, len(toy_task.select), 2), np.float32), np.array([1.0, 1.1, 1.5])
     monkeypatch.setattr(search, "_moves", lambda wanted: iter(moves))
     monkeypatch.setattr(search, "_tried", lambda moves: (outputs, losses))
     assert search.advance(goal) and search.rows[-1]["move"] == kind
@@ -195,7 +180,7 @@ def test_the_last_heads_stay_though_their_layer_is_idle(sure):
     assert search.off == {Unit("layer", 1), Unit("layer", 3)} and search.encoder.head_counts == [4]
 
 
-def test_layers_are_all_tried_once_and_then_those_that_were_missed_least(task, _pocket, monkeypatch):
+def test_layers_are_all_tried_once_and_then_those_that_were_missed_least(toy_task, _pocket, monkeypatch):
     encoder = load(tiny_model("bert", num_labels=2, num_hidden_layers=6), tokenizer=_pocket.tokenizer)
     tried = []
 
@@ -213,14 +198,14 @@ def test_layers_are_all_tried_once_and_then_those_that_were_missed_least(task, _
         assert len(then) == (row["layers"] if row["move"] == "layer" else min(3, row["layers"]))
 
 
-def test_what_saves_nothing_stays(learned, task):
-    search = Search(learned, task, task.select, Cost("ms", 1, 0, 1, 0), step=0.25)
+def test_what_saves_nothing_stays(toy_model, toy_task):
+    search = Search(toy_model, toy_task, toy_task.select, Cost("ms", 1, 0, 1, 0), step=0.25)
     search.to(1 + 8)
     assert {unit.kind for unit in search.off} <= {"head", "layer"} and sum(search.encoder.head_counts) <= 8
 
 
-def test_steps_follow_the_cost_and_the_last_one_does_not_overshoot(learned, task):
-    search = Search(learned, task, task.select, parameter_cost(learned), step=0.1)
+def test_steps_follow_the_cost_and_the_last_one_does_not_overshoot(toy_model, toy_task):
+    search = Search(toy_model, toy_task, toy_task.select, parameter_cost(toy_model), step=0.1)
     whole = search.now
     search.to(0.6 * whole)
     costs = [whole, *(row["cost"] for row in search.rows)]
@@ -231,46 +216,46 @@ def test_steps_follow_the_cost_and_the_last_one_does_not_overshoot(learned, task
     assert search.ways[-1] == search.off
 
 
-def test_rows_say_the_score_of_the_cut_model(learned, task):
-    search = Search(learned, task, task.select, parameter_cost(learned), step=0.3)
+def test_rows_say_the_score_of_the_cut_model(toy_model, toy_task):
+    search = Search(toy_model, toy_task, toy_task.select, parameter_cost(toy_model), step=0.3)
     search.to(0.4 * search.now)
-    logits = torch.from_numpy(search.encoder.predict(task.select).logits)
-    loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(task.select.label))
+    logits = torch.from_numpy(search.encoder.predict(toy_task.select).logits)
+    loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(toy_task.select.label))
     assert search.rows[-1]["loss"] == pytest.approx(float(loss), abs=1e-5)
-    hits = (logits.argmax(-1).numpy() == task.select.label).mean()
+    hits = (logits.argmax(-1).numpy() == toy_task.select.label).mean()
     assert search.rows[-1]["score"] == pytest.approx(hits)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_step_by_step_at_once_and_masked_are_the_same_model(name, task, _pocket, tmp_path):
+def test_step_by_step_at_once_and_masked_are_the_same_model(name, toy_task, _pocket, tmp_path):
     encoder = load(tiny_model(name, num_labels=2), tokenizer=_pocket.tokenizer)
-    search = Search(encoder, toy.task(labels=("LABEL_0", "LABEL_1")), task.select, TIME, step=0.15)
+    search = Search(encoder, toy.task(labels=("LABEL_0", "LABEL_1")), toy_task.select, TIME, step=0.15)
     search.to(0.35 * search.now)
     assert len({unit.kind for unit in search.off}) > 1
-    logits = search.encoder.predict(task.report).logits
+    logits = search.encoder.predict(toy_task.report).logits
     at_once = encoder.cut(search.off)
     assert at_once.head_counts == search.encoder.head_counts
-    assert np.allclose(at_once.predict(task.report).logits, logits, atol=1e-6)
+    assert np.allclose(at_once.predict(toy_task.report).logits, logits, atol=1e-6)
     with encoder.gates(search.off):
-        assert np.allclose(encoder.predict(task.report).logits, logits, atol=1e-5)
+        assert np.allclose(encoder.predict(toy_task.report).logits, logits, atol=1e-5)
 
 
-def test_a_plain_search_leaves_what_transformers_opens(learned, task, tmp_path):
+def test_a_plain_search_leaves_what_transformers_opens(toy_model, toy_task, tmp_path):
     from transformers import AutoModelForSequenceClassification
 
-    search = Search(learned, task, task.select, TIME, step=0.2, plain=True)
+    search = Search(toy_model, toy_task, toy_task.select, TIME, step=0.2, plain=True)
     search.to(0.4 * search.now)
     kinds = {unit.kind for unit in search.off}
     assert kinds == {"layer", "neuron"} and len(set(search.encoder.neuron_counts)) == 1
     folder = search.encoder.save(tmp_path / "plain")
     plain = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    batch = learned.tokenizer(list(task.report.text), padding=True, return_tensors="pt")
+    batch = toy_model.tokenizer(list(toy_task.report.text), padding=True, return_tensors="pt")
     with torch.no_grad():
         assert torch.equal(plain(**batch).logits, search.encoder.model(**batch).logits)
 
 
-def test_a_search_ends_where_nothing_is_left(learned, task):
-    search = Search(learned, task, task.select, TIME, step=0.5)
+def test_a_search_ends_where_nothing_is_left(toy_model, toy_task):
+    search = Search(toy_model, toy_task, toy_task.select, TIME, step=0.5)
     while search.advance():
         pass
     assert search.encoder.n_layers == 1 and search.encoder.head_counts == [1]
@@ -279,9 +264,9 @@ def test_a_search_ends_where_nothing_is_left(learned, task):
         search.to(search.least / 2)
 
 
-def test_what_was_pruned_before_is_gone_from_the_start(learned, task):
+def test_what_was_pruned_before_is_gone_from_the_start(toy_model, toy_task):
     off = [Unit("head", 1, 1), Unit("mlp", 2)]
-    search = Search(learned, task, task.select, TIME, off=off)
+    search = Search(toy_model, toy_task, toy_task.select, TIME, off=off)
     assert search.off == set(off) and search.encoder.head_counts[0] == 3 and not search.rows
     search.to(0.8 * search.now)
     assert set(off) < search.off

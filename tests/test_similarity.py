@@ -9,8 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from scipy.stats import t
 
 import bertscope
+import test_models_words as tokenizers
 from bertscope.analyses.similarity.measures import cka, plain_cosine, rsa
 from bertscope.analyses.similarity.question import SimilarityConfig, plan, similarity
 from bertscope.core.errors import UserError
@@ -19,8 +21,7 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
-from tests import test_models_words as tokenizers
-from tests.made_states import made_states, sentences_of
+from made_states import made_states, sentences_of
 
 EDGES = np.array([0, 40, 75, 130, 200])
 PLAIN = "plain cosine (defeated by rotation)"
@@ -131,6 +132,42 @@ def test_intervals_hold_what_they_promise():
         low, high = jackknife_interval(measured(rsa, *sample(80), edges=np.arange(0, 401, 20)))
         inside += int(low[0] <= truth <= high[0])
     assert 175 <= inside <= 199
+
+
+def jackknifed(values):
+    """The error by the formula, of values [1 + groups]: the whole's, then without each group."""
+    left = np.array(values[1:])
+    return np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum())
+
+
+def test_intervals_leave_texts_out_and_differences_add_errors_in_squares():
+    """Five groups of four texts of six words, and a second corpus of three texts: three groups."""
+    generator = np.random.default_rng(0)
+    read, values, errors = [], [], []
+    for texts, groups in ((20, 5), (3, 3)):
+        words, length = 120, 120 // texts
+        topic = np.repeat(generator.normal(size=(texts, 8)), length, axis=0)
+        x = topic + generator.normal(size=(words, 8))
+        y = x + 0.8 * generator.normal(size=(words, 8))
+        sentences = [tuple(f"{texts} {word}" for word in each) for each in sentences_of([length] * texts)]
+        one, examples = made_states([x, x], sentences, name="one")
+        read.append((one, made_states([y, y], sentences, name="other")[0], examples))
+        group = np.arange(words) // (words // groups)
+        left = [upper_correlation(x[group != at], y[group != at]) for at in range(groups)]
+        values.append(upper_correlation(x, y))
+        errors.append(jackknifed([values[-1], *left]))
+    (*here, examples), (*there, against) = read
+    config = SimilarityConfig(groups=5, grid=False)
+    result = similarity(here, examples, config, against=against, against_states=there)
+    table = result.table.query("measure == 'RSA' and layer == 1")
+    for (_, row), value, error, groups in zip(table.iterrows(), values, errors, (5, 3), strict=True):
+        either = t.ppf(0.975, groups - 1) * error
+        assert (row["low"], row["high"]) == pytest.approx((value - either, min(1, value + either)), abs=1e-5)
+    number = result.number("RSA, last layer")
+    assert (number.low, number.high) == tuple(table.iloc[0][["low", "high"]])
+    between = result.tables["corpora"].query("measure == 'RSA' and layer == 1").iloc[0]
+    apart, either = values[0] - values[1], t.ppf(0.975, 2) * np.hypot(*errors)
+    assert (between["low"], between["high"]) == pytest.approx((apart - either, apart + either), abs=1e-5)
 
 
 @pytest.fixture
@@ -291,7 +328,7 @@ def test_too_little_and_too_much_are_refused(tiny, texts):
     with pytest.raises(UserError, match="only 10 words of these texts are words for all checkpoints, and 50 are"):
         similarity(tiny, texts.take([0, 2, 5]))
     for wrong, said in (({"words": 10}, "words is 10"), ({"groups": 1}, "groups is 1"), ({"seed": -1}, "seed is -1"),
-                        ({"pairs": "both"}, "choose first or all")):  # fmt: skip
+                        ({"pairs": "both"}, "unknown pairs 'both'; known: all, first")):  # fmt: skip
         with pytest.raises(UserError, match=said):
             SimilarityConfig(**wrong)
 

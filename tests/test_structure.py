@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 import bertscope
-from bertscope.analyses.structure.metrics import METRICS, evaluate
+from bertscope.analyses.structure.metrics import METRICS, Scored, evaluate
 from bertscope.analyses.structure.question import StructureConfig, plan, structure
+from bertscope.analyses.structure.study import _judged
 from bertscope.analyses.structure.trees import Trees, parts
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT
@@ -113,6 +115,32 @@ def test_the_layer_is_chosen_on_select(found):
     for kind, rows in training.groupby("probe"):
         best = rows.loc[rows["select_score"].idxmax(), "layer"]
         assert result.number(f"best layer for {kind}").value == best
+
+
+def test_the_share_that_decides_is_over_all_edges(monkeypatch):
+    """Of two sentences, of ten edges and of one: the first probe finds 6 and 0, the second 4 and 1."""
+    hits, asked = np.array([[6, 4], [0, 1]]), np.array([10, 1])
+    found = Scored("distance", np.arange(2), np.array([11, 2]), hits, asked, np.zeros((2, 2)))
+    monkeypatch.setattr("bertscope.analyses.structure.study.evaluate", lambda *_: found)
+    corpus = SimpleNamespace(vectors={"made": None}, trees=None)
+    stack = SimpleNamespace(checkpoint="made", kind="distance", layers=[0, 1])
+    judged = _judged(stack, SimpleNamespace(fit_on=corpus, select=np.arange(2)))
+    assert [probe.score for probe in judged] == pytest.approx([6 / 11, 5 / 11])
+
+
+def test_nothing_is_chosen_on_report():
+    """Layer 0 has the trees in fit and select, layer 1 in fit and report: select takes the one that then fails."""
+    examples, store = planted(200)
+    trees, noise = store.vectors(1), store.vectors(0)
+    layers = []
+    for part in (2, 1):
+        hidden = np.isin(np.repeat(np.arange(200), np.diff(store.starts)), parts(examples.text, 0, report=True)[part])
+        layers.append(np.where(hidden[:, None], noise, trees))
+    result = structure(store_of(examples, layers), examples, replace(QUICK, control=False))
+    for kind, (metric, _) in METRICS.items():
+        assert result.number(f"best layer for {kind}").value == 0
+        failed, other = (of(result, metric, arm="probe", layer=layer)["value"] for layer in (0, 1))
+        assert result.number(metric).value == failed < other
 
 
 def test_drawn_trees_are_trees_and_say_what_they_share(found):
@@ -275,16 +303,9 @@ def test_named_sentences_are_drawn():
     assert list(result.tables["trees"]["sentence"].unique()) == list(wanted)
 
 
-def test_fit_is_a_flag_of_the_command(tmp_path, tiny, monkeypatch, capsys):
-    pytest.importorskip("cyclopts")  # not on the bare GPU machine
-    from bertscope.cli import main as cli
-
-    monkeypatch.chdir(tmp_path)
-    words = ["structure", tiny.save(tmp_path / "tiny"), "--on", "demo/sentiment", "--fit", "demo/corpus",
-             "--limit", 60, "--ranks", "2,8", "--epochs", 1, "--no-random"]  # fmt: skip
-    monkeypatch.setattr("sys.argv", ["bertscope", *map(str, words)])
-    with pytest.raises(SystemExit, match=r"^0$"):
-        cli.main()
-    said = capsys.readouterr()
-    assert "selectivity" in said.out and "60 are scored" in said.out
-    assert said.err.count("running  states") == 2 and "ranks=2,8 random=False epochs=1" in said.err
+def test_fit_is_a_flag_of_the_command(tmp_path, tiny, command):
+    tiny.save(tmp_path / "tiny")
+    words = "structure tiny --on demo/sentiment --fit demo/corpus --limit 60 --ranks 2,8 --epochs 1 --no-random"
+    code, out, err = command(*words.split())
+    assert code == 0 and "selectivity" in out and "60 are scored" in out
+    assert err.count("running  states") == 2 and "ranks=2,8 random=False epochs=1" in err

@@ -25,8 +25,8 @@ from bertscope.analyses.structure.probes import (
 from bertscope.analyses.structure.trees import Trees
 from bertscope.core.order import bucketed
 from bertscope.core.resampling import Resampling
+from conftest import on_cpu
 from planted_trees import planted
-from tests.conftest import on_cpu
 
 CPU = torch.device("cpu")
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 
-import numpy as np
 import pytest
 
 pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 import bertscope
-from bertscope.cli import main as cli
 from bertscope.core.store import Store
 from bertscope.study.collect import delete_unneeded, unneeded
 from bertscope.study.file import read_study
-from bertscope.study.state import estimates, states
+from bertscope.study.state import states
+from bertscope.study.times import Times
 from bertscope.study.words import about, duration, settings, short
+from toy import write_reviews
 
-WORDS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
 STUDY = """\
 title: Two questions
 model: ./tiny
@@ -37,9 +35,7 @@ def folder(tmp_path_factory, _tiny):
     """A folder with a model, data and a study."""
     folder = tmp_path_factory.mktemp("study")
     _tiny.save(folder / "tiny")
-    generator = np.random.default_rng(0)
-    rows = [f"{' '.join(generator.choice(WORDS, 5))} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(60)]
-    (folder / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    write_reviews(folder / "reviews.csv", 60)
     (folder / "mine.yaml").write_text(STUDY)
     return folder
 
@@ -63,22 +59,10 @@ def stored(answered, tmp_path) -> Store:
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys, folder):
-    """Run a command in a copy of the folder: exit code, standard output, standard error."""
+def run(command, tmp_path, folder):
+    """A command in a copy of the folder."""
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["bertscope", *map(str, words)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as leaving:
-            code = int(leaving.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+    return command
 
 
 def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
@@ -217,15 +201,11 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
         "other": read_study("mine.yaml", ["questions=[finetune]", "model=pocket"]),
         "none": read_study("mine.yaml", ["questions=[ablate]"]),
     }
-    for name, like in (
-        ("same", "same models and data"),
-        ("model", "of the same models"),
-        ("other", "of other models"),
-    ):
-        step = asked[name].steps[0]
-        found = estimates([step], stored)[step.id]
-        assert found.seconds == 3 and found.steps == 5 and like in found.like
-    assert not {name.partition("-")[0] for name in estimates(asked["none"].steps, stored)} - {"claims"}
+    times = Times.of_store(stored)
+    for name, like in (("same", "same models and data"), ("model", "same models"), ("other", "other models")):
+        found = times.estimate(asked[name].steps[0])
+        assert found.seconds == 3 and like in found.like
+    assert not {step.name for step in asked["none"].steps if times.estimate(step)} - {"claims"}
 
 
 def test_show_and_list(run):

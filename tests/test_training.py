@@ -113,14 +113,14 @@ def test_regression_speaks_in_the_tasks_own_units(pocket):
 
 
 def stop_in_epoch(monkeypatch, epoch: int) -> None:
-    plain = loop._Run._epoch
+    plain = loop.Training.epoch
 
     def stopping(self, at, bar):
         if at == epoch:
             raise KeyboardInterrupt
         return plain(self, at, bar)
 
-    monkeypatch.setattr(loop._Run, "_epoch", stopping)
+    monkeypatch.setattr(loop.Training, "epoch", stopping)
 
 
 @on_cpu
@@ -135,8 +135,8 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tiny, tmp_path, monkeypa
             finetune(tiny, task, config, out=tmp_path / "model")
     assert not (tmp_path / "model").exists()
     ran = []
-    plain = loop._Run._epoch
-    monkeypatch.setattr(loop._Run, "_epoch", lambda self, at, bar: ran.append(at) or plain(self, at, bar))
+    plain = loop.Training.epoch
+    monkeypatch.setattr(loop.Training, "epoch", lambda self, at, bar: ran.append(at) or plain(self, at, bar))
     resumed = finetune(tiny, task, config, out=tmp_path / "model")
     assert ran == [3]
     assert same(resumed.encoder, whole.encoder) and resumed.result.equals(whole.result)
@@ -186,7 +186,7 @@ def test_the_best_epoch_is_kept_on_request(tiny, task, monkeypatch):
 
 def finetune_first_epoch(tiny, task) -> str:
     found = []
-    plain = loop._Run._close_epoch
+    plain = loop.Training._close_epoch
 
     def close(self, epoch, loss):
         row = plain(self, epoch, loss)
@@ -194,7 +194,7 @@ def finetune_first_epoch(tiny, task) -> str:
         return row
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop._Run, "_close_epoch", close)
+        patch.setattr(loop.Training, "_close_epoch", close)
         finetune(tiny, task, QUICK)
     return found[1]
 
@@ -237,7 +237,7 @@ def test_texts_that_are_cut_in_training_are_counted(tiny, task):
 
 
 def test_learning_rate_rises_and_falls_linearly(tiny, task):
-    run = loop._Run(
+    run = loop.Training(
         tiny, objective.Labelled(tiny, task), replace(QUICK, warmup=0.25, learning_rate=1.0), None
     )  # 24 steps, 6 of warm-up
     rates = [run._learning_rate(step) for step in range(24)]

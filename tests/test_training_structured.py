@@ -119,7 +119,7 @@ def test_spans_are_a_plain_hugging_face_folder(tiny, tmp_path):
 @on_cpu
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stopped_training_goes_on_to_the_same_weights(tiny, kind, tmp_path, monkeypatch):
-    task, plain = make_task(kind), loop._Run._epoch
+    task, plain = make_task(kind), loop.Training.epoch
     whole = finetune(tiny, task, QUICK)
     with monkeypatch.context() as patch:
 
@@ -128,7 +128,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tiny, kind, tmp_path, mo
                 raise KeyboardInterrupt
             return plain(self, at, bar)
 
-        patch.setattr(loop._Run, "_epoch", stopping)
+        patch.setattr(loop.Training, "epoch", stopping)
         with pytest.raises(KeyboardInterrupt):
             finetune(tiny, task, QUICK, out=tmp_path / "model")
     resumed = finetune(tiny, task, QUICK, out=tmp_path / "model")

@@ -25,6 +25,7 @@ from bertscope.training.finetune import FinetuneConfig, finetune
 from conftest import DEVICE
 from families import CONFIGS, tiny_model
 from test_training import make_task
+from toy import write_reviews
 
 EVERY = pytest.mark.parametrize("name", CONFIGS)
 STAYS = ("modernbert", "deberta-v2")  # whose first layer can't go
@@ -119,12 +120,7 @@ def test_a_truncated_training_starts_from_the_base_and_reloads(tiny, tmp_path):
 
 @pytest.fixture
 def rows(tmp_path):
-    generator = np.random.default_rng(0)
-    words = ("the", "old", "house", "was", "by", "a", "long", "road")
-    lines = [f"{' '.join(generator.choice(words, 4))} {'good' if row % 2 else 'bad'},{row % 2}" for row in range(150)]
-    path = tmp_path / "rows.csv"
-    path.write_text("\n".join(["text,label", *lines]) + "\n")
-    return path
+    return write_reviews(tmp_path / "rows.csv", 150)
 
 
 def test_steps_are_shared_and_few(tmp_path, tiny, rows):

@@ -1,7 +1,9 @@
-"""A task that a tiny encoder learns in a second, and one that has learned it."""
+"""Tasks that a tiny encoder learns in a second, and one that has learned."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,20 @@ def task(*, regression: bool = False, labels: tuple[str, ...] = ("bad", "good"))
     fit, select, report = (split(n, seed, regression=regression) for n, seed in ((256, 1), (96, 2), (128, 3)))
     kind, metric = ("regression", "pearson") if regression else ("classification", "accuracy")
     return Task("toy", kind, () if regression else labels, fit, select, report, metric)  # type: ignore[arg-type]
+
+
+def write_reviews(path: Path, rows: int) -> Path:
+    """A table of texts that end in `good` or `bad` in turn, which is their label."""
+    words = np.random.default_rng(0).choice(_WORDS, (rows, 4))
+    lines = [f"{' '.join(text)} {'good' if row % 2 else 'bad'},{row % 2}" for row, text in enumerate(words)]
+    path.write_text("\n".join(["text,label", *lines]) + "\n")
+    return path
+
+
+def task_of(examples: Examples, encoder: Encoder) -> Task:
+    """A task whose right answers are what the encoder says: as it is, it is always right."""
+    gold = replace(examples, label=encoder.predict(examples).logits.argmax(-1))
+    return Task("own", "classification", ("a", "b"), gold, gold, gold, "accuracy")
 
 
 def fresh(task: Task, tokenizer: Any, name: str = "bert", **changes: Any) -> Encoder:

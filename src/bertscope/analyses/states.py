@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question, spec
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 
@@ -35,11 +36,9 @@ class StatesConfig:
     """Of the random weights; nothing else is random."""
 
     def __post_init__(self) -> None:
-        for name, known in (("pool", _POOLS), ("init", _INITS)):
-            if (value := getattr(self, name)) not in known:
-                raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
-        if self.seed < 0:
-            raise UserError(f"seed is {self.seed}; it must be at least 0")
+        check_known("pool", self.pool, _POOLS)
+        check_known("init", self.init, _INITS)
+        check_least(self, seed=0)
 
 
 @dataclass(frozen=True)
@@ -96,20 +95,20 @@ def states(
     return States(store, result)
 
 
-def planned(name: str, pool: Pool = "word") -> Callable[..., Step]:
+def planned(name: str) -> Callable[..., Step]:
     """The plan of a question with the inputs `states` and `examples`: each model's states are a step of their own."""
 
     def plan(*arguments: Any) -> Step:
         *models, examples, config = arguments
-        return spec(name).step(state_steps(models, examples, pool) | {"examples": examples}, config)
+        return spec(name).step(state_steps(models, examples) | {"examples": examples}, config)
 
     return plan
 
 
-def state_steps(models: Sequence[Step | Root], examples: Root, pool: Pool = "word", name: str = "states") -> Any:
+def state_steps(models: Sequence[Step | Root], examples: Root, *, name: str = "states") -> dict[str, Step]:
     """The steps that keep these models' states over these examples, as a question's inputs `NAME.0`, `NAME.1` ..."""
     return {
-        f"{name}.{place}": spec("states").step({"model": model, "examples": examples}, StatesConfig(pool))
+        f"{name}.{place}": spec("states").step({"model": model, "examples": examples}, StatesConfig())
         for place, model in enumerate(models)
     }
 
@@ -131,12 +130,14 @@ def open_states(
 
     stores = []
     for given in [states] if isinstance(states, (HiddenStore, Encoder, str)) else states:
-        if not isinstance(given, HiddenStore):
-            given = hidden(load(given) if isinstance(given, str) else given, examples, pool=pool)
-        if given.pool != pool or list(given.ids) != list(examples.ids):
+        if isinstance(given, HiddenStore):
+            store = given
+        else:
+            store = hidden(load(given) if isinstance(given, str) else given, examples, pool=pool)
+        if store.pool != pool or list(store.ids) != list(examples.ids):
             raise UserError(
-                f"{given.folder} holds {given.pool} vectors of {len(given.ids):,} texts, not {pool} vectors of these "
+                f"{store.folder} holds {store.pool} vectors of {len(store.ids):,} texts, not {pool} vectors of these "
                 f"{len(examples):,}; make them with hidden(encoder, examples, pool={pool!r})"
             )
-        stores.append(given)
+        stores.append(store)
     return dict(zip(told_apart(store.name for store in stores), stores, strict=True))

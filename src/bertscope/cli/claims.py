@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"holds": "green", "fails": "red", "underpowered": "yellow", "not tested": "dim"}
 _SIGNS = {"holds": "✓", "fails": "✗", "underpowered": "≈", "not tested": "·"}
+"""By the verdict's first word; `holds, this training` is a kind of `holds`."""
 
 
 def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bool = False) -> None:
@@ -25,7 +26,9 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
 
     Every claim of the works that the questions come from is looked up in what is stored. It holds if the whole 95%
     interval of its number is on the claimed side, fails if all of it is on the other, and is underpowered otherwise,
-    or if no interval can be had. Claims that nothing stored bears on come with the command that would test them.
+    or if no interval can be had. "This training" is decided of one fine-tuned model, by an interval over texts:
+    trained again, it may come out otherwise. Claims that nothing stored bears on come with the command that would
+    test them.
 
     Parameters
     ----------
@@ -78,11 +81,12 @@ def _print(result: Result, ledger: pd.DataFrame) -> None:
         for says, mine in rows.groupby("says", sort=False):
             say(f"  {says}")
             for _, row in mine.iterrows():
-                say(f"    {_SIGNS[row['verdict']]} {row['verdict']:13} {_numbers(row)}", _STYLES[row["verdict"]])
+                kind = row["verdict"].partition(", ")[0]
+                say(f"    {_SIGNS[kind]} {row['verdict']:20} {_numbers(row)}", _STYLES[kind])
     say("")
     for note in result.notes:
         say(f"note: {note}")
-    say(", ".join(f"{number.value:g} {number.name}" for number in result.headline))
+    say("; ".join(f"{number.value:g} {number.name}" for number in result.headline))
 
 
 def _numbers(row: pd.Series) -> str:

@@ -201,13 +201,15 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
 def _foretell(read: Study, store: Store) -> None:
     """The steps, what is stored of them, and how long the others may take."""
     from bertscope.study.graph import graph
-    from bertscope.study.state import estimates, states
+    from bertscope.study.state import states
+    from bertscope.study.times import Times
     from bertscope.study.words import duration, short
 
     steps = graph(read.steps)
     found = states(steps, store)
     left = [step for name, step in steps.items() if found[name] != "done"]
-    guesses = estimates(left, store)
+    times = Times.of_store(store)
+    guesses = {step.id: guess for step in left if (guess := times.estimate(step))}
     took = {name: duration(guess.seconds) for name, guess in guesses.items()}
     _columns(
         ("stored" if found[name] == "done" else took.get(name, "unknown"), short(step), _about(step))

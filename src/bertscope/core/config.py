@@ -1,8 +1,8 @@
-"""Configs are frozen dataclasses; here they become JSON and come back, with unknown keys refused."""
+"""Configs are frozen dataclasses; here they become JSON and come back, and refuse what many refuse."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from math import isfinite
 from pathlib import Path
@@ -26,6 +26,27 @@ def from_json(config_class: type[Config], data: Mapping[str, Any]) -> Config:
         if key not in known:
             raise UserError(f"unknown setting {key!r}; {did_you_mean(key, known)}")
     return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+
+
+def check_known(what: str, said: str | Iterable[str], known: Collection[str]) -> None:
+    """Refuse a word that isn't among the known, or any of several: `unknown mode 'zreo'; did you mean 'zero'?`."""
+    for word in (said,) if isinstance(said, str) else said:
+        if word not in known:
+            raise UserError(f"unknown {what} {word!r}; {did_you_mean(word, known)}")
+
+
+def check_least(config: Any, **least: float) -> None:
+    """Refuse a number that is too small, unless it isn't given: `batch-size is 0; it must be at least 1`."""
+    for name, bound in least.items():
+        value = getattr(config, name)
+        if value is not None and not value >= bound:  # so that NaN is refused too
+            raise UserError(f"{name.replace('_', '-')} is {value}; it must be at least {bound}")
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """Refuse seeds that repeat one training, or that no generator takes."""
+    if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
+        raise UserError(f"seeds are {tuple(seeds)}; give one or more different numbers, none under 0")
 
 
 _IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}

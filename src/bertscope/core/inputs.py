@@ -32,8 +32,8 @@ class Inputs:
     def of(self, step: Step) -> dict[str, Any]:
         """What the step's function is called with. `random.0`, `random.1` make a list `random`."""
         opened: dict[str, Any] = {}
-        for name, value in step.inputs.items():
-            name, dot, _ = name.partition(".")
+        for numbered, value in step.inputs.items():
+            name, dot, _ = numbered.partition(".")
             if dot:
                 opened.setdefault(name, []).append(self._opened(name, value))
             else:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bertscope.core.statistics import ENDS
+
 
 def runs(owner: np.ndarray, groups: int) -> np.ndarray:
     """Where runs of about equally many items begin, and the end, [1 + at most `groups`]. `owner` says whose each item
@@ -28,23 +30,31 @@ def left_out(sums: np.ndarray) -> np.ndarray:
     return np.concatenate([whole[None], whole - sums])
 
 
-def jackknife_error(draws: np.ndarray) -> np.ndarray:
-    """The standard error of a statistic; NaN where there is only one group."""
-    groups = len(draws) - 1
-    if groups < 2:
-        return np.full(draws.shape[1:], np.nan)
-    return np.sqrt((groups - 1) * np.var(draws[1:], axis=0))
+def jackknife_error(draws: np.ndarray, having: np.ndarray | None = None) -> np.ndarray:
+    """The standard error of a statistic; NaN where there is only one group.
+
+    Groups count alike, whatever their size: what makes one large is mostly a long text, whose words are alike, and
+    weights by size (Busing et al. 1999) would take it for so many words.
+
+    having   bool [groups, ...]: which groups have something of what is measured; leaving out another tells nothing
+    """
+    counted = np.ones(draws[1:].shape, dtype=bool) if having is None else having
+    groups = counted.sum(0)
+    enough = groups > 1
+    variance = np.var(draws[1:], axis=0, where=counted | ~enough)  # of some group in any case
+    return np.sqrt(np.where(enough, (groups - 1) * variance, np.nan))
 
 
 def jackknife_interval(
-    draws: np.ndarray, level: float = 0.95, *, least: float = -np.inf, most: float = np.inf
+    draws: np.ndarray, *, least: float = -np.inf, most: float = np.inf, having: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The statistic give or take so many standard errors, but never beyond `least` and `most`."""
-    either = reach(len(draws) - 1, level) * jackknife_error(draws)
+    groups = len(draws) - 1 if having is None else having.sum(0)
+    either = reach(groups) * jackknife_error(draws, having)
     return np.maximum(draws[0] - either, least), np.minimum(draws[0] + either, most)
 
 
-def interval_over_runs(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def interval_over_runs(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean over training runs give or take so many standard errors; `draws` is [run, 1 + groups, ...].
 
     All runs are measured on the same texts. The error of the mean that comes from the texts and the one that comes
@@ -55,12 +65,12 @@ def interval_over_runs(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarr
     error = jackknife_error(mean)
     if runs > 1:
         error, fewest = np.hypot(error, draws[:, 0].std(0, ddof=1) / np.sqrt(runs)), min(groups, runs)
-    either = reach(fewest, level) * error
+    either = reach(fewest) * error
     return mean[0] - either, mean[0] + either
 
 
-def reach(groups: int, level: float = 0.95) -> float:
+def reach(groups: int | np.ndarray) -> float | np.ndarray:
     """How many standard errors an interval reaches to either side, the error being known from so many groups."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + level) / 2, max(groups - 1, 1)))
+    return t.ppf(ENDS[1], np.maximum(groups - 1, 1))

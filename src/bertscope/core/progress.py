@@ -33,7 +33,8 @@ class _Silent:
 
 class _Bar:
     def __init__(self, bars: Any, task: Any) -> None:
-        self._bars, self._task, self._facts = bars, task, {}  # type: ignore[var-annotated]
+        self._bars, self._task = bars, task
+        self._facts: dict[str, str] = {}
 
     def advance(self, amount: int = 1, **facts: str) -> None:
         self._facts |= facts

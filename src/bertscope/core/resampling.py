@@ -17,6 +17,8 @@ from zlib import crc32
 import numpy as np
 
 from bertscope.core.memory import lasting
+from bertscope.core.result import Number
+from bertscope.core.statistics import ENDS
 
 _COUNTS = 10  # more draws of one example than this happen once in a hundred million
 # Examples that are resampled at a time: the totals of all resamples are large, and visited once for them. Columns of
@@ -146,13 +148,19 @@ def resampled_means(resampling: Resampling, values: np.ndarray) -> np.ndarray:
     return mean.draws
 
 
-def interval(draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def interval(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The percentile interval of draws [1 + repeats, ...], the first of which is the sample itself."""
     missing = np.isnan(draws[0])
     filled = np.where(missing, 0.0, draws[1:])  # where the sample itself has nothing
     quantile = np.nanquantile if np.isnan(filled).any() else np.quantile  # the latter is faster by far
-    low, high = quantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    low, high = quantile(filled, ENDS, axis=0)
     return np.where(missing, np.nan, low), np.where(missing, np.nan, high)
+
+
+def drawn_number(name: str, draws: np.ndarray, n: int, unit: str) -> Number:
+    """The headline number whose draws these are, [1 + repeats]."""
+    low, high = interval(draws)
+    return Number(name, float(draws[0]), float(low), float(high), n, unit)
 
 
 def hashed(ids: Sequence[str], seed: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.files import FolderKind, digest_files, whole_folder
-from bertscope.core.step import Root
+from bertscope.core.step import FILE, Root
 
 if TYPE_CHECKING:
     import numpy as np
@@ -172,8 +172,12 @@ class Result:
 
 
 def load_result(folder: str | Path) -> Result:
-    """The result in a folder that `save` wrote, or in that of a stored step."""
-    return Result.load(_inside(folder))
+    """The result in a folder that `save` wrote, or in that of a stored step, which its provenance then tells."""
+    inside = _inside(folder)
+    result, made_by = Result.load(inside), inside.parent / FILE
+    if made_by.exists():
+        result.provenance["step"] = json.loads(made_by.read_text(encoding="utf-8"))
+    return result
 
 
 def result_root(folder: str | Path) -> Root:

@@ -15,6 +15,9 @@ import numpy as np
 Value = Callable[[np.ndarray], np.ndarray]
 """From means of moments [..., k] to the metric [...]."""
 
+_LEVEL = 0.95
+ENDS = ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)
+"""The quantiles that every interval lies between."""
 _CELLS = 2**24  # weights held at a time: 128 MiB
 
 
@@ -29,12 +32,12 @@ class Effects:
 
 
 def bootstrap_interval(
-    value: Value, moments: np.ndarray, *, repeats: int = 2000, level: float = 0.95, seed: int = 0
+    value: Value, moments: np.ndarray, *, repeats: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
     """Percentile interval of a metric over examples. `moments` is [n, k]."""
     n = len(moments)
     draws = np.concatenate([value(counts @ moments / n) for counts in _resamples(n, repeats, seed)])
-    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.nanquantile(draws, ENDS)
     return float(low), float(high)
 
 
@@ -105,7 +108,6 @@ def paired_effects(
     *,
     repeats: int = 2000,
     permutations: int = 9999,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Effects:
     """How much each arm's metric differs from the reference's. `reference` is [n, k], `arms` is [arms, n, k].
@@ -123,7 +125,7 @@ def paired_effects(
 
     effect = differences(np.ones((1, n)))[0]
     draws = np.concatenate([differences(counts) for counts in _resamples(n, repeats, seed)])
-    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    low, high = np.nanquantile(draws, ENDS, axis=0)
 
     total = flat.mean(0).reshape(columns.shape[1:])  # [1 + arms, k]
     both = total[:1] + total[1:]  # what the two sides of a swap always add up to: [arms, k]

@@ -14,6 +14,9 @@ from typing import Any
 
 from bertscope.core.files import canonical_json, digest_text
 
+FILE = "step.json"
+"""Where a stored step's folder says what it is."""
+
 
 @dataclass(frozen=True)
 class Root:

@@ -23,9 +23,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import explained, settle, sync, write_text
 from bertscope.core.inputs import KEPT, Inputs
 from bertscope.core.result import Result, describe
+from bertscope.core.step import FILE as MARKER
 from bertscope.core.step import Step
-
-MARKER = "step.json"
 
 
 @dataclass(frozen=True)

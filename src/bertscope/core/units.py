@@ -15,6 +15,9 @@ from typing import Any, Literal, get_args
 from bertscope.core.errors import UserError, did_you_mean
 
 UnitKind = Literal["head", "heads", "mlp", "layer", "neuron"]
+Mode = Literal["uniform", "zero", "mean"]
+"""What a part that is switched off leaves behind; `models/gates.py` says what they mean."""
+MODES: tuple[Mode, ...] = get_args(Mode)
 _FORM = re.compile(r"(?P<kind>[a-z]+):(?P<layer>\d+)(?:\.(?P<number>\d+))?")
 
 

@@ -23,7 +23,6 @@ from bertscope.data.splits import SELECT_SHARE
 from bertscope.data.task import Task
 
 Pairing = Literal["unsupervised", "pairs", "triples"]
-PAIRINGS = ("unsupervised", "pairs", "triples")
 SAME = ("entailment", "equivalent", "duplicate", "same")
 """Labels of pairs that belong together: NLI's, MRPC's, QQP's, demo/paraphrase's."""
 _FOLLOWS, _CONTRADICTS = "entailment", "contradiction"

@@ -51,8 +51,8 @@ def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
     cells = [table.column(name, flag) for name, flag, _ in roles]
     usable = np.ones(len(table), dtype=bool)
     for column, (name, flag, role) in zip(cells, roles, strict=True):
-        for rows, reason, message in _problems(table, column, name, flag, role):
-            rows = [row for row in rows if usable[row]]  # a row is left out for one reason only
+        for wrong, reason, message in _problems(table, column, name, flag, role):
+            rows = [row for row in wrong if usable[row]]  # a row is left out for one reason only
             if rows:
                 bad.refuse(reason, message, len(rows))
                 usable[rows] = False

@@ -43,6 +43,15 @@ class Scores:
         """The primary metric as a headline number."""
         return Number(self.metric, self.value, self.low, self.high, self.n)
 
+    def named(self, name: str) -> Number:
+        """The primary metric as what a result calls it."""
+        return Number(name, self.value, self.low, self.high, self.n, self.metric)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The primary metric as tables have it."""
+        return {"metric": self.metric, "score": self.value, "low": self.low, "high": self.high, "n": self.n}
+
 
 @dataclass(frozen=True, eq=False)
 class Task:

@@ -1,8 +1,9 @@
-"""What experiments over layers share: fine-tunings as steps, and the depth of what they start from."""
+"""What experiments share: fine-tunings by a recipe, as steps, and the depth of what they start from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol
 
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
@@ -10,6 +11,22 @@ from bertscope.core.layers import Layers
 from bertscope.core.step import Root, Step
 from bertscope.models.source import layers_of
 from bertscope.training.finetune import FinetuneConfig
+
+
+class Recipe(Protocol):
+    """The settings by which an experiment has its models trained."""
+
+    @property
+    def recipe(self) -> Literal["auto", "paper", "pocket"]: ...
+    @property
+    def epochs(self) -> int | None: ...
+    @property
+    def learning_rate(self) -> float | None: ...
+
+
+def by_recipe(config: Recipe, **more: Any) -> FinetuneConfig:
+    """A fine-tuning as the experiment's config has it."""
+    return FinetuneConfig(recipe=config.recipe, epochs=config.epochs, learning_rate=config.learning_rate, **more)
 
 
 def fine_tunings(base: Step | Root, task: Root, how: Iterable[FinetuneConfig]) -> dict[str, Step]:
@@ -26,8 +43,3 @@ def depth(base: Step | Root) -> int:
     if below is None:
         raise UserError(f"what {base.name} makes has no depth before it is made; give a model")
     return depth(below) - len(Layers.parse(str(base.config.get("without", ""))).numbers)
-
-
-def check_seeds(seeds: Sequence[int]) -> None:
-    if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
-        raise UserError(f"seeds are {tuple(seeds)}; give one or more different numbers, none under 0")

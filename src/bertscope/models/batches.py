@@ -20,6 +20,9 @@ from torch import Tensor
 from bertscope.core.examples import Examples
 from bertscope.models.words import NO_WORD, align, encode, special_ids
 
+WINDOW = 2048
+"""Texts that are tokenised and sorted by length at a time, unless somebody says otherwise."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -146,7 +149,7 @@ def batches(
     *,
     max_length: int,
     tokens: int,
-    window: int,
+    window: int = WINDOW,
     cells: int | None = None,
     device: Any = "cpu",
     long: Literal["cut", "left out"] = "cut",

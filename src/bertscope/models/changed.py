@@ -50,6 +50,8 @@ class MaskedLosses:
     """[change, example]: the loss in nats, added up over the example's masked tokens."""
     counts: np.ndarray
     """[example]: how many tokens were masked."""
+    truncated: int
+    """How many texts are longer than the model reads, and were cut."""
 
 
 def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change | None]) -> Switched:
@@ -77,7 +79,7 @@ def masked_losses(
     if encoder.head != "masked-lm":
         raise UserError(f"{encoder.name} doesn't guess masked words (it is: {encoder.head}); give one that does")
     keys, mask_id = hashed(examples.ids, seed), encoder.tokenizer.mask_token_id
-    sums, counts = np.zeros((len(changes), len(examples))), np.zeros(len(examples))
+    sums, counts, truncated = np.zeros((len(changes), len(examples))), np.zeros(len(examples)), 0
     with _running(encoder, len(examples) * len(changes)) as bar:
         for batch in _read(encoder, examples):
             hidden = _chosen(batch, keys).to(encoder.device)
@@ -92,7 +94,8 @@ def masked_losses(
                     total = torch.zeros(len(batch), dtype=torch.double, device=losses.device)
                     sums[place, batch.rows] = total.index_add_(0, row, losses).cpu().numpy()
                     bar.advance(len(batch))
-    return MaskedLosses(sums, counts)
+            truncated += batch.truncated
+    return MaskedLosses(sums, counts, truncated)
 
 
 @contextmanager
@@ -108,7 +111,7 @@ def _running(encoder: Encoder, work: int) -> Iterator[Any]:
 
 def _read(encoder: Encoder, examples: Examples) -> Iterator[Batch]:
     return batches(
-        encoder.tokenizer, examples, max_length=encoder.max_length, tokens=default_budget(encoder), window=2048,
+        encoder.tokenizer, examples, max_length=encoder.max_length, tokens=default_budget(encoder),
         device=encoder.device,
     )  # fmt: skip
 

@@ -17,9 +17,10 @@ from torch import nn
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text, whole_folder
-from bertscope.core.units import Unit
+from bertscope.core.units import Mode, Unit
+from bertscope.models.batches import WINDOW
 from bertscope.models.families import Family, descend
-from bertscope.models.gates import Gates, Means, Mode, open_gates
+from bertscope.models.gates import Gates, Means, open_gates
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import FOLDER
 
@@ -116,7 +117,7 @@ class Encoder:
         """Switch parts off for the length of a block: `with encoder.gates(off=["head:3.7", "mlp:5"]): ...`"""
         return open_gates(self, off, mode=mode, reference=reference)
 
-    def predict(self, examples: Examples, *, tokens: int | None = None, window: int = 2048) -> Predictions:
+    def predict(self, examples: Examples, *, tokens: int | None = None, window: int = WINDOW) -> Predictions:
         """The outputs of what is on top (classifier, regressor, spans, parser) for every example, in their order."""
         from bertscope.models.predict import predict
 

@@ -112,9 +112,7 @@ class OnnxClassifier:
     def predict(self, examples: Examples) -> np.ndarray:
         """The logits of every example, [example, class]."""
         logits = np.zeros((len(examples), self._width), dtype=np.float32)
-        for batch in batches(
-            self._tokenizer, examples, max_length=self._max_length, tokens=_BUDGET, window=2048
-        ):  # fmt: skip
+        for batch in batches(self._tokenizer, examples, max_length=self._max_length, tokens=_BUDGET):
             logits[batch.rows] = self(batch.inputs)
         return logits
 

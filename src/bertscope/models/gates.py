@@ -14,19 +14,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
-from bertscope.core.units import Unit
+from bertscope.core.units import MODES, Mode, Unit
 from bertscope.models.taps import Tap, tapped
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
-
-Mode = Literal["zero", "uniform", "mean"]
 
 
 @dataclass(frozen=True)
@@ -136,8 +135,7 @@ def open_gates(
     encoder: Encoder, off: Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
 ) -> Iterator[Gates]:
     """Gates on the whole encoder for the length of the block, with the units in `off` at 0. Blocks nest."""
-    if mode not in ("zero", "uniform", "mean"):
-        raise UserError(f"no such way to switch a part off: {mode!r}; choose zero, uniform or mean")
+    check_known("mode", mode, MODES)
     if mode == "mean" and reference is None:
         raise UserError("mode 'mean' needs a reference: encoder.means(examples), on the select split")
     if mode == "uniform" and getattr(encoder.model.config, "rotary_value", False):

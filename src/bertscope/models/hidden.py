@@ -21,7 +21,8 @@ import numpy as np
 import torch
 from torch.nn.functional import embedding_bag
 
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known
+from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import (
     check_writable,
@@ -32,7 +33,7 @@ from bertscope.core.files import (
     write_text,
 )
 from bertscope.core.progress import progress
-from bertscope.models.batches import Batch, tokenise
+from bertscope.models.batches import WINDOW, Batch, tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.models.hidden_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, HiddenStore, Pool, read
 from bertscope.models.observe import Seen, observe
@@ -51,7 +52,7 @@ def hidden(
     store: str | Path | None = None,
     layers: Sequence[int] | None = None,
     tokens: int | None = None,
-    window: int = 2048,
+    window: int = WINDOW,
 ) -> HiddenStore:
     """Run the encoder over the examples once and keep its hidden states, pooled.
 
@@ -76,13 +77,12 @@ def hidden(
     else:
         _lay_out(folder, encoder, examples, source, window)
     _fill(folder, encoder, examples, tokens, window)
-    return replace(HiddenStore.open(folder), _temporary=temporary)
+    return replace(HiddenStore.open(folder), temporary=temporary)
 
 
 def _check(encoder: Encoder, examples: Examples, pool: str, layers: Sequence[int] | None) -> list[int]:
     """The layers to keep, after refusing what can't work."""
-    if pool not in get_args(Pool):
-        raise UserError(f"unknown pool {pool!r}; {did_you_mean(pool, get_args(Pool))}")
+    check_known("pool", pool, get_args(Pool))
     if not len(examples):
         raise UserError("there are no examples to read")
     if is_tapped(encoder):  # a store is known by its weights, which don't show that parts are off

@@ -60,7 +60,8 @@ class HiddenStore:
     """[row, 2]: from which to which character of that text the row's tokens reach; of marked words, in the word."""
     array: np.ndarray
     """float32 [row, layer held, dim], memory-mapped, read-only."""
-    _temporary: TemporaryDirectory[str] | None = field(default=None, repr=False)
+    temporary: TemporaryDirectory[str] | None = field(default=None, repr=False)
+    """The folder, where it is to go when nobody holds the store any more."""
 
     def __len__(self) -> int:
         """How many rows there are."""

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from bertscope.core.examples import Examples
+from bertscope.core.statistics import ENDS
 from bertscope.models.batches import pad, tokenise
 
 if TYPE_CHECKING:
@@ -46,13 +47,13 @@ class Times:
         return median_interval(other / one)
 
 
-def median_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
+def median_interval(values: np.ndarray) -> tuple[float, float, float]:
     """The median and the interval that its ranks give, which holds for any distribution (the sign test's)."""
     from scipy.stats import binom
 
-    rank = int(binom.ppf((1 - level) / 2, len(values), 0.5))
+    rank = int(binom.ppf(ENDS[0], len(values), 0.5))
     if not rank:
-        raise ValueError(f"{len(values)} values are too few for a {level:.0%} interval")
+        raise ValueError(f"{len(values)} values are too few for an interval")
     ordered = np.sort(values)
     return float(np.median(values)), float(ordered[rank - 1]), float(ordered[-rank])
 

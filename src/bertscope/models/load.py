@@ -12,7 +12,8 @@ import transformers
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known
+from bertscope.core.errors import UserError
 from bertscope.models.encoder import Encoder, HeadKind
 from bertscope.models.families import Family, family_of
 from bertscope.models.fresh import said_of_encoder
@@ -52,8 +53,7 @@ def load(
 
     Weights come as float32: transformers would keep a file's half precision silently.
     """
-    if head not in _HEADS:
-        raise UserError(f"unknown head {head!r}; {did_you_mean(head, _HEADS)}")
+    check_known("head", head, _HEADS)
     if isinstance(name_or_module, str | Path):
         name = str(name_or_module)
         return _from_folder(name, locate(name, allow_pickle=allow_pickle), head, device, allow_pickle, tokenizer)

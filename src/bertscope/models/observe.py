@@ -15,7 +15,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.memory import lasting
 from bertscope.core.progress import progress
-from bertscope.models.batches import Batch, batches
+from bertscope.models.batches import WINDOW, Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.taps import Tap, tapped
@@ -85,7 +85,7 @@ def observe(
     observers: Sequence[Observer],
     *,
     tokens: int | None = None,
-    window: int = 2048,
+    window: int = WINDOW,
     long: Literal["cut", "left out"] = "cut",
     label: str = "reading",
 ) -> Passed:
@@ -112,7 +112,7 @@ def observe_layers(
     observer: LayerObserver,
     *,
     tokens: int | None = None,
-    window: int = 2048,
+    window: int = WINDOW,
     long: Literal["cut", "left out"] = "cut",
     label: str = "reading",
 ) -> Passed:

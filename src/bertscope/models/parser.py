@@ -19,7 +19,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.progress import progress
 from bertscope.models.arborescence import best_trees
-from bertscope.models.batches import Batch, batches
+from bertscope.models.batches import WINDOW, Batch, batches
 from bertscope.models.biaffine import Biaffine
 from bertscope.models.encoder import Encoder
 from bertscope.models.fresh import PARSER, fresh
@@ -88,7 +88,7 @@ def seen_words(batch: Batch) -> Tensor:
 
 
 def predict_trees(
-    encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = 2048
+    encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = WINDOW
 ) -> tuple[np.ndarray, int]:
     """Each word's head and relation in the best tree [example, word, 2], and how many sentences were cut: of their
     lost words nothing is said."""

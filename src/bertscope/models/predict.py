@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertscope.core.examples import Examples
-from bertscope.models.batches import Batch
+from bertscope.models.batches import WINDOW, Batch
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Seen, observe
 from bertscope.models.parser import predict_trees
@@ -28,7 +28,7 @@ class Predictions:
     """Texts of which something wasn't read: they are longer than the model allows."""
 
 
-def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = 2048) -> Predictions:
+def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = WINDOW) -> Predictions:
     """See `Encoder.predict`."""
     if encoder.head == "span-qa" or encoder.head == "parser":
         predicted = predict_spans if encoder.head == "span-qa" else predict_trees

@@ -18,11 +18,11 @@ from torch import nn
 
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
-from bertscope.core.units import Unit
+from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
-from bertscope.models.gates import Gates, Means, Mode
+from bertscope.models.gates import Gates, Means
 from bertscope.models.observe import default_budget
 from bertscope.models.rows import first_token_only
 from bertscope.models.taps import Kept, Run, run_of
@@ -45,7 +45,6 @@ def predict_without(
     reference: Means | None = None,
     replay: bool = True,
     tokens: int | None = None,
-    window: int = 2048,
 ) -> Switched:
     """The classifier's outputs with each set of parts in `off` switched off.
 
@@ -65,9 +64,8 @@ def predict_without(
         progress(f"switching off {len(sets)} parts of {encoder.name}", len(examples) * len(sets)) as bar,
     ):
         for batch in batches(
-            encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, window=window,
-            device=encoder.device,
-        ):  # fmt: skip
+            encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, device=encoder.device
+        ):
             kept: list[Kept] = []
             if replay:
                 with recorded(encoder) as kept:

@@ -13,7 +13,7 @@ from torch.nn.functional import pad as filled
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
-from bertscope.models.batches import group_by_budget, pad
+from bertscope.models.batches import WINDOW, group_by_budget, pad
 from bertscope.models.encoder import Encoder
 from bertscope.models.fresh import fresh
 from bertscope.models.observe import default_budget, evaluating
@@ -42,7 +42,7 @@ def with_span_head(base: Encoder, **how: Any) -> Encoder:
 
 
 def predict_spans(
-    encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = 2048
+    encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = WINDOW
 ) -> tuple[np.ndarray, int]:
     """Each question's best answer as characters of its text [example, 2], and how many questions were cut."""
     if examples.pair is None:

@@ -18,15 +18,16 @@ from bertscope.core.store import Store, Stored
 from bertscope.report import ledger, theme
 from bertscope.report.packed import script_json
 from bertscope.report.sections import ROWS, Finding, Section, sections
+from bertscope.report.summary import summary
+from bertscope.report.templates import HERE, rendered
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-_HERE = Path(__file__).parent
-SCRIPTS = ("base", "data", "figures", "tables", "place", "facts", "card", "paper", "start")
+SCRIPTS = ("base", "data", "figures", "tables", "place", "switch", "facts", "card", "paper", "start")
 """The page's scripts, in the order in which they are joined into one."""
 Opening = Callable[[Sequence[Finding]], "tuple[str, str, Markup] | None"]
-OPENINGS: tuple[Opening, ...] = (ledger.summary, ledger.ledger)
+OPENINGS: tuple[Opening, ...] = (summary, ledger.ledger)
 """Sections of the page's own, before those of the questions: each makes an id, a heading and HTML of the findings, or
 None where there is nothing to say. Elements with `data-models` and `data-tasks` (lists in JSON) follow the switch."""
 MARK = 'name="generator" content="bertscope'
@@ -80,15 +81,13 @@ def _load(stored: Stored) -> Result:
 
 
 def _page(findings: Sequence[Finding], title: str | None) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     answered = sections([finding for finding in findings if finding.result.question != ledger.QUESTION])
     models, tasks = _all(answered, "models"), _all(answered, "tasks")
     vega, script = _vega(), _script()
-    templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
-                            trim_blocks=True, lstrip_blocks=True)  # fmt: skip
-    return templates.get_template("page.html.j2").render(
+    return rendered(
+        "page.html.j2",
         title=title or f"Inside {_listed(models)}",
         models=models,
         tasks=tasks,
@@ -96,7 +95,8 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         version=bertscope.__version__,
         openings=[made for opening in OPENINGS if (made := opening(findings))],
         sections=answered,
-        total=len(findings),
+        total=sum(len(section.answers) for section in answered),
+        steps=len(findings),
         max_rows=ROWS,
         # Only these two scripts may run, by their hash: a text that slipped through escaping still couldn't.
         allowed=Markup(" ".join(_hash(text) for text in (script, vega))),
@@ -104,13 +104,12 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         script=Markup(script),
         vega=Markup(vega),
         themes=Markup(script_json({"light": theme.page_config(dark=False), "dark": theme.page_config(dark=True)})),
-        entries=Markup(script_json([answer.entry for section in answered for answer in section.answers])),
-        raw=Markup,
+        entries=Markup(script_json([answer.entry for section in answered for answer in section.everything])),
     )
 
 
 def _all(answered: Sequence[Section], what: str) -> list[str]:
-    return sorted({name for section in answered for answer in section.answers for name in getattr(answer, what)})
+    return sorted({name for section in answered for answer in section.everything for name in getattr(answer, what)})
 
 
 @functools.cache
@@ -133,7 +132,7 @@ def _listed(models: Sequence[str]) -> str:
 
 
 def _text(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
+    return (HERE / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

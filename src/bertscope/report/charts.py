@@ -20,6 +20,7 @@ from bertscope.report.panels import panels
 from bertscope.report.rules import level_rules, upright_rules
 from bertscope.report.steps import fixed, shown, slider, trail, words
 from bertscope.report.trees import trees
+from bertscope.report.values import decimals
 
 if TYPE_CHECKING:
     import altair as alt
@@ -87,7 +88,10 @@ def _heatmap(drawing: Drawing) -> Any:
     layers = [cells.transform_filter(known), missing.transform_filter(f"!({known})")]
     if figure.mark is not None and drawing.table[figure.mark].any():  # a legend of nothing has no end
         said = alt.Shape(
-            field="said", type="nominal", scale=alt.Scale(range=["circle"]), legend=alt.Legend(title=None)
+            field="said",
+            type="nominal",
+            scale=alt.Scale(range=["circle"]),
+            legend=alt.Legend(title=None, labelLimit=2 * WIDE / 3),
         )
         dots = alt.Chart().mark_point(style="excludes", filled=True, size=22, opacity=1).encode(x=x, y=y, shape=said)
         dots = dots.transform_calculate(said=json.dumps(drawing.label(figure.mark)))
@@ -107,7 +111,8 @@ def _colours(values: list[float], middle: float | None) -> dict[str, Any]:
         reach = max((abs(value - middle) for value in values), default=0) or 1
         ends = [middle - reach, middle, middle + reach]
         scale = alt.Scale(domain=[ends[0], ends[-1]], domainMid=middle, interpolate="rgb")
-    return {"scale": scale, "legend": alt.Legend(gradientLength=180, values=ends, format=".3~r")}
+    digits = decimals([float(end) for end in ends])
+    return {"scale": scale, "legend": alt.Legend(gradientLength=180, values=ends, format=f".{digits}~f")}
 
 
 def _lines(drawing: Drawing) -> Any:
@@ -117,8 +122,7 @@ def _lines(drawing: Drawing) -> Any:
     about = drawing.measure(figure.x, log=figure.log_x) if drawing.numeric(figure.x) else drawing.axis(figure.x)
     x, y = alt.X(**about), alt.Y(**drawing.measure(figure.y))
     colour = drawing.colour()
-    heights = [*drawing.extent(figure.y), *figure.rules.values()]
-    layers = level_rules(figure, max(heights, default=0) - min(heights, default=0))  # under the data, never over it
+    layers = level_rules(drawing)  # under the data, never over it
     if ends := drawing.interval():
         low, high = (drawing.fields[end] for end in ends)
         band = alt.Chart().mark_area(opacity=0.16, style="series").transform_filter(drawing.has(*ends))
@@ -135,8 +139,7 @@ def _intervals(drawing: Drawing) -> Any:
 
     figure = drawing.figure
     x = drawing.measure(figure.x, log=figure.log_x)
-    # The labels themselves mostly say what they are: an axis title only where the figure asks for one.
-    y = alt.Y(**drawing.axis(figure.y, title=figure.labels.get(figure.y), grid=True))
+    y = alt.Y(**drawing.axis(figure.y, title=_title(drawing, figure.y), grid=True))
     rows = max(1.0, len(drawing.values(figure.y)))
     place: dict[str, Any] = {"x": alt.X(**x), "y": y}
     if figure.color and drawing.table.duplicated(drawing.rows()).any():
@@ -159,8 +162,9 @@ def _bars(drawing: Drawing) -> Any:
 
     figure, fields = drawing.figure, drawing.fields
     x = drawing.measure(figure.x) | {"scale": _from_zero(drawing), "stack": "zero"}
-    title = drawing.label(figure.y) if drawing.numeric(figure.y) else figure.labels.get(figure.y)
-    y = drawing.axis(figure.y, title=title) | {"scale": alt.Scale(paddingInner=0.25, paddingOuter=0.1)}
+    y = drawing.axis(figure.y, title=_title(drawing, figure.y)) | {
+        "scale": alt.Scale(paddingInner=0.25, paddingOuter=0.1)
+    }
     bars = alt.Chart().mark_bar(style="series").encode(x=alt.X(**x), y=alt.Y(**y), tooltip=drawing.tooltip())
     if figure.color is not None:
         place = f"indexof({json.dumps(drawing.values(figure.color))}, datum.{fields[figure.color]})"
@@ -169,6 +173,11 @@ def _bars(drawing: Drawing) -> Any:
     bars = bars.transform_filter(drawing.has(figure.x, figure.y))
     rows = max(1, len(drawing.values(figure.y)))
     return alt.layer(bars, data=drawing.data).properties(width=_width(figure), height=BAR * rows)
+
+
+def _title(drawing: Drawing, column: str) -> str | None:
+    """Of rows: words mostly say what they are, and get a title only where the figure asks for one; numbers don't."""
+    return drawing.label(column) if drawing.numeric(column) else drawing.figure.labels.get(column)
 
 
 def _from_zero(drawing: Drawing) -> alt.Scale:
@@ -189,8 +198,7 @@ def _points(drawing: Drawing) -> Any:
     if figure.step is not None:
         across, up = fixed(drawing, figure.x, across), fixed(drawing, figure.y, up)
     x, y = alt.X(**across), alt.Y(**up)
-    heights = [*drawing.extent(figure.y), *figure.rules.values()]
-    layers = level_rules(figure, max(heights, default=0) - min(heights, default=0))
+    layers = level_rules(drawing)
     layers += trail(drawing, x, y)
     if figure.mark is not None:
         joined = alt.Chart().mark_line(style="joined").encode(x=x, y=y)

@@ -91,7 +91,8 @@ class Drawing:
         logarithmic = alt.Scale(type="log" if above_zero else "symlog", nice=False)
         scale = logarithmic if log else alt.Scale(zero=False, nice=True)
         between_panels = column == self.figure.x and self.figure.facet is not None
-        ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": between_panels}  # no room there for what reaches out
+        # No room between panels for what reaches out. The grid is asked for: a rule on the same scale would undo it.
+        ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": between_panels, "grid": True}
         if self.whole(column):
             ticks |= {"tickMinStep": 1, "format": "~s" if log else ",d"}
         return {"field": self.fields[column], "type": "quantitative", "title": self.label(column),

@@ -15,8 +15,8 @@ from bertscope.core.files import FolderKind, digest_text, whole_folder
 from bertscope.core.store import Store
 from bertscope.report.build import stored_findings
 from bertscope.report.charts import save_figure
-from bertscope.report.ledger import rendered
 from bertscope.report.sections import Finding, names
+from bertscope.report.templates import rendered
 
 FORMATS = ("svg", "png", "pdf")
 INDEX, OTHER = "index.html", "other"

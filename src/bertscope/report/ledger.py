@@ -1,18 +1,16 @@
-"""The page's first sections: the stored results in words, and the ledger of claims. Both show what the `claims` step
-found; nothing is judged here."""
+"""The ledger of claims on the page. It shows what the `claims` step found; nothing is judged here."""
 
 from __future__ import annotations
 
-import json
 import math
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core.result import in_words
 from bertscope.report import subjects
+from bertscope.report.templates import HERE, rendered
 from bertscope.report.values import MINUS, plain, texts
 
 if TYPE_CHECKING:
@@ -21,10 +19,12 @@ if TYPE_CHECKING:
     from bertscope.core.step import Step
     from bertscope.report.sections import Finding
 
-QUESTION = "claims"
-SIGNS = {"holds": "✓", "fails": "✗", "underpowered": "≈", "not tested": "·"}
+QUESTION = subjects.LEDGER
+_ONCE = ", this training"
+SIGNS = {
+    "holds": "✓", f"holds{_ONCE}": "✓", "fails": "✗", f"fails{_ONCE}": "✗", "underpowered": "≈", "not tested": "·",
+}  # fmt: skip
 """Beside a verdict's word and colour, in the order in which they are counted."""
-_HERE = Path(__file__).parent
 _FEW = 3
 """Up to so many readings a claim is unfolded."""
 _WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}
@@ -32,7 +32,7 @@ _WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}
 
 @dataclass(frozen=True)
 class Scale:
-    """Where things lie on a reading's own axis, in percent of its width."""
+    """Where a reading lies on the axis of its claim, in percent of the width."""
 
     effect: float
     low: float | None
@@ -57,6 +57,7 @@ class Reading:
     scale: Scale
     rests_on: str
     why: str
+    note: str
     link: str | None
     """The section that shows it."""
 
@@ -71,14 +72,6 @@ class Claim:
     published: str
     command: str
     readings: list[Reading]
-
-    @property
-    def models(self) -> list[str]:
-        return sorted({name for reading in self.readings for name in reading.models})
-
-    @property
-    def tasks(self) -> list[str]:
-        return sorted({name for reading in self.readings for name in reading.tasks})
 
     @property
     def counts(self) -> list[tuple[str, int]]:
@@ -105,43 +98,36 @@ def current(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in everything if finding.result.question != QUESTION or finding is kept]
 
 
-def _found(findings: Sequence[Finding]) -> Finding | None:
+def found(findings: Sequence[Finding]) -> Finding | None:
+    """The ledger among them."""
     return next((finding for finding in findings if finding.result.question == QUESTION), None)
-
-
-def summary(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
-    """The stored results in words: id, heading and HTML."""
-    found = _found(findings)
-    if found is None or found.result.tables["summary"].empty:
-        return None
-    shown = _shown(found, findings)
-    rows = found.result.tables["summary"].to_dict("records")
-    return "summary", "In words", rendered("summary.html.j2", rows=rows, shown=shown)
 
 
 def ledger(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
     """The claims with their verdicts: id, heading and HTML."""
-    found = _found(findings)
-    if found is None:
+    judged = found(findings)
+    if judged is None:
         return None
-    table = found.result.tables["ledger"]
+    table = judged.result.tables["ledger"]
     rows = [{str(key): plain(value) for key, value in row.items()} for row in table.to_dict("records")]
+    sources = _sources(rows, shown(judged, findings))
     html = rendered(
         "ledger.html.j2",
-        sources=_sources(rows, _shown(found, findings)),
+        sources=[source for source in sources if source.tested],
+        elsewhere=[source for source in sources if not source.tested],
         counts=[(verdict, int((table["verdict"] == verdict).sum())) for verdict in SIGNS],
         signs=SIGNS,
-        notes=found.result.notes,
+        notes=judged.result.notes,
         csv=b64encode(table.to_csv(index=False).encode()).decode(),
-        style=(_HERE / "ledger.css").read_text("utf-8"),
+        style=(HERE / "ledger.css").read_text("utf-8"),
     )
     return "ledger", "Which of the papers' claims hold here?", html
 
 
-def _shown(found: Finding, findings: Iterable[Finding]) -> dict[str, Step]:
-    """The ledger's inputs that the page shows too."""
+def shown(judged: Finding, findings: Iterable[Finding]) -> dict[str, Step]:
+    """The ledger's inputs that the page shows too, by the names they have there."""
     known = {finding.step.id: finding.step for finding in findings}
-    return {name: known[value.id] for name, value in found.step.inputs.items() if value.id in known}
+    return {name: known[value.id] for name, value in judged.step.inputs.items() if value.id in known}
 
 
 def _sources(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> list[Source]:
@@ -156,14 +142,15 @@ def _sources(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> li
 
 
 def _claim(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> Claim:
-    first = rows[0]
+    first, known = rows[0], [row for row in rows if row["effect"] is not None]
+    ends = _ends(known)
     return Claim(
         first["says"], first["where"], first["effect_is"], first["unit"], first["margin"], first["published_says"],
-        first["command"], [_reading(row, shown.get(row["input"])) for row in rows if row["effect"] is not None],
+        first["command"], [_reading(row, shown.get(row["input"]), ends) for row in known],
     )  # fmt: skip
 
 
-def _reading(row: Mapping[str, Any], step: Step | None) -> Reading:
+def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float]) -> Reading:
     effect, low, high, published = texts([row[key] for key in ("effect", "low", "high", "published")])
     return Reading(
         verdict=row["verdict"],
@@ -174,9 +161,10 @@ def _reading(row: Mapping[str, Any], step: Step | None) -> Reading:
         interval=None if row["low"] is None else f"{low} to {high}",
         published=None if row["published"] is None else published,
         bound=f"{_WORDS[row['asks']]} {row['at']:.3g}".replace("-", MINUS),
-        scale=_scale(row),
+        scale=_scale(row, ends),
         rests_on=_rests_on(row),
         why=row["why"],
+        note=row.get("note") or "",
         link=step.id if step else None,
     )
 
@@ -185,7 +173,7 @@ def _rests_on(row: Mapping[str, Any]) -> str:
     """How many trainings and things, what was resampled, and whether other results say the same."""
     said = []
     if row["runs"]:
-        said.append("1 seed" if row["runs"] == 1 else f"{row['runs']} seeds")
+        said.append("1 training" if row["runs"] == 1 else f"{row['runs']} seeds")
     if row["n"]:
         said.append(f"n = {row['n']:,}")
     if row["over"] and row["low"] is not None:
@@ -195,27 +183,24 @@ def _rests_on(row: Mapping[str, Any]) -> str:
     return ", ".join(said)
 
 
-def _scale(row: Mapping[str, Any]) -> Scale:
-    """All of it between 6 and 94 percent of the width."""
-    given = [row[key] for key in ("effect", "low", "high", "at", "published")]
+_PLACED = ("effect", "low", "high", "at", "published")
+
+
+def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """Between which values all that is drawn of a claim lies: its readings share an axis, or they couldn't be
+    compared by eye."""
+    given = [row[key] for row in rows for key in _PLACED]
     known = [value for value in given if value is not None and math.isfinite(value)]
-    least, span = min(known), (max(known) - min(known)) or 1.0
+    return min(known, default=0.0), max(known, default=0.0)
+
+
+def _scale(row: Mapping[str, Any], ends: tuple[float, float]) -> Scale:
+    """All of it between 6 and 94 percent of the width."""
+    least, span = ends[0], (ends[1] - ends[0]) or 1.0
 
     def place(value: float | None) -> float | None:
         return None if value is None else round(6 + 88 * (value - least) / span, 2)
 
-    effect, low, high, bound, published = map(place, given)
+    effect, low, high, bound, published = (place(row[key]) for key in _PLACED)
     assert effect is not None and bound is not None
     return Scale(effect, low, high, bound, published, above=row["asks"].startswith(">"))
-
-
-def rendered(template: str, **values: Any) -> Markup:
-    """A template of this room, with these values."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    templates = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
-                            trim_blocks=True, lstrip_blocks=True)  # fmt: skip
-    templates.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
-    templates.filters["json"] = json.dumps
-    return Markup(templates.get_template(template).render(**values, raw=Markup))

@@ -11,6 +11,8 @@ from bertscope.report.values import texts
 if TYPE_CHECKING:
     import altair as alt
 
+    from bertscope.report.drawing import Drawing
+
 
 def _middle(figure: Figure, at: Any) -> list[Any]:
     """The line where nothing happened."""
@@ -33,17 +35,36 @@ def upright_rules(figure: Figure, centre: float) -> list[Any]:
     return lines + labels
 
 
-def level_rules(figure: Figure, span: float) -> list[Any]:
-    """The figure's named values as dashed lines, labelled at the right; at the left if the next one is too near."""
+def level_rules(drawing: Drawing) -> list[Any]:
+    """The figure's named values as dashed lines, labelled at the right; at the left where the data, or the label of
+    the rule below, are too near."""
     import altair as alt
 
-    lines, labels, left, before = _middle(figure, alt.YDatum), [], False, -math.inf
+    figure = drawing.figure
+    heights = [*drawing.extent(figure.y), *figure.rules.values()]
+    span = max(heights, default=0) - min(heights, default=0)
+    lines, labels, taken = _middle(figure, alt.YDatum), [], dict[bool, float]()
     for name, value in sorted(figure.rules.items(), key=lambda rule: rule[1]):
-        left, before, y = not left and value - before < span / 10, value, alt.YDatum(value)
+        near = {
+            left: value - taken.get(left, -math.inf) < span / 10 or _crowded(drawing, value, span, left)
+            for left in (False, True)
+        }
+        left, y = near[False] and not near[True], alt.YDatum(value)
+        taken[left] = value
         side = {"align": "left" if left else "right", "baseline": "bottom", "dy": -3}
         lines.append(_one().mark_rule(style="reference").encode(y=y))
         labels += _label(name, value, {"y": y, "x": alt.value(0 if left else "width")}, **side)
     return lines + labels
+
+
+def _crowded(drawing: Drawing, value: float, span: float, left: bool) -> bool:
+    """Whether data lie where the label of a rule at that value would stand, in the outer fifth of the figure."""
+    across, up = drawing.figure.x, drawing.figure.y
+    if not (drawing.numeric(across) and drawing.numeric(up)) or not (ends := drawing.extent(across)):
+        return False
+    edge = min(ends) + (0.2 if left else 0.8) * (max(ends) - min(ends))
+    there = drawing.table[drawing.table[across] <= edge if left else drawing.table[across] >= edge][up]
+    return bool(((there > value - 0.02 * span) & (there < value + 0.1 * span)).any())
 
 
 def _label(name: str, value: float, where: dict[str, Any], **mark: Any) -> list[Any]:

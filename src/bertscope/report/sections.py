@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bertscope.core.catalogue import CATALOGUE, Spec, spec
+from bertscope.core.catalogue import CATALOGUE, Spec
 from bertscope.core.differences import differences
-from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.report import heads, packed, subjects
@@ -18,6 +17,8 @@ from bertscope.report.values import NOTHING, texts
 
 ROWS = 200
 """How many rows of a table the page prints; the CSV has them all."""
+_CARDS, _FIRST = 8, 4
+"""How many numbers stand on cards of their own; of more, only the first."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Finding:
 class Card:
     name: str
     value: str
+    unit: str
     interval: str | None
     n: str | None
     hint: str | None = None
@@ -65,6 +67,8 @@ class Answer:
     one_seed: bool
     main: Card | None
     cards: list[Card]
+    numbers: list[Card]
+    """The rest of many, for a list."""
     pictures: list[Picture]
     tables: list[Table]
     notes: list[str]
@@ -81,13 +85,19 @@ class Section:
     heading: str
     cite: str | None
     answers: list[Answer]
+    parts: list[Answer]
+    """Results that other answers were made of, folded where there are many."""
     finds: bool
     """Whether it answers something, rather than keep what other questions read."""
 
     @property
+    def everything(self) -> list[Answer]:
+        return self.answers + self.parts
+
+    @property
     def with_heads(self) -> bool:
         """Whether an answer says anything for the head card."""
-        return any(answer.entry["shape"] for answer in self.answers)
+        return any(answer.entry["shape"] for answer in self.everything)
 
 
 def sections(findings: Sequence[Finding]) -> list[Section]:
@@ -100,25 +110,22 @@ def sections(findings: Sequence[Finding]) -> list[Section]:
         if question not in CATALOGUE or CATALOGUE[question].command:  # the steps of an experiment are in its answer
             by_question.setdefault(question, []).append(finding)
     ordered = sorted(by_question, key=lambda question: (places.get(question, len(places)), question))
-    return [_section(question, by_question[question]) for question in ordered]
+    parts = subjects.parts(findings)
+    return [_section(question, by_question[question], parts) for question in ordered]
 
 
-def _section(question: str, findings: list[Finding]) -> Section:
-    declared = _declared(question)
+def _section(question: str, findings: list[Finding], parts: set[str]) -> Section:
+    declared = subjects.declared(question)
     heading = CATALOGUE[question].line.removesuffix(".") if question in CATALOGUE else question
     named = zip(names(findings), findings, strict=True)
     ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))
-    answers = [_answer(finding, name, heading, declared) for name, finding in ordered]
-    finds = declared is None or declared.keeps != "hidden"
-    return Section(f"question-{question}", heading, declared.cite if declared else None, answers, finds)
-
-
-def _declared(question: str) -> Spec | None:
-    """What the question's code says about itself; a stored result outlives its code and is shown without it."""
-    try:
-        return spec(question)
-    except (UserError, ImportError, AttributeError):
-        return None
+    made = [_answer(finding, name, heading, declared, finding.step.id in parts) for name, finding in ordered]
+    return Section(
+        f"question-{question}", heading, declared.cite if declared else None,
+        answers=[answer for answer in made if answer.id not in parts],
+        parts=[answer for answer in made if answer.id in parts],
+        finds=declared is None or declared.keeps != "hidden",
+    )  # fmt: skip
 
 
 def names(findings: list[Finding]) -> list[str]:
@@ -135,7 +142,7 @@ def _counted(text: str) -> list[str | int]:
     return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", text))]
 
 
-def _answer(finding: Finding, name: str, heading: str, declared: Spec | None) -> Answer:
+def _answer(finding: Finding, name: str, heading: str, declared: Spec | None, part: bool) -> Answer:
     step, result = finding.step, finding.result
     cards = [_card(number, declared) for number in result.headline]
     main = next((card for card in cards if declared and card.name == declared.main), cards[0] if cards else None)
@@ -150,11 +157,14 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None) ->
     tables = {table: packed.table(frame) for table, frame in result.tables.items()}
     data = {"tables": tables, "figures": charts, "heads": with_heads, "maps": heads.maps(result, declared)}
     entry = {"id": step.id, "heading": heading, "about": name, "models": models, "tasks": tasks,
-             "facts": heads.facts(result, declared), "shape": heads.shape(result, declared)}  # fmt: skip
+             "facts": heads.facts(result, declared), "shape": heads.shape(result, declared),
+             "part": part}  # fmt: skip
+    first = len(cards) if len(cards) <= _CARDS else _FIRST
     return Answer(
-        id=step.id, about=name, models=models, tasks=tasks, one_seed=subjects.one_seed(step), main=main, cards=cards,
-        pictures=pictures, tables=[Table(table, len(frame)) for table, frame in result.tables.items()],
-        notes=result.notes, origin=_origin(finding), data=packed.pack(data), entry=entry,
+        id=step.id, about=name, models=models, tasks=tasks, one_seed=subjects.one_seed(step), main=main,
+        cards=cards[:first], numbers=cards[first:], pictures=pictures,
+        tables=[Table(table, len(frame)) for table, frame in result.tables.items()], notes=result.notes,
+        origin=_origin(finding), data=packed.pack(data), entry=entry,
     )  # fmt: skip
 
 
@@ -171,9 +181,14 @@ def _card(number: Number, declared: Spec | None) -> Card:
     interval = None if NOTHING in (low, high) else f"{low} to {high}"
     main = declared and declared.better and number.name == declared.main
     return Card(
-        number.name, value, interval, None if number.n is None else f"{number.n:,}",
+        number.name, value, _unit(number), interval, None if number.n is None else f"{number.n:,}",
         f"{declared.better} is better" if declared and main else None,
     )  # fmt: skip
+
+
+def _unit(number: Number) -> str:
+    """What it is a value of, unless its name says so; a ratio has a sign of its own."""
+    return {"x": "×"}.get(number.unit, "" if number.unit.lower() in number.name.lower() else number.unit)
 
 
 def _origin(finding: Finding) -> list[tuple[str, str]]:

@@ -1,13 +1,24 @@
-"""What a result rests on: the models and data at the beginning of its steps. The page's switch chooses among them."""
+"""What a result rests on: the models and data at the beginning of its steps, among which the page's switch chooses,
+and the results that it was made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from bertscope.core.catalogue import Spec, spec
+from bertscope.core.errors import UserError
 from bertscope.core.step import Root, Step
 
+if TYPE_CHECKING:
+    from bertscope.report.sections import Finding
+
+LEDGER = "claims"
 _DATA = ("task", "examples", "data")
+_FEW = 3
+"""Up to so many parts of a question stand among its answers."""
 
 
 def models(step: Step) -> list[str]:
@@ -24,6 +35,30 @@ def one_seed(step: Step) -> bool:
     """Whether it is an experiment over trainings of which there is only one."""
     seeds = step.config.get("seeds")
     return isinstance(seeds, (list, tuple)) and len(seeds) == 1
+
+
+def declared(question: str) -> Spec | None:
+    """What the question's code says about itself; a stored result outlives its code and is shown without it."""
+    try:
+        return spec(question)
+    except (UserError, ImportError, AttributeError):
+        return None
+
+
+def parts(findings: Sequence[Finding]) -> set[str]:
+    """The ids of results that others were made of, such as an experiment's trainings: where a question has many, they
+    would bury its answers. An experiment is never a part, though another may read it."""
+    under = {one.id for finding in findings if finding.step.name != LEDGER for one in _under(finding.step)}
+    used = [finding.step for finding in findings if finding.step.id in under]
+    planned = {name for name in {step.name for step in used} if getattr(declared(name), "plan", None)}
+    counts = Counter(step.name for step in used)
+    return {step.id for step in used if step.name not in planned and counts[step.name] > _FEW}
+
+
+def _under(step: Step) -> Iterator[Step]:
+    for needed in step.before():
+        yield needed
+        yield from _under(needed)
 
 
 def _roots(step: Step) -> Iterator[Root]:

@@ -55,4 +55,5 @@ def _text(cell: Plain, decimals: int) -> str:
     fixed = f"{cell:.{decimals}f}"
     # An exponent for a value that the column's decimals would round away, or that needs too many of them.
     lost = cell != 0 and float(fixed) == 0
-    return (f"{cell:.2g}" if lost or decimals > 6 else fixed).replace("-", MINUS)
+    long = f"{cell:,.0f}" if abs(cell) >= 10_000 else fixed
+    return (f"{cell:.2g}" if lost or decimals > 6 else long).replace("-", MINUS)

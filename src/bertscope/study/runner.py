@@ -104,7 +104,7 @@ class _Here:
 class _Run:
     def __init__(self, board: Board, store: Store, hands: Hands, page: Callable[[], None] | None) -> None:
         self._board, self._store, self._hands = board, store, hands
-        self._times = Times.of_stored((board.steps[at] for at in board.outcome.stored), store)
+        self._times = Times.of_store(store)
         self._watch = watch(board, self._times)
         self._log = Log(store.folder)
         self._pages = Pages(page) if page else None
@@ -160,7 +160,7 @@ class _Run:
         self._in_hand.discard(made.id)
         if made.how == "done":
             board.finish(step, made.seconds)
-            self._times.add(step.name, made.seconds)
+            self._times.add(step, made.seconds)
             self._note("done", step, f"{made.seconds:.1f} s")
         elif made.how == "stored":
             board.find(step)

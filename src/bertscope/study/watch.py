@@ -78,8 +78,8 @@ class Live:
         }  # fmt: skip
         told = [f"{len(steps)} {name}" for name, steps in counts.items() if steps or name == "done"]
         now = time.monotonic()
-        running = [(step.name, now - self._since.get(step.id, now)) for step in self._board.running]
-        left = self._times.left((step.name for step in waiting), running, slots=self._board.slots)
+        running = [(step, now - self._since.get(step.id, now)) for step in self._board.running]
+        left = self._times.left(waiting, running, slots=self._board.slots)
         told.append(f"{duration(now - self._started)} so far")
         return "   ".join([*told, *([f"about {duration(left)} left"] if left and left >= 1 else [])])
 

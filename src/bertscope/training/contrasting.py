@@ -4,7 +4,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known
+from bertscope.core.errors import UserError
 
 _CHOICES = {
     "pairs": ("unsupervised", "pairs", "triples"), "pool": ("cls", "mean"), "keep": ("last", "best"),
@@ -42,8 +43,7 @@ class Contrasting:
 
     def __post_init__(self) -> None:
         for name, known in _CHOICES.items():
-            if (value := getattr(self, name, known[0])) not in known:
-                raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
+            check_known(name, getattr(self, name, known[0]), known)
         if self.batch_size < 2:
             raise UserError(f"batch-size is {self.batch_size}; in a batch of one there is nothing to tell apart")
         if self.temperature <= 0:

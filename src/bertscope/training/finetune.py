@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.layers import Layers
-from bertscope.core.result import Number, Result
+from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.data.task import Scores, Task
@@ -60,27 +61,14 @@ class FinetuneConfig:
     """Decides the new classifier's weights, the order of the examples, and dropout."""
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("recipe", ("auto", *RECIPES)),
-            ("init", ("pretrained", "random")),
-            ("keep", ("last", "best")),
-            ("classifier", ("linear", "relu")),
-        ):
-            if (value := getattr(self, name)) not in known:
-                raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
-        limits = {
-            "seed": (0, None),
-            "epochs": (1, None),
-            "learning_rate": (0, None),
-            "warmup": (0, 1),
-            "weight_decay": (0, None),
-            "dropout": (0, 1),
-        }
-        for name, (least, most) in (limits | {"batch_size": (1, None), "clip": (0, None)}).items():
-            value = getattr(self, name)
-            if value is not None and not (least <= value and (most is None or value <= most)):
-                span = f"at least {least}" if most is None else f"between {least} and {most}"
-                raise UserError(f"{name.replace('_', '-')} is {value}; it must be {span}")
+        check_known("recipe", self.recipe, ("auto", *RECIPES))
+        check_known("init", self.init, ("pretrained", "random"))
+        check_known("keep", self.keep, ("last", "best"))
+        check_known("classifier", self.classifier, ("linear", "relu"))
+        check_least(self, seed=0, epochs=1, learning_rate=0, weight_decay=0, batch_size=1, clip=0)
+        for name in ("warmup", "dropout"):
+            if (value := getattr(self, name)) is not None and not 0 <= value <= 1:
+                raise UserError(f"{name} is {value}; it must be between 0 and 1")
         if self.left_out.embeddings or self.left_out.whole:
             raise UserError(f"without is {self.without!r}; only layers can be left out, such as 11-12")
         for name, layers in (("without", self.left_out), ("frozen", self.held)):
@@ -101,10 +89,10 @@ class FinetuneConfig:
 
         recipe = self.recipe if self.recipe != "auto" else "pocket" if hidden_size < 384 else "paper"
         chosen = {name: value for name, value in RECIPES[recipe].items() if getattr(self, name) is None}
-        return replace(self, recipe=recipe, **chosen)  # type: ignore[arg-type]
+        return replace(self, recipe=recipe, **chosen)
 
 
-RECIPES = {
+RECIPES: dict[str, dict[str, Any]] = {
     "paper": {"learning_rate": 2e-5, "epochs": 3, "warmup": 0.0},
     "pocket": {"learning_rate": 3e-4, "epochs": 4, "warmup": 0.1},
 }
@@ -206,48 +194,22 @@ def _result(
 
     without_model = {name: task.score(outputs) for name, outputs in baselines(task).items()}
     arms = without_model | {"before": before, "after": after}
-    numbers = [
-        Number(name, score.value, score.low, score.high, score.n, score.metric) for name, score in arms.items()
-    ]
-    scores = [
-        {
-            "arm": name,
-            "metric": score.metric,
-            "score": score.value,
-            "low": score.low,
-            "high": score.high,
-            "n": score.n,
-        }
-        for name, score in arms.items()
-    ]
     beside = [
         {"arm": name, "metric": metric, "score": value}
         for name, score in arms.items()
         for metric, value in score.secondary.items()
     ]
-    words = {"score": task.metric, "step": "step", "loss": "loss on the fit split", "epoch": "epoch"}
     return Result(
         "finetune",
         2,
         tables={
-            "scores": pd.DataFrame(scores),
+            "scores": pd.DataFrame([{"arm": name, **score.row} for name, score in arms.items()]),
             "epochs": pd.DataFrame(history.epochs),
             "steps": pd.DataFrame(history.steps),
             "beside": pd.DataFrame(beside),
         },
-        headline=numbers[::-1],
-        figures=[
-            Figure(
-                "lines", "epochs", x="epoch", y="score", low="low", high="high", title="Learning curve",
-                caption=f"The select split's {task.metric} after each epoch, with its 95% bootstrap interval over "
-                "examples; epoch 0 is before any training. The dashed rule is an answer without looking at the text.",
-                labels=words, rules={task.blind: history.chance},
-            ),
-            Figure(
-                "lines", "steps", x="step", y="loss", title="Training loss",
-                caption="The mean loss over the steps since the last point, dropout on.", labels=words,
-            ),
-        ],
+        headline=[score.named(name) for name, score in arms.items()][::-1],
+        figures=_figures(task, history.chance),
         subject={"model": origin, "task": task.name, "seed": str(settings.seed)} | _changed(settings),
         notes=[*task.notes],
         provenance={
@@ -255,3 +217,19 @@ def _result(
             "activation_bytes": history.activations, "peak_bytes": history.peak,
         },
     )  # fmt: skip
+
+
+def _figures(task: Task, chance: float) -> list[Figure]:
+    words = {"score": task.metric, "step": "step", "loss": "loss on the fit split", "epoch": "epoch"}
+    return [
+        Figure(
+            "lines", "epochs", x="epoch", y="score", low="low", high="high", title="Learning curve",
+            caption=f"The select split's {task.metric} after each epoch, with its 95% bootstrap interval over "
+            "examples; epoch 0 is before any training. The dashed rule is an answer without looking at the text.",
+            labels=words, rules={task.blind: chance},
+        ),
+        Figure(
+            "lines", "steps", x="step", y="loss", title="Training loss",
+            caption="The mean loss over the steps since the last point, dropout on.", labels=words,
+        ),
+    ]  # fmt: skip

@@ -18,7 +18,7 @@ from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, refuse_foreign
 from bertscope.core.order import bucketed
-from bertscope.core.progress import progress
+from bertscope.core.progress import Progress, progress
 from bertscope.models.batches import pad
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import FOLDER
@@ -66,7 +66,7 @@ def train(
     if out is not None:
         refuse_foreign(out, FOLDER)
     with frozen(encoder, settings.held) as settled:
-        run = _Run(encoder, objective, settings, out, settled if keep_prefix else 0)
+        run = Training(encoder, objective, settings, out, settled if keep_prefix else 0)
         if run.checkpoint and run.checkpoint.exists():
             if resume:
                 run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
@@ -78,7 +78,7 @@ def train(
     return run.history
 
 
-class _Run:
+class Training:
     """One training, from the state it is in to its end. Parameters that need no gradient now stay as they are, and
     what the first `settled` layers put out is computed once."""
 
@@ -108,11 +108,11 @@ class _Run:
         done = len(self.history.epochs) - 1
         if done < self.epochs:
             self.prepare()
-        with progress("fine-tuning", total) as bar, _own_randomness(self.encoder.device):
+        with progress("fine-tuning", total) as bar, own_randomness(self.encoder.device):
             bar.advance(done * self.steps_per_epoch)
             for epoch in range(done + 1, self.epochs + 1):
                 with self._measured():
-                    loss = self._epoch(epoch, bar)
+                    loss = self.epoch(epoch, bar)
                 row = self._close_epoch(epoch, loss)
                 bar.advance(0, **{self.objective.metric: f"{row['score']:.3f}"})
         self._finish()
@@ -143,7 +143,8 @@ class _Run:
             self.model.load_state_dict(self.best_weights, strict=False)
         self.objective.finish()
 
-    def _epoch(self, epoch: int, bar: Any) -> float:
+    def epoch(self, epoch: int, bar: Progress) -> float:
+        """All batches once: the mean loss."""
         # Everything random in an epoch comes from the seed and its number: a resumed training is the same training.
         generator = np.random.default_rng([self.settings.seed, epoch])
         torch.manual_seed(int(generator.integers(2**63)))
@@ -234,7 +235,7 @@ def _adamw(trained: list[nn.Parameter], learning_rate: float, weight_decay: floa
 
 
 @contextmanager
-def _own_randomness(device: torch.device) -> Iterator[None]:
+def own_randomness(device: torch.device) -> Iterator[None]:
     """Seed freely inside the block: the caller's generators come back as they were."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         yield

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
-from bertscope.core.units import Unit, every
+from bertscope.core.units import MODES, Mode, Unit, every
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -30,7 +31,7 @@ class AblateConfig:
     """The kinds of parts: head (each one), heads (all of a layer), mlp, layer (skipped whole)."""
     sets: tuple[str, ...] = ()
     """Parts to switch off together, each set with a name: top=head:12.1+head:12.2 both=mlp:3+mlp:4."""
-    mode: Literal["uniform", "zero", "mean"] = "uniform"
+    mode: Mode = "uniform"
     """What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero:
     nothing, as in Michel et al.; mean: its average output on the select split. An MLP leaves nothing, or its mean;
     a layer that is off passes its input on."""
@@ -42,18 +43,12 @@ class AblateConfig:
     """Of the resampling; the predictions have nothing random in them."""
 
     def __post_init__(self) -> None:
-        for kind in self.units:
-            if kind not in KINDS:
-                raise UserError(f"unknown kind of part {kind!r}; {did_you_mean(kind, KINDS)}")
+        check_known("kind of part", self.units, KINDS)
         if not self.units and not self.sets:
             raise UserError(f"no parts to switch off; name some of {', '.join(KINDS)}")
         named_sets(self.sets)
-        if self.mode not in ("uniform", "zero", "mean"):
-            raise UserError(f"unknown mode {self.mode!r}; choose uniform, zero or mean")
-        if self.seed < 0:
-            raise UserError(f"seed is {self.seed}; it must be at least 0")
-        if self.repeats < 100 or self.permutations < 99:
-            raise UserError("at least 100 repeats and 99 permutations are needed for an interval and a p-value")
+        check_known("mode", self.mode, MODES)
+        check_least(self, repeats=100, permutations=99, seed=0)
 
 
 def named_sets(written: Sequence[str]) -> dict[str, list[Unit]]:

@@ -115,7 +115,7 @@ def _effects(task: Task, outputs: np.ndarray, off: list[Off], config: AblateConf
 def _headline(full: Scores, effects: pd.DataFrame) -> list[Number]:
     parts, sets = effects[effects["kind"] != "set"], effects[effects["kind"] == "set"]
     numbers = [
-        Number("score", full.value, full.low, full.high, full.n, full.metric),
+        full.named("score"),
         Number("chance", full.chance, n=full.n, unit=full.metric),
         *_ranges(full, parts),
         *(

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from bertscope.core.examples import Examples
-from bertscope.models.batches import Batch
+from bertscope.models.batches import WINDOW, Batch
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Passed, Seen, observe_layers
 
@@ -231,7 +231,7 @@ def read_maps(
     *,
     weighted: bool = False,
     tokens: int | None = None,
-    window: int = 2048,
+    window: int = WINDOW,
     long: Literal["cut", "left out"] = "cut",
 ) -> Passed:
     """Run the encoders over the examples once and let every reader read every layer's maps.

@@ -14,11 +14,9 @@ from typing import Any, Literal
 from bertscope.analyses.attention.maps import LayerMaps, MapReader, View, read_maps
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
-from bertscope.models.batches import tokenise
+from bertscope.models.batches import WINDOW, tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Passed
-
-_WINDOW = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,7 @@ class Reading:
     def _has_long(self) -> bool:
         """Whether some text is longer than the encoders read. The tokenizer takes little of a pass's time."""
         first, n = self.encoders[0], len(self.examples)
-        windows = (range(start, min(start + _WINDOW, n)) for start in range(0, n, _WINDOW))
+        windows = (range(start, min(start + WINDOW, n)) for start in range(0, n, WINDOW))
         return any(
             tokenise(first.tokenizer, self.examples.take(window), first.max_length).truncated.any()
             for window in windows

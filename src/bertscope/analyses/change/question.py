@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.analyses.checkpoints import open_examples, subject
 from bertscope.core.catalogue import question
+from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
@@ -31,10 +32,7 @@ class ChangeConfig:
     """Of the resampling; nothing else is random."""
 
     def __post_init__(self) -> None:
-        if self.repeats < 100:
-            raise UserError(f"repeats is {self.repeats}; at least 100 are needed for an interval")
-        if self.seed < 0:
-            raise UserError(f"seed is {self.seed}; it must be at least 0")
+        check_least(self, repeats=100, seed=0)
 
 
 def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | str, config: ChangeConfig) -> Reading:

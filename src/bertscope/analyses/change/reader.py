@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View, entropy, inner, product, read_notes
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import Resampling, RunningMean, interval
+from bertscope.core.resampling import Resampling, RunningMean, drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import every, heads_of_layers
 from bertscope.models.observe import Passed
@@ -43,7 +43,8 @@ class ChangeReader:
     ) -> None:
         self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
         self._head_counts, self._classify, self._classes = list(head_counts), classify, list(classes)
-        self._heads = RunningMean(self.resampling)  # [head of all layers, measure]
+        self.heads = RunningMean(self.resampling)
+        """[head of all layers, measure]."""
         self._moves = RunningMean(self.resampling)  # [layer, class before x class after]
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
@@ -65,22 +66,22 @@ class ChangeReader:
         """Take in what the layers of a batch showed."""
         found = torch.cat(self._found, 1).cpu().numpy()
         known = ~np.isnan(found[..., 0])  # a head that moves nothing has no norm-weighted attention
-        self._heads.add(rows, np.where(known[..., None], found, np.float32(0)), known)
+        self.heads.add(rows, np.where(known[..., None], found, np.float32(0)), known)
         if self._moved:
             moved = torch.stack(self._moved, 1).cpu().numpy()
             self._moves.add(rows, moved, moved.sum(-1))
         del self._found, self._moved
 
     def result(self, passed: Passed) -> Result:
-        draws = self._heads.draws  # [1 + repeats, head, measure]
+        draws = self.heads.draws  # [1 + repeats, head, measure]
         places = heads_of_layers(self._head_counts)
         layers = np.array(list(places))
         by_layer = np.stack([_mean(draws[:, at]) for at in places.values()], 1)  # [1 + repeats, layer, measure]
         overall = _mean(draws)  # [1 + repeats, measure]
         moved = np.stack([np.nansum(1 - draws[:, at, 0], 1) for at in places.values()], 1)
         headline = [
-            _number("cosine", overall[:, 0], passed.examples, "cosine"),
-            _number("divergence", overall[:, 1], passed.examples, "bits"),
+            drawn_number("cosine", overall[:, 0], passed.examples, "cosine"),
+            drawn_number("divergence", overall[:, 1], passed.examples, "bits"),
             *self._where_it_moved(by_layer[0, :, 0], moved, layers, passed.examples),
         ]
         tables = {"heads": self._heads_table(draws), "layers": _layers_table(by_layer, moved, layers)}
@@ -95,7 +96,7 @@ class ChangeReader:
                 [self._moves_table(draws).assign(layer=layer) for layer, draws in moves.items()], ignore_index=True
             )
             changed = (1 - np.trace(whole, axis1=1, axis2=2)).clip(0)
-            headline.append(_number("maps that change class", changed, passed.examples))
+            headline.append(drawn_number("maps that change class", changed, passed.examples, "share"))
             figures.append(_transitions_figure())
         notes = read_notes(passed)
         return Result("change", 1, tables=tables, headline=headline, figures=figures, notes=notes)
@@ -108,7 +109,7 @@ class ChangeReader:
         share = _ratio(moved[:, -_LAST:].sum(1), moved.sum(1))
         counts = [count for count in self._head_counts if count]
         return [
-            _number("share of the change in the last two layers", share, n, "share"),
+            drawn_number("share of the change in the last two layers", share, n, "share"),
             Number("the same if all heads changed alike", sum(counts[-_LAST:]) / sum(counts), unit="share"),
             Number("layer that changed most", float(first), n=len(layers)),
             Number("layer that changed second most", float(second), n=len(layers)),
@@ -117,7 +118,7 @@ class ChangeReader:
     def _heads_table(self, draws: np.ndarray) -> pd.DataFrame:
         units = every("head", self._head_counts)
         table = pd.DataFrame({"layer": [unit.layer for unit in units], "head": [unit.number for unit in units]})
-        return table.assign(**_columns(draws), n=self._heads.count.astype(int))
+        return table.assign(**_columns(draws), n=self.heads.count.astype(int))
 
     def _moves_table(self, draws: np.ndarray) -> pd.DataFrame:
         """[1 + repeats, before, after] as rows."""
@@ -158,11 +159,6 @@ def _layers_table(by_layer: np.ndarray, moved: np.ndarray, layers: np.ndarray) -
         | {"share": share[0], "share_low": share_low, "share_high": share_high}
         | {"rank": ranks[0].astype(int), "rank_low": rank_low, "rank_high": rank_high}
     )  # fmt: skip
-
-
-def _number(name: str, draws: np.ndarray, n: int, unit: str = "share") -> Number:
-    low, high = interval(draws)
-    return Number(name, float(draws[0]), float(low), float(high), n, unit)
 
 
 def _figures() -> list[Figure]:

@@ -29,6 +29,7 @@ from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Rows, Source, Vectors, best_device, have_vectors, standardised
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.jackknife import runs
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import metric_draws
 from bertscope.data.task import Task
@@ -89,14 +90,17 @@ def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -
     held_out = np.flatnonzero(text_parts(examples, config.seed) == REPORT)
     texts = examples.take(_few(examples, held_out, config))
     resampling = Resampling(texts.ids, repeats=config.repeats, seed=config.seed)
+    notes: list[str] = []
 
     def draws(changes: Sequence[Change | None]) -> np.ndarray:
         losses = masked_losses(model, texts, changes, seed=config.seed)
+        if losses.truncated:
+            notes.append(f"{losses.truncated} texts are longer than {model.max_length} tokens and were cut")
         mean = RunningMean(resampling)
         mean.add(np.arange(len(texts)), losses.sums.T, losses.counts)
         return mean.draws
 
-    return Ability("masked-LM loss", "nats", -1, len(texts), draws)
+    return Ability("masked-LM loss", "nats", -1, len(texts), draws, notes=notes)
 
 
 def _few(examples: Examples, rows: np.ndarray, config: EraseConfig) -> np.ndarray:
@@ -194,7 +198,7 @@ def _checked(
         bits = (without - losses.mean(1)) / math.log(2)
         return Check(hits.float().mean(1).cpu().numpy(), bits.cpu().numpy())
 
-    n, half = len(erasers), len(report) // 2  # items come text by text: a half is half of the texts
+    n, half = len(erasers), int(runs(sample.target.example[sample.items(REPORT)], 2)[1])  # whole texts on either side
     with evaluating([]):
         return {
             "as they are": check(range(n), fit, report),

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.checkpoints import open_examples
-from bertscope.analyses.probe.question import OF_WORDS, refuse_unknown
+from bertscope.analyses.probe.question import OF_WORDS
 from bertscope.analyses.states import open_states, state_steps
 from bertscope.core.catalogue import question, spec
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 
@@ -54,16 +55,11 @@ class EraseConfig:
     def __post_init__(self) -> None:
         if not self.targets:
             raise UserError("nothing to erase; name a target such as pos")
-        refuse_unknown(self.targets, OF_WORDS)
+        check_known("target", self.targets, OF_WORDS)
         if not self.like:
             raise UserError(f"nothing to compare with; name some of {', '.join(LIKENESSES)}")
-        for likeness in self.like:
-            if likeness not in LIKENESSES:
-                raise UserError(f"unknown likeness {likeness!r}; {did_you_mean(likeness, LIKENESSES)}")
-        least = {"random": 1, "words": 10, "texts": 2, "types": 2, "repeats": 100, "seed": 0}
-        for name, lowest in least.items():
-            if getattr(self, name) < lowest:
-                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {lowest}")
+        check_known("likeness", self.like, LIKENESSES)
+        check_least(self, random=1, words=10, texts=2, types=2, repeats=100, seed=0)
 
 
 def plan(model: Step | Root, examples: Root, config: EraseConfig = EraseConfig()) -> Step:  # noqa: B008 (frozen)
@@ -88,7 +84,7 @@ def check(examples: Examples, config: EraseConfig) -> None:
     "erase",
     inputs=("model", "examples"),
     optional=("task", "states"),
-    version=1,
+    version=2,
     main="score",
     cite="Belrose et al. 2023, LEACE: Perfect linear concept erasure in closed form; Elazar et al. 2021, Amnesic "
     "Probing: Behavioral Explanation with Amnesic Counterfactuals",

@@ -11,7 +11,7 @@ import pandas as pd
 from bertscope.analyses.erase.measures import Ability, Erasing
 from bertscope.analyses.erase.question import EraseConfig
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import interval
+from bertscope.core.resampling import drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.models.encoder import Encoder
 
@@ -39,7 +39,7 @@ def make_result(
         rows += of_target
     table = pd.DataFrame(rows)
     return Result(
-        "erase", 1,
+        "erase", 2,
         tables={"effects": table, "curves": _curves(table), "check": _check(erased, layers)},
         headline=headline,
         figures=_figures(ability, config, "target" if len(erased) > 1 else None),
@@ -47,8 +47,7 @@ def make_result(
 
 
 def _number(name: str, draws: np.ndarray, ability: Ability) -> Number:
-    low, high = interval(draws)
-    return Number(name, float(draws[0]), float(low), float(high), ability.n, ability.unit)
+    return drawn_number(name, draws, ability.n, ability.unit)
 
 
 def _rows(ability: Ability, one: Erasing, layer: int, effects: np.ndarray) -> Iterator[dict[str, Any]]:

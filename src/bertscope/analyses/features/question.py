@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subject
 from bertscope.core.catalogue import question
+from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.head_card import HeadFact
@@ -45,10 +46,7 @@ class FeaturesConfig:
     """Of the resampling."""
 
     def __post_init__(self) -> None:
-        if self.repeats < 100:
-            raise UserError(f"repeats is {self.repeats}; at least 100 are needed for an interval")
-        if self.seed < 0:
-            raise UserError(f"seed is {self.seed}; it must be at least 0")
+        check_least(self, repeats=100, seed=0)
 
 
 def _reading(
@@ -158,17 +156,13 @@ def features_result(reader: FeatureReader, passed: Passed, names: Sequence[str])
 
 def _headline(shares: list[np.ndarray], names: Sequence[str], n: int) -> list[Number]:
     """The share of heads that mostly attend to special tokens, and how much it changed."""
-    from bertscope.core.resampling import interval
-
-    def number(name: str, draws: np.ndarray) -> Number:
-        low, high = interval(draws)
-        return Number(name, float(draws[0]), float(low), float(high), n, "share of heads")
+    from bertscope.core.resampling import drawn_number
 
     first, *others = shares
-    told = [number(_MAIN, first)]
+    told = {_MAIN: first}
     for name, share in zip(names[1:], others, strict=True):
-        told += [number(f"{_MAIN}, {name}", share), number(f"change from {names[0]} to {name}", share - first)]
-    return told
+        told |= {f"{_MAIN}, {name}": share, f"change from {names[0]} to {name}": share - first}
+    return [drawn_number(name, draws, n, "share of heads") for name, draws in told.items()]
 
 
 def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[Figure]:
@@ -217,4 +211,5 @@ def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[F
         "of a text, over texts and over heads, minus that between any two words of the same texts.",
         labels=_LABELS | {"excess": "more than between any two words"},
     )  # fmt: skip
-    return [*by_layer, *grids, between]
+    kinds_known = tables["pairs"]["from"].nunique() > 1  # "any word" to "any word" is 0 by definition
+    return [*by_layer, *grids, *([between] if kinds_known else [])]

@@ -65,7 +65,7 @@ def self_similarity(vectors: LayerVectors, words: Words, forms: dict[str, Form])
             squares[first:last] = whole.square().sum(1).cpu().numpy()
             with_whole[group_of, type_of] = (parts * whole[owner]).sum(1).cpu().numpy()
             own[group_of, type_of] = parts.square().sum(1).cpu().numpy()
-    sizes = left_out(_occurrences(words, number))
+    sizes = left_out(words.by_group)
     return {
         name: _mean_cosine(np.concatenate([squares[None], squares - 2 * with_whole + own]), sizes)
         for name, (squares, with_whole, own) in found.items()
@@ -120,12 +120,6 @@ def _first_direction(gram: Tensor) -> Tensor:
 def _mean_cosine(squares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Of two different vectors out of so many, from the squared length of the sum of their unit vectors."""
     return _ratio(np.stack([squares - sizes, sizes * (sizes - 1)], -1))
-
-
-def _occurrences(words: Words, number: np.ndarray) -> np.ndarray:
-    """[group, type]: how often each type occurs."""
-    groups, types = len(words.edges) - 1, len(words.types)
-    return np.bincount(words.group[words.order] * types + number, minlength=groups * types).reshape(groups, types)
 
 
 def _summed(values: Tensor, place: Tensor, count: int) -> Tensor:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bertscope.analyses.checkpoints import open_examples
 from bertscope.analyses.states import open_states, planned
 from bertscope.core.catalogue import question
+from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 
@@ -42,11 +43,7 @@ class GeometryConfig:
     """Decides what is sampled, and the random occurrences behind the baseline of MEV."""
 
     def __post_init__(self) -> None:
-        bounds = {"least": 2, "occurrences": 2, "top": 1, "sample": 50, "listed": 0, "groups": 2, "seed": 0}
-        for name, lowest in bounds.items():
-            given = getattr(self, name)
-            if given is not None and given < lowest:
-                raise UserError(f"{name} is {given}; it must be at least {lowest}")
+        check_least(self, least=2, occurrences=2, top=1, sample=50, listed=0, groups=2, seed=0)
         if self.occurrences < self.least:
             raise UserError(f"occurrences is {self.occurrences}, less than the {self.least} that a type needs")
         if self.sample > 5000:
@@ -62,7 +59,7 @@ class GeometryConfig:
 @question(
     "geometry",
     inputs=("states", "examples"),
-    version=2,
+    version=3,
     main="baseline, last layer",
     cite="Ethayarajh 2019, How Contextual are Contextualized Word Representations?; Mu and Viswanath 2018, "
     "All-but-the-Top; Timkey and van Schijndel 2021, All Bark and No Bite; Roy and Vetterli 2007 (effective rank); "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -62,7 +62,7 @@ def geometry_result(stores: dict[str, HiddenStore], examples: Examples, config: 
     whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items() if any(map(len, parts))}
     return Result(
         "geometry",
-        2,
+        3,
         tables=whole,
         arrays=_alike(arrays, len(stores)),
         headline=headline,
@@ -100,7 +100,7 @@ def _tables(found: list[LayerGeometry]) -> dict[str, pd.DataFrame]:
     return {name: pd.DataFrame(listed) for name, listed in rows.items()}
 
 
-def _range(measure: str) -> dict[str, float]:
+def _range(measure: str) -> dict[str, Any]:
     """Between what an interval can be: dimensions are positive, and what is left is a cosine, a share, a squared
     distance or a difference of two of them."""
     if measure in (RANK, INTRINSIC):
@@ -113,8 +113,8 @@ def _range(measure: str) -> dict[str, float]:
 def _words_table(last: LayerGeometry, words: Words, listed: int) -> pd.DataFrame:
     """The types whose occurrences differ most in the last layer, and least. They are ranked by the end of their
     interval that is nearer to the others, so that few occurrences don't make an extreme; those of one group of texts
-    have no interval, and no place."""
-    low, high = jackknife_interval(last.types)
+    have no interval, and no place. Groups without a type say nothing of how it varies."""
+    low, high = jackknife_interval(last.types, having=words.by_group > 0)
     known = np.flatnonzero(~np.isnan(low))
     few = min(listed, len(known) // 2)
     most, least = known[np.argsort(high[known], kind="stable")[:few]], known[np.argsort(-low[known])[:few][::-1]]

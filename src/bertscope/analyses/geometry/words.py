@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,13 @@ class Words:
     """The types' occurrences by their number, in the order of the types; of frequent types a sample."""
     random_sets: tuple[Sets, ...]
     """Random occurrences of any words, in sets as large, and together as heavy."""
+
+    @cached_property
+    def by_group(self) -> np.ndarray:
+        """[group, type]: how often each type occurs."""
+        groups, types = len(self.edges) - 1, len(self.types)
+        cell = self.group[self.order] * types + np.repeat(np.arange(types), self.counts)
+        return np.bincount(cell, minlength=groups * types).reshape(groups, types)
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """From which row to which, in blocks of about equal size: whole texts, of one group."""

@@ -153,9 +153,8 @@ def example_gradients(
     ):
         rest = _Rest.of(encoder, gates, neurons=neurons)
         for batch in batches(
-            encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, window=2048,
-            device=encoder.device,
-        ):  # fmt: skip
+            encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, device=encoder.device
+        ):
             with torch.enable_grad():
                 asked = rest.ask(gates, batch, per_token=per_token)
                 outputs = encoder.model(**batch.inputs).logits[:, order]

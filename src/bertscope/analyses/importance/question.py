@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
+from bertscope.core.units import MODES, Mode
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 GatedKind = Literal["head", "mlp", "neuron"]
 KINDS: tuple[GatedKind, ...] = ("head", "mlp", "neuron")
 FORMS = ("example", "token", "cumulative")
-MODES = ("zero", "uniform", "mean")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class ImportanceConfig:
     faithful: bool = True
     """Also switch heads and MLPs off, one at a time on the select split, and one after the other on the report split:
     does the gradient rank them as their absence does? It takes far longer than the gradients."""
-    mode: Literal["zero", "uniform", "mean"] = "zero"
+    mode: Mode = "zero"
     """What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention
     to every token; mean: its average output on the select split. An MLP leaves nothing, or its mean."""
     steps: int = 10
@@ -48,20 +49,15 @@ class ImportanceConfig:
     """Of the random orders and the resampling."""
 
     def __post_init__(self) -> None:
-        for kind in self.units:
-            if kind not in KINDS:
-                raise UserError(f"unknown kind of part {kind!r}; {did_you_mean(kind, KINDS)}")
+        check_known("kind of part", self.units, KINDS)
         if not self.units:
             raise UserError(f"no parts to measure; name some of {', '.join(KINDS)}")
-        for name, known in (("form", FORMS), ("mode", MODES)):
-            if getattr(self, name) not in known:
-                raise UserError(f"unknown {name} {getattr(self, name)!r}; choose {', '.join(known)}")
+        check_known("form", self.form, FORMS)
+        check_known("mode", self.mode, MODES)
         if self.form == "cumulative" and "neuron" in self.units:
             raise UserError("the cumulative form is for comparison with old results, which have no neurons; choose "
                             "example or token")  # fmt: skip
-        for name, least in (("steps", 2), ("random", 2), ("batch_size", 1), ("repeats", 100), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        check_least(self, steps=2, random=2, batch_size=1, repeats=100, seed=0)
 
 
 _CARD = (

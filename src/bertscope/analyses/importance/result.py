@@ -152,7 +152,7 @@ def _agreement_numbers(checked: Faithfulness) -> list[Number]:
 def _area_numbers(checked: Faithfulness) -> list[Number]:
     whole = checked.score
     return [
-        Number("score", whole.value, whole.low, whole.high, whole.n, whole.metric),
+        whole.named("score"),
         *(
             Number(
                 f"area, {PLURAL[row['kind']]} in {_in_order(row['order'])}",

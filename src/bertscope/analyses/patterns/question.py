@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.checkpoints import open_checkpoints, open_examples
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
 from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.result import Result
 
@@ -39,12 +39,8 @@ class PatternsConfig:
     """Of the resampling."""
 
     def __post_init__(self) -> None:
-        if self.classifier not in METHODS:
-            raise UserError(f"unknown classifier {self.classifier!r}; {did_you_mean(self.classifier, METHODS)}")
-        if self.repeats < 100:
-            raise UserError(f"repeats is {self.repeats}; at least 100 are needed for an interval")
-        if self.seed < 0:
-            raise UserError(f"seed is {self.seed}; it must be at least 0")
+        check_known("classifier", self.classifier, METHODS)
+        check_least(self, repeats=100, seed=0)
 
 
 def _reading(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,26 +18,36 @@ from bertscope.analyses.shapes.typical import Typical
 from bertscope.analyses.shapes.usual import UsualMaps
 from bertscope.core.examples import Examples
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import Resampling, RunningMean, interval
+from bertscope.core.resampling import Resampling, RunningMean, drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import every, heads_of_layers
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Passed
 
+Classifier = Callable[[LayerMaps], Tensor]
+"""From a layer's maps to how likely each class is: [row, head, class]."""
 _LABELS = {"low": "from", "high": "to", "class": ""} | MEASURES
 
 
 class PatternsReader:
     needs: frozenset[str] = frozenset()
 
-    def __init__(self, checkpoints: Mapping[str, Encoder], examples: Examples, config: PatternsConfig) -> None:
+    def __init__(
+        self,
+        checkpoints: Mapping[str, Encoder],
+        examples: Examples,
+        config: PatternsConfig,
+        *,
+        classify: Classifier | None = None,
+    ) -> None:
+        """`classify` takes the place of the classifier that the config names."""
         self._checkpoints = checkpoints
         self._names, self._encoders = list(checkpoints), list(checkpoints.values())
         self._examples, self._config = examples, config
-        self._classifier = shipped(config.classifier, self._encoders[0].device)
+        self._classify = classify or shipped(config.classifier, self._encoders[0].device)
         self.resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed, product=product)
-        # For each encoder [head of all layers, classes + measures]: a map's class is 1 in one of the columns.
-        self._means = [RunningMean(self.resampling) for _ in self._encoders]
+        self.means = [RunningMean(self.resampling) for _ in self._encoders]
+        """Of each encoder, [head of all layers, classes + measures]: a map's class is 1 in one of the columns."""
         self._typical, self._usual = Typical(), UsualMaps()
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
@@ -45,7 +55,7 @@ class PatternsReader:
             self._found: list[list[Tensor]] = [[] for _ in maps]
             self._usual.choose(view)
         for which, (one, found) in enumerate(zip(maps, self._found, strict=True)):
-            chances = self._classifier(one)
+            chances = self._classify(one)
             shape = torch.nn.functional.one_hot(chances.argmax(-1), len(CLASSES)).float()
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
             measured = torch.stack([to_special, one.entropy, one.distance], -1)
@@ -54,7 +64,7 @@ class PatternsReader:
             if which == 0:
                 self._typical.look(layer, one, chances)
         if layer + 1 == view.n_layers:
-            for mean, found in zip(self._means, self._found, strict=True):
+            for mean, found in zip(self.means, self._found, strict=True):
                 mean.add(view.rows, torch.cat(found, 1).cpu().numpy())
             del self._found
 
@@ -82,7 +92,7 @@ class PatternsReader:
 
     def _of_encoder(self, which: int, name: str) -> list[pd.DataFrame]:
         """Tables by head, by head and class, by layer and class, by class."""
-        flat = self._means[which].draws  # [1 + repeats, head, classes + measures]
+        flat = self.means[which].draws  # [1 + repeats, head, classes + measures]
         counts = self._encoders[which].head_counts
         layer, head = np.array([(unit.layer, unit.number) for unit in every("head", counts)]).T
         where = {"checkpoint": name, "layer": layer, "head": head}
@@ -108,13 +118,8 @@ class PatternsReader:
         numbers = [
             Number(row["class"], row["share"], row["low"], row["high"], n, "of maps") for _, row in rows.iterrows()
         ]
-        special = self._means[-1].draws[..., len(CLASSES) + list(MEASURES).index("to_special")]
-        share = over_half(special)
-        low, high = interval(share)
-        return [
-            *numbers,
-            Number("over half on [CLS] and [SEP]", float(share[0]), float(low), float(high), n, "of heads"),
-        ]
+        special = self.means[-1].draws[..., len(CLASSES) + list(MEASURES).index("to_special")]
+        return [*numbers, drawn_number("over half on [CLS] and [SEP]", over_half(special), n, "of heads")]
 
     def _how_sure(self) -> str:
         known = facts(self._config.classifier)

@@ -62,7 +62,9 @@ class Asked:
                     if config.expected and not place:
                         draws = cumulative(vectors, sample, training, resampling)
                         mixes |= {name: (layers, draws[:, at]) for name, layers, at in _checkpoints(vectors)}
-        return cls(sample, found, mixes)
+        # Stacks are by width; checkpoints come in the order in which they were given.
+        found.sort(key=lambda one: (config.probes.index(one.probe), list(rows).index(one.checkpoint)))
+        return cls(sample, found, {name: mixes[name] for name in rows if name in mixes})
 
     @property
     def name(self) -> str:

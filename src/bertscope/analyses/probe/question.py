@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from bertscope.analyses.checkpoints import open_examples
 from bertscope.analyses.states import open_states, planned
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
@@ -54,22 +55,11 @@ class ProbeConfig:
     """Of the split of the texts, the words that are drawn, the control task, the probes and the resampling."""
 
     def __post_init__(self) -> None:
-        refuse_unknown(self.targets, TARGETS)
-        for kind in self.probes:
-            if kind not in KINDS:
-                raise UserError(f"unknown probe {kind!r}; {did_you_mean(kind, KINDS)}")
+        check_known("target", self.targets, TARGETS)
+        check_known("probe", self.probes, KINDS)
         if not self.probes:
             raise UserError(f"no probes to train; name some of {', '.join(KINDS)}")
-        for name, least in (("hidden", 1), ("words", 10), ("types", 2), ("bins", 2), ("repeats", 100), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
-
-
-def refuse_unknown(asked: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse a target that no corpus could have, before anything is computed."""
-    for name in asked:
-        if name not in known:
-            raise UserError(f"unknown target {name!r}; {did_you_mean(name, known)}")
+        check_least(self, hidden=1, words=10, types=2, bins=2, repeats=100, seed=0)
 
 
 def check(examples: Examples, config: ProbeConfig) -> None:
@@ -88,7 +78,7 @@ def _limits(config: ProbeConfig) -> Limits:
 @question(
     "probe",
     inputs=("states", "examples"),
-    version=1,
+    version=2,
     main="mean accuracy",
     cite="Hewitt & Liang 2019, Designing and Interpreting Probes with Control Tasks; Voita & Titov 2020, "
     "Information-Theoretic Probing with Minimum Description Length; Tenney et al. 2019, BERT Rediscovers the "

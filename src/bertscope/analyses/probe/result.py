@@ -15,7 +15,7 @@ from bertscope.analyses.probe.measures import expected_layer
 from bertscope.analyses.probe.question import ProbeConfig, ProbeKind
 from bertscope.analyses.probe.sample import FIT, PARTS, majority, usual_label
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import interval
+from bertscope.core.resampling import drawn_number, interval
 from bertscope.core.result import Number, Result
 
 MAJORITY, USUAL = "majority", "the word's usual label"
@@ -35,7 +35,7 @@ def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
     }
     tables = {name: table for name, table in tables.items() if len(table)}
     return Result(
-        "probe", 1, tables=tables, headline=_headline(asked, checkpoints, config.probes[0]),
+        "probe", 2, tables=tables, headline=_headline(asked, checkpoints, config.probes[0]),
         figures=[figure for figure in _figures(config) if {*figure.columns()} <= {*tables.get(figure.table, ())}],
         notes=[*([f"the numbers are those of {checkpoints[-1]}"] if len(checkpoints) > 1 else []), *_notes(asked)],
     )  # fmt: skip
@@ -140,16 +140,10 @@ def _headline(asked: Sequence[Asked], checkpoints: Sequence[str], kind: ProbeKin
     last = checkpoints[-1]
     best = {one.name: one.best(last, kind) for one in asked}
     mean = np.mean([draws for _, draws in best.values()], axis=0)
-    low, high = interval(mean)
-    numbers = [
-        Number("mean accuracy", float(mean[0]), float(low), float(high), sum(one.n for one in asked), "accuracy")
-    ]
+    numbers = [drawn_number("mean accuracy", mean, sum(one.n for one in asked), "accuracy")]
     for one in asked:
         layer, draws = best[one.name]
-        low, high = interval(draws)
-        numbers.append(
-            Number(f"{one.name}, layer {layer}", float(draws[0]), float(low), float(high), one.n, "accuracy")
-        )
+        numbers.append(drawn_number(f"{one.name}, layer {layer}", draws, one.n, "accuracy"))
     return numbers
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subject
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ class ProjectConfig:
     """Of UMAP; PCA has nothing random in it."""
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise UserError(f"unknown method {self.method!r}; {did_you_mean(self.method, METHODS)}")
-        if self.seed < 0:
-            raise UserError(f"seed is {self.seed}; it must be at least 0")
+        check_known("method", self.method, METHODS)
+        check_least(self, seed=0)
 
 
 @question(

@@ -6,20 +6,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.resampling import interval
 from bertscope.core.statistics import metric_draws
-from bertscope.core.units import Unit, every
+from bertscope.core.units import Mode, Unit, every
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
-Mode = Literal["uniform", "zero", "mean"]
 Pair = tuple[Unit, Unit]
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bertscope.analyses.checkpoints import open_checkpoints
 from bertscope.core.catalogue import question
+from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
+from bertscope.core.units import MODES, Mode
 
 if TYPE_CHECKING:
     from bertscope.analyses.attention.reading import Reading
@@ -37,7 +39,7 @@ class RedundancyConfig:
     together: tuple[str, ...] = ()
     """Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are
     they redundant, or is what they do not needed? Needs a model with a classifier for the task."""
-    mode: Literal["uniform", "zero", "mean"] = "uniform"
+    mode: Mode = "uniform"
     """What a head that is off leaves behind: equal attention to every token, nothing, or its average output."""
     weighted: bool = False
     """Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and
@@ -48,13 +50,8 @@ class RedundancyConfig:
     """Decides which tokens are taken, which random pairs, and the resampling."""
 
     def __post_init__(self) -> None:
-        for name, least in (("queries", 0), ("tokens", 100), ("clusters", 0), ("pairs", 0), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
-        if self.repeats < 100:
-            raise UserError(f"repeats is {self.repeats}; at least 100 are needed for an interval")
-        if self.mode not in ("uniform", "zero", "mean"):
-            raise UserError(f"unknown mode {self.mode!r}; choose uniform, zero or mean")
+        check_least(self, queries=0, tokens=100, clusters=0, pairs=0, repeats=100, seed=0)
+        check_known("mode", self.mode, MODES)
 
 
 def _reading(

@@ -12,11 +12,11 @@ import pandas as pd
 from bertscope.analyses.attention.maps import read_notes
 from bertscope.analyses.checkpoints import tidy
 from bertscope.analyses.redundancy.clusters import Clusters, clusters, plane
+from bertscope.analyses.redundancy.figures import redundancy_figures
 from bertscope.analyses.redundancy.interactions import Pair, interactions, random_partners, together
 from bertscope.analyses.redundancy.reader import MapsApart
 from bertscope.core.errors import UserError
-from bertscope.core.figure import Figure
-from bertscope.core.resampling import interval
+from bertscope.core.resampling import drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit, every
 
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
     from bertscope.models.observe import Passed
-
-_LABELS = {"divergence": "divergence (bits)", "cka": "CKA", "other": "layer", "low": "from", "high": "to"}
-_COLOURS = {
-    "cluster": "Colours are clusters, found on the full distances by average linkage.",
-    "layer": "Dots of one colour are the heads of one layer: do they lie together?",
-}
 
 
 @dataclass(frozen=True)
@@ -108,7 +102,7 @@ def redundancy_result(
             for measure, matrix in (("divergence", one.divergence), ("cka", one.alike))
         },
         headline=headline,
-        figures=_figures(whole, captions),
+        figures=redundancy_figures(whole, captions),
         subject={"model": " and ".join(one.name for one in compared)}
         | ({"attention": "norm-weighted"} if config.weighted else {}),
         notes=notes,
@@ -180,10 +174,10 @@ def _pairs(
     )  # fmt: skip
     means = {kind: found.draws[:, table["kind"] == kind].mean(1) for kind in table["kind"].unique()}
     n = len(task.report)
-    numbers = [_number(f"interaction of {kind} pairs", draws, n, task.metric) for kind, draws in means.items()]
+    numbers = [drawn_number(f"interaction of {kind} pairs", draws, n, task.metric) for kind, draws in means.items()]
     if len(means) == 2:
         apart = means["similar"] - means["random"]
-        numbers.append(_number("interaction, similar minus random", apart, n, task.metric))
+        numbers.append(drawn_number("interaction, similar minus random", apart, n, task.metric))
     return table, numbers, []
 
 
@@ -209,13 +203,13 @@ def _together(one: Compared, task: Task | None, config: RedundancyConfig) -> tup
 def _apart(one: Compared, n: int) -> list[Number]:
     draws, counts = one.maps.draws, one.pair_counts
     same = np.eye(len(counts), dtype=bool)
-    numbers = [_number("divergence", draws.sum((1, 2)) / counts.sum(), n, "bits")]
+    numbers = [drawn_number("divergence", draws.sum((1, 2)) / counts.sum(), n, "bits")]
     if counts[same].sum() and counts[~same].sum():
         within, between = (draws[:, where].sum(1) / counts[where].sum() for where in (same, ~same))
         numbers += [
-            _number("divergence within a layer", within, n, "bits"),
-            _number("divergence between layers", between, n, "bits"),
-            _number("between minus within", between - within, n, "bits"),
+            drawn_number("divergence within a layer", within, n, "bits"),
+            drawn_number("divergence between layers", between, n, "bits"),
+            drawn_number("between minus within", between - within, n, "bits"),
         ]
     return numbers
 
@@ -242,53 +236,3 @@ def _grouped(groups: Clusters) -> list[Number]:
 def _caution(one: Compared) -> list[str]:
     chance = min(1.0, one.encoder.head_size / max(1, one.tokens))
     return [f"outputs of unrelated heads have a CKA of up to {chance:.3f} on {one.tokens} tokens"]
-
-
-def _number(name: str, draws: np.ndarray, n: int, unit: str) -> Number:
-    low, high = interval(draws)
-    return Number(name, float(draws[0]), float(low), float(high), n, unit)
-
-
-def _figures(tables: dict[str, pd.DataFrame], captions: dict[str, str]) -> list[Figure]:
-    several, pairs = len(captions) > 1, tables.get("pairs", pd.DataFrame())
-    switched = set(pairs.dropna(subset="interaction")["checkpoint"]) if "interaction" in pairs else set()
-    facet = "checkpoint" if several else None
-    figures = []
-    for name, stress in captions.items():
-        where, of = {"checkpoint": name}, f" of {name}" if several else ""
-        figures += [
-            Figure(
-                "points", "heads", x="x", y="y", color=color, where=where,
-                title=f"A map of the heads{of}, by {color}",
-                caption="Each dot is a head; heads that attend to the same tokens lie together (classical scaling of "
-                f"the root of the Jensen-Shannon divergence). {stress} {meaning}",
-                labels=_LABELS | {"x": "", "y": ""},
-            )
-            for color, meaning in _COLOURS.items()
-        ]  # fmt: skip
-        if name in switched:
-            figures.append(
-                Figure(
-                    "intervals", "pairs", x="interaction", y="pair", color="kind", low="low", high="high",
-                    where=where, title=f"Pairs of heads switched off{of}", middle=0.0,
-                    caption="What switching off both costs beyond what each costs alone, for the most similar pairs "
-                    "and for random pairs of the same layers, with 95% paired bootstrap intervals. Below 0, one head "
-                    "does what the other could.",
-                    labels=_LABELS | {"interaction": "change of the score beyond the sum"},
-                )
-            )  # fmt: skip
-    said = {
-        "divergence": "The mean Jensen-Shannon divergence between the attention of a head of one layer and a head of "
-        "the other: 0 bits for heads that attend alike, 1 for heads that attend to entirely different tokens.",
-        "cka": "The mean linear CKA between the outputs of a head of one layer and a head of the other: 1 for "
-        "outputs that are rotations of each other.",
-    }
-    grids = [
-        Figure(
-            "heatmap", "layers", x="other", y="layer", value=measure, facet=facet,
-            low="low" if measure == "divergence" else None, high="high" if measure == "divergence" else None,
-            title=title, caption=said[measure], labels=_LABELS,
-        )
-        for measure, title in (("divergence", "Divergence between layers' heads"), ("cka", "CKA of heads' outputs"))
-    ]  # fmt: skip
-    return [*figures, *grids]

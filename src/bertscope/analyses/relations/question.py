@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subject
 from bertscope.core.catalogue import question
+from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.head_card import HeadFact
@@ -55,10 +56,7 @@ class RelationsConfig:
             raise UserError(f"select_share is {self.select_share}; it must be more than 0 and less than 1")
         if self.least < 2:
             raise UserError(f"least is {self.least}; fewer than 2 pairs can't be tested")
-        if self.repeats < 100:
-            raise UserError(f"repeats is {self.repeats}; at least 100 are needed for an interval")
-        if self.seed < 0:
-            raise UserError(f"seed is {self.seed}; it must be at least 0")
+        check_least(self, repeats=100, seed=0)
 
 
 def _reading(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bertscope.core.catalogue import question
+from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 
@@ -30,9 +31,7 @@ class SentencesConfig:
     """Decides what is sampled, and the resamples."""
 
     def __post_init__(self) -> None:
-        for name, least in (("sample", 20), ("groups", 2), ("repeats", 100), ("seed", 0)):
-            if (given := getattr(self, name)) < least:
-                raise UserError(f"{name} is {given}; it must be at least {least}")
+        check_least(self, sample=20, groups=2, repeats=100, seed=0)
         if self.sample > 5000:
             raise UserError(
                 f"sample is {self.sample}; it can be at most 5000, as all distances between them are held"

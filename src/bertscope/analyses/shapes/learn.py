@@ -22,6 +22,7 @@ from bertscope.core.progress import progress
 TEST_SHARE = 0.25
 _MADE_SHARE = 0.3  # of each batch
 _MADE, _STEPS, _BATCH, _RATE, _DECAY = 1500, 1200, 64, 2e-3, 1e-2
+_REPEATS = 2000  # of the bootstrap
 _CELLS = 2**19  # of a padded batch: what a CPU's cache and a small GPU both hold
 
 
@@ -113,7 +114,7 @@ def classify(net: nn.Module, labelled: LabelledMaps) -> np.ndarray:
     return found
 
 
-def judge(name: str, net: nn.Module, test: LabelledMaps, *, repeats: int = 2000) -> Evaluation:
+def judge(name: str, net: nn.Module, test: LabelledMaps) -> Evaluation:
     """What the classifier says of these maps against their labels; the interval is over heads, not maps."""
     from sklearn.metrics import confusion_matrix
 
@@ -121,7 +122,7 @@ def judge(name: str, net: nn.Module, test: LabelledMaps, *, repeats: int = 2000)
     names, of_head = np.unique(head, return_inverse=True)
     cells = np.zeros((len(names), len(CLASSES), len(CLASSES)))
     np.add.at(cells, (of_head, test.label, predicted), 1)
-    drawn = np.random.default_rng(0).multinomial(len(names), np.full(len(names), 1 / len(names)), size=repeats)
+    drawn = np.random.default_rng(0).multinomial(len(names), np.full(len(names), 1 / len(names)), size=_REPEATS)
     draws = macro_f1(np.einsum("rh,hij->rij", drawn, cells))
     whole = confusion_matrix(test.label, predicted, labels=range(len(CLASSES)))
     return Evaluation(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bertscope.analyses.checkpoints import open_examples, told_apart
 from bertscope.analyses.states import open_states, state_steps
 from bertscope.core.catalogue import question, spec
+from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
@@ -37,11 +38,8 @@ class SimilarityConfig:
     """Decides which words are sampled; nothing else is random."""
 
     def __post_init__(self) -> None:
-        for name, least in (("words", 50), ("groups", 2), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
-        if self.pairs not in ("first", "all"):
-            raise UserError(f"unknown pairs {self.pairs!r}; choose first or all")
+        check_least(self, words=50, groups=2, seed=0)
+        check_known("pairs", self.pairs, ("first", "all"))
 
 
 def plan(*arguments: Any, against: Root | None = None) -> Step:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bertscope.analyses.checkpoints import open_examples, subject
 from bertscope.analyses.states import StatesConfig, open_states, state_steps
 from bertscope.core.catalogue import question, spec
+from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
@@ -51,9 +52,7 @@ class StructureConfig:
     def __post_init__(self) -> None:
         if not self.ranks or min(self.ranks) < 1 or len(set(self.ranks)) < len(self.ranks):
             raise UserError(f"ranks are {self.ranks}; give one or more different numbers, each at least 1")
-        for name, least in (("epochs", 1), ("batch_size", 1), ("sentences", 0), ("repeats", 100), ("seed", 0)):
-            if (value := getattr(self, name)) < least:
-                raise UserError(f"{name.replace('_', '-')} is {value}; it must be at least {least}")
+        check_least(self, epochs=1, batch_size=1, sentences=0, repeats=100, seed=0)
         if not self.learning_rate > 0:
             raise UserError(f"learning-rate is {self.learning_rate}; it must be above 0")
 

@@ -13,7 +13,7 @@ from bertscope.analyses.structure.probes import KINDS, Kind
 from bertscope.analyses.structure.study import CHAIN, CONTROL, PROBE, Drawn, Findings
 from bertscope.core.examples import ROOT
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import interval
+from bertscope.core.resampling import drawn_number, interval
 from bertscope.core.result import Number, Result
 
 _SAID = {
@@ -108,8 +108,7 @@ def _headline(findings: Findings) -> list[Number]:
     """The first checkpoint beside its baselines, then the others; each by the layer that select chose for it."""
 
     def number(name: str, metric: str, draws: np.ndarray) -> Number:
-        low, high = interval(draws)
-        return Number(name, float(draws[0]), float(low), float(high), _asked(findings, metric), _UNITS[metric])
+        return drawn_number(name, draws, _asked(findings, metric), _UNITS[metric])
 
     first, *others = dict.fromkeys(checkpoint for checkpoint, _ in findings.chosen)
     found = _draws(findings, UUAS, PROBE, first)

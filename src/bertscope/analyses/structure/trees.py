@@ -19,6 +19,7 @@ from bertscope.data.trees import all_depths, all_distances
 PUNCTUATION = "PUNCT"
 SELECT, REPORT = 0.1, 0.1
 """The shares of the sentences that decide, and that are scored where no other corpus is trained on."""
+_PAIRS = 1 << 16  # of words in a batch
 _SPLIT, _SHUFFLE = np.uint64(1), np.uint64(2)  # what a hash is drawn for
 
 
@@ -140,12 +141,12 @@ def parts(texts: Sequence[str], seed: int, *, report: bool) -> list[np.ndarray]:
     return [np.flatnonzero(part == number) for number in range(len(edges))]
 
 
-def of_one_length(trees: Trees, sentences: np.ndarray, pairs: int = 1 << 16) -> Iterator[Batch]:
-    """The sentences in batches without padding: those of one length, with about so many pairs of words in all."""
+def of_one_length(trees: Trees, sentences: np.ndarray) -> Iterator[Batch]:
+    """The sentences in batches without padding: those of one length, with about `_PAIRS` pairs of words in all."""
     lengths = trees.lengths[sentences]
     for length in np.unique(lengths):
         alike = sentences[lengths == length]
-        size = max(1, pairs // int(length) ** 2)
+        size = max(1, _PAIRS // int(length) ** 2)
         for start in range(0, len(alike), size):
             yield trees.batch(alike[start : start + size])
 

@@ -205,9 +205,7 @@ class Speaker:
         """Something that is so, said of a noun with a phrase after it: the verb agrees at a distance."""
         random = self.random
         while True:
-            noun = self._noun(
-                random.choice(_nouns(("person", "text", "openable", "building", "thing", "animal", "furniture")))
-            )
+            noun = self._noun(random.choice(_STATEFUL))
             if (modifier := self.modifier(noun)) is not None:
                 break
         plural = bool(noun.plural) and modifier.preposition != "with" and random.random() < 0.5

@@ -36,9 +36,10 @@ def _row(same: bool, random: Random) -> Row:
     giving = random.random() < 0.2
     said = _giving(random) if giving else _acting(random)
     meant = said if same else _other(said, random)
-    first = realise(_arranged(said, random))
+    first = realise(said.arranged(random, time_first=0.5))
     while True:
-        second = realise(in_other_words(_arranged(meant, random), random, random.choice((0.3, 0.6, 1.0))))
+        again = meant.arranged(random, time_first=0.5)
+        second = realise(in_other_words(again, random, random.choice((0.3, 0.6, 1.0))))
         if second.text != first.text:
             return Row(first, second, int(same), kind="giving" if giving else "acting")
 
@@ -64,16 +65,6 @@ def _giving(random: Random) -> Clause:
     thing = NounPhrase(random.choice(TEXTS if sense.frame == "Sending" else TEXTS + THINGS), determiner="a")
     fillers = {sense.subject.role: giver, sense.object.role: thing, sense.oblique.role: taker}
     return Clause(sense, fillers, time=random.choice(_TIMES))
-
-
-def _arranged(clause: Clause, random: Random) -> Clause:
-    """The same in one of the ways to say it."""
-    return replace(
-        clause,
-        passive=random.random() < 0.3,
-        shifted=clause.sense.dative and random.random() < 0.5,
-        time_first=random.random() < 0.5,
-    )
 
 
 def _other(clause: Clause, random: Random) -> Clause:

@@ -40,7 +40,7 @@ def _row(random: Random) -> Row:
     asked = told[0]
     role = random.choice([*asked.fillers, "Place" if asked.place else "Time"])
     order = random.sample(range(3), 3)
-    sentences = [realise(_arranged(told[number], random)) for number in order]
+    sentences = [realise(told[number].arranged(random, time_first=0.3)) for number in order]
     at = order.index(0)
     first, last = _where(sentences[at], role)
     before = sum(len(each.words) for each in sentences[:at])
@@ -64,16 +64,6 @@ def _event(speaker: Speaker, sense: Sense) -> Clause:
         where = speaker.place()
         return Clause(sense, fillers, place=Adjunct(WHERE.get(where.noun.singular, "in"), where))
     return Clause(sense, fillers, time=random.choice(_TIMES))
-
-
-def _arranged(clause: Clause, random: Random) -> Clause:
-    """The same in one of the ways to say it."""
-    return replace(
-        clause,
-        passive=random.random() < 0.3,
-        shifted=clause.sense.dative and random.random() < 0.5,
-        time_first=random.random() < 0.3,
-    )
 
 
 def _where(sentence: Sentence, role: str) -> tuple[int, int]:

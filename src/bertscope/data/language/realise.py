@@ -30,11 +30,11 @@ _TIME_WORDS = {"in": ("ADP", "case"), "on": ("ADP", "case"), "the": ("DET", "det
 _BEFORE_VERB = frozenset({"once", "often", "always", "finally", "suddenly"})
 
 
-def realise(said: Joined | Clause | State, *, capital: bool = True) -> Sentence:
+def realise(said: Joined | Clause | State) -> Sentence:
     """The sentence that says it."""
     builder = Builder()
     phrase = builder.sentence(said if isinstance(said, Joined) else Joined(said))
-    return finish(phrase, builder.elements, capital=capital)
+    return finish(phrase, builder.elements)
 
 
 def ask(said: Clause, role: str) -> Sentence:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from random import Random
 from typing import Literal
 
 from bertscope.data.language.lexicon import Noun
@@ -72,6 +73,15 @@ class Clause:
     """("yesterday",), ("in", "the", "evening")."""
     time_first: bool = False
     place: Adjunct | None = None
+
+    def arranged(self, random: Random, *, time_first: float) -> Clause:
+        """The same in one of the ways to say it; in this share of them the time stands first."""
+        return replace(
+            self,
+            passive=random.random() < 0.3,
+            shifted=self.sense.dative and random.random() < 0.5,
+            time_first=random.random() < time_first,
+        )
 
 
 @dataclass(frozen=True, slots=True)

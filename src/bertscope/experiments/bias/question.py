@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question, spec
+from bertscope.core.config import check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
@@ -42,23 +43,21 @@ class BiasConfig:
     """The highest learning rate; by default what the recipe says."""
 
     def __post_init__(self) -> None:
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
-            raise UserError(f"seeds are {self.seeds}; give one or more different numbers, none under 0")
+        check_seeds(self.seeds)
         if not self.words or not all(word.strip() for word in self.words):
             raise UserError("words has a blank, or nothing, in it; name the words whose rows are to leave")
 
 
 def plan(base: Step | Root, task: Root, config: BiasConfig = BiasConfig()) -> Step:  # noqa: B008 (frozen)
     """Three fine-tunings for each seed, their answers to swapped texts, and the step that compares them."""
-    from bertscope.training.finetune import FinetuneConfig
+    from bertscope.experiments.trainings import by_recipe
 
     swaps = _refuse_what_cannot_be_measured(task, config)
-    how = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
     inputs: dict[str, Step | Root] = {"task": task}
     for arm in ARMS:
         for seed in config.seeds:
             data = replace(task, options={**task.options, **_cut(arm, config, seed)})
-            settings = FinetuneConfig(**how, seed=seed)  # type: ignore[arg-type]
+            settings = by_recipe(config, seed=seed)
             model = inputs[f"{arm}.{seed}"] = spec("finetune").step({"base": base, "task": data}, settings)
             if swaps:
                 inputs[f"swapped.{arm}.{seed}"] = spec("swap").step(

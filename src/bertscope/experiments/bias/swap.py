@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.core.catalogue import question
 from bertscope.core.errors import UserError
-from bertscope.core.result import Number, Result
+from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -49,7 +49,7 @@ def swap(model: Encoder, task: Task, config: SwapConfig = SwapConfig()) -> Resul
         "swap",
         1,
         arrays={"rows": at, "outputs": outputs},
-        headline=[Number("swapped", score.value, score.low, score.high, score.n, score.metric)],
+        headline=[score.named("swapped")],
         subject={"model": model.name, "task": task.name},
         notes=notes,
     )

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 
 from bertscope.analyses.geometry.question import GeometryConfig
 from bertscope.core.catalogue import question, spec
-from bertscope.core.errors import UserError
+from bertscope.core.config import check_seeds
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.training.contrasting import Contrasting
@@ -31,8 +31,7 @@ class ContrastConfig(Contrasting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
-            raise UserError(f"seeds are {self.seeds}; give one or more different numbers, none under 0")
+        check_seeds(self.seeds)
         list(self.trainings())  # refuses what can't work
 
     def trainings(self) -> Iterator[ContrastiveConfig]:

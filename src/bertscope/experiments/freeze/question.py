@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.states import state_steps
 from bertscope.core.catalogue import question, spec
+from bertscope.core.config import check_least, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import EMBEDDINGS, ENCODER, Layers
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.data.corpus import examples_root
-from bertscope.experiments.trainings import check_seeds, depth, fine_tunings
+from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ class FreezeConfig:
         for text in self.sets:
             if not text.isdigit():
                 Layers.parse(text)
-        for name, least in (("texts", 2), ("words", 50)):
-            if getattr(self, name) < least:
-                raise UserError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        check_least(self, texts=2, words=50)
 
     def frozen(self, n_layers: int) -> list[Layers]:
         """What is frozen in a model of that depth, nothing first."""
@@ -65,10 +64,7 @@ class FreezeConfig:
 
     def training(self, seed: int, frozen: Layers) -> FinetuneConfig:
         dropout = self.frozen_dropout and bool(frozen)  # a training of everything is one and the same
-        return FinetuneConfig(
-            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=seed, frozen=str(frozen),
-            frozen_dropout=dropout,
-        )  # fmt: skip
+        return by_recipe(self, seed=seed, frozen=str(frozen), frozen_dropout=dropout)
 
 
 def _set(text: str, n_layers: int) -> Layers:

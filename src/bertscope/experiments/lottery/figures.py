@@ -53,10 +53,15 @@ def _steps(task: Task, facet: str | None) -> Figure:
     return Figure(
         "lines", "steps", x="left", y="score", color="run", facet=facet, title="The score while parts go",
         caption=f"The select split's {task.metric} after each step of pruning, against the share of the blocks' "
-        "weights that is left; read it from right to left. Nothing is trained in between.",
+        f"weights that is left; read it from right to left. Nothing is trained in between.{_methods(facet)}",
         labels={"left": "share of weights left", "score": task.metric, "run": ""},
         rules={"constant answer": task.chance(task.select)},
     )  # fmt: skip
+
+
+def _methods(facet: str | None) -> str:
+    """What the headings of the panels stand for."""
+    return " s: structured pruning, of heads and MLPs; m: magnitude pruning, of single weights." if facet else ""
 
 
 def _survivors(seeds: int) -> list[Figure]:
@@ -87,7 +92,7 @@ def _overlaps(facet: str | None) -> Figure:
         "heatmap", "overlaps", x="other", y="seed", value="jaccard", facet=facet,
         title="Do seeds find the same subnetwork?",
         caption="What the survivors of two seeds share, of what either has (Jaccard); the table `agreement` has what "
-        "random sets of these sizes would share.",
+        f"random sets of these sizes would share.{_methods(facet)}",
         labels={"jaccard": "overlap", "other": "seed"},
     )  # fmt: skip
 

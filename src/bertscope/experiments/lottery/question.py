@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.core.catalogue import question, spec
+from bertscope.core.config import check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
@@ -57,8 +58,7 @@ class LotteryConfig:
     """Go on where the full model isn't clearly above chance."""
 
     def __post_init__(self) -> None:
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
-            raise UserError(f"seeds are {self.seeds}; give one or more different numbers, none under 0")
+        check_seeds(self.seeds)
         if not self.methods or len(set(self.methods)) != len(self.methods):
             raise UserError(f"methods are {self.methods}; give s, m or both")
         for method in self.methods:
@@ -74,12 +74,11 @@ class LotteryConfig:
 def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig()) -> Step:  # noqa: B008 (frozen)
     """A fine-tuning, a pruning and a training of each subnetwork, for each seed; and the step that compares them."""
     from bertscope.data.read import refuse_unlabelled
-    from bertscope.training.finetune import FinetuneConfig
+    from bertscope.experiments.trainings import by_recipe
 
     refuse_unlabelled(task)
-    how = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
     tuned = {
-        seed: spec("finetune").step({"base": base, "task": task}, FinetuneConfig(**how, seed=seed))  # type: ignore[arg-type]
+        seed: spec("finetune").step({"base": base, "task": task}, by_recipe(config, seed=seed))
         for seed in config.seeds
     }
     pruned = {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.shapes import CLASSES
 from bertscope.core.agreement import chance_jaccard, cochran_q, fleiss_kappa, jaccard
 from bertscope.core.result import Number, Result
 from bertscope.core.statistics import seed_draws
@@ -239,7 +240,9 @@ def _classes(pruned: Sequence[Result], shapes: Sequence[Result]) -> pd.DataFrame
     everyone = pd.concat(rows)
     groups = {"all heads": everyone, "survivors": everyone[everyone["survives"]]}
     counted = pd.concat([table.assign(of=name) for name, table in groups.items()])
-    sizes = counted.groupby(["attention", "of", "class"], sort=False).size().rename("heads").reset_index()
+    counted["class"] = pd.Categorical(counted["class"], CLASSES)  # every one, in the order and colours of `patterns`
+    sizes = counted.groupby(["attention", "of", "class"], observed=False).size().rename("heads").reset_index()
+    sizes = sizes.sort_values("attention", ascending=False, kind="stable").astype({"class": str})  # raw first
     return sizes.assign(share=sizes["heads"] / sizes.groupby(["attention", "of"])["heads"].transform("sum"))
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known
+from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.experiments.subnetworks import ARMS, EVERY_SEED, Arm, Subnetwork, draw, only, share_left, trainable
 from bertscope.training.finetune import FinetuneConfig, Trained
@@ -43,8 +44,7 @@ class TicketConfig:
     """Keep the retrained model beside the result."""
 
     def __post_init__(self) -> None:
-        if self.arm not in ARMS:
-            raise UserError(f"unknown subnetwork {self.arm!r}; {did_you_mean(self.arm, ARMS)}")
+        check_known("subnetwork", self.arm, ARMS)
 
     @property
     def training(self) -> FinetuneConfig:
@@ -160,13 +160,9 @@ def _result(
     import pandas as pd
 
     tables = {
-        "scores": pd.DataFrame(
-            {"stage": stage, "metric": score.metric, "score": score.value, "low": score.low, "high": score.high,
-             "n": score.n}
-            for stage, score in scored.scores.items()
-        ),
+        "scores": pd.DataFrame({"stage": stage, **score.row} for stage, score in scored.scores.items()),
         "epochs": pd.DataFrame(epochs),
-    }  # fmt: skip
+    }
     return Result(
         "ticket",
         1,
@@ -174,7 +170,7 @@ def _result(
         arrays=dict(scored.outputs),
         headline=[
             *size,
-            *(Number(name, one.value, one.low, one.high, one.n, one.metric) for name, one in scored.scores.items()),
+            *(score.named(stage) for stage, score in scored.scores.items()),
         ],
         subject={
             "model": base.name, "task": task.name, "method": subnetwork.method, "arm": config.arm,

@@ -162,7 +162,7 @@ class Pruning:
             arrays={"kept": np.packbits(kept), "count": np.array([kept.size])},
             headline=[
                 *(Number(name, float(last[name]), unit=said) for name, said in sizes.items() if name in last),
-                *(Number(name, one.value, one.low, one.high, one.n, one.metric) for name, one in scored.items()),
+                *(score.named(name) for name, score in scored.items()),
                 Number("chance", whole.chance, n=whole.n, unit=whole.metric),
             ],
             figures=[self._trajectory(), self._survivors()],

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.importance.question import FORMS
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known
+from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 
@@ -38,9 +39,9 @@ class PruneConfig:
     """Go on where the full model isn't clearly above chance."""
 
     def __post_init__(self) -> None:
-        for name, known in (("method", METHODS), ("rule", ("chance", "paper")), ("importance", FORMS)):
-            if (value := getattr(self, name)) not in known:
-                raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
+        check_known("method", self.method, METHODS)
+        check_known("rule", self.rule, ("chance", "paper"))
+        check_known("importance", self.importance, FORMS)
         for name in ("threshold", "share"):
             if not 0 < (value := getattr(self, name)) < 1:
                 raise UserError(f"{name} is {value}; it must be between 0 and 1")

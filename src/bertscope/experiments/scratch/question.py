@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question, spec
-from bertscope.core.errors import UserError
+from bertscope.core.config import check_seeds
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 
@@ -52,22 +52,18 @@ class ScratchConfig:
     """The highest learning rate; by default what the recipe says."""
 
     def __post_init__(self) -> None:
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise UserError(f"seeds are {self.seeds}; give one or more different numbers")
-        if min(self.seeds) < 0:
-            raise UserError(f"seeds are {self.seeds}; they must be at least 0")
+        check_seeds(self.seeds)
 
 
 def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig()) -> Step:  # noqa: B008 (frozen)
     """The fine-tunings that are compared, shared with whoever else needs them, and the step that compares them."""
     from bertscope.experiments.scratch.untuned import UntunedConfig
-    from bertscope.training.finetune import FinetuneConfig
+    from bertscope.experiments.trainings import by_recipe
 
-    how: dict[str, Any] = {"recipe": config.recipe, "epochs": config.epochs, "learning_rate": config.learning_rate}
     on = {"base": base, "task": task}
     untuned = {f"untuned.{seed}": spec("untuned").step(on, UntunedConfig(seed)) for seed in config.seeds}
     trained = {
-        f"{name}.{seed}": spec("finetune").step(on, FinetuneConfig(**how, **training.settings, seed=seed))
+        f"{name}.{seed}": spec("finetune").step(on, by_recipe(config, **training.settings, seed=seed))
         for name, training in TRAININGS.items()
         for seed in config.seeds
     }

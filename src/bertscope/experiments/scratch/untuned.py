@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bertscope.core.catalogue import question
-from bertscope.core.result import Number, Result
+from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -43,6 +43,6 @@ def untuned(base: Encoder, task: Task, config: UntunedConfig = UntunedConfig()) 
         "untuned",
         1,
         arrays={"outputs": outputs},
-        headline=[Number("untuned", score.value, score.low, score.high, score.n, score.metric)],
+        headline=[score.named("untuned")],
         subject={"model": base.name, "task": task.name, "seed": str(config.seed)},
     )

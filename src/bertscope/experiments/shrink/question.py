@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_least
+from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.experiments.shrink.targets import Target
+from bertscope.experiments.trainings import by_recipe
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -63,11 +65,8 @@ class ShrinkConfig:
         if self.target is not None:
             Target.parse(self.target)
         for name, known in _CHOICES.items():
-            if (value := getattr(self, name)) not in known:
-                raise UserError(f"unknown {name.replace('_', '-')} {value!r}; {did_you_mean(value, known)}")
-        for name, least in (("batch", 1), ("rows", 1)):
-            if (value := getattr(self, name)) < least:
-                raise UserError(f"{name} is {value}; it must be at least {least}")
+            check_known(name.replace("_", "-"), getattr(self, name), known)
+        check_least(self, batch=1, rows=1)
         if not 0 < self.step <= 0.5:
             raise UserError(f"step is {self.step}; it must be above 0 and at most 0.5")
         if not self.temperature > 0:
@@ -77,9 +76,7 @@ class ShrinkConfig:
     @property
     def training(self) -> FinetuneConfig:
         """How what is left is trained."""
-        return FinetuneConfig(
-            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=self.seed
-        )
+        return by_recipe(self, seed=self.seed)
 
 
 @dataclass(frozen=True)

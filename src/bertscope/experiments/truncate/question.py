@@ -8,11 +8,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question, spec
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.config import check_known, check_seeds
+from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
-from bertscope.experiments.trainings import check_seeds, depth, fine_tunings
+from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -67,9 +68,7 @@ class TruncateConfig:
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
         for name, known in _KNOWN.items():
-            for value in getattr(self, name):
-                if value not in known:
-                    raise UserError(f"unknown {name} {value!r}; {did_you_mean(value, known)}")
+            check_known(name, getattr(self, name), known)
         for top in self.tops:
             self.training(0, Layers(), top)  # refuses what can't work
         for text in self.remove:
@@ -95,10 +94,9 @@ class TruncateConfig:
         return list(dict.fromkeys(found))
 
     def training(self, seed: int, left_out: Layers, top: OnTop) -> FinetuneConfig:
-        return FinetuneConfig(
-            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=seed,
-            without=str(left_out), classifier=top.classifier, dropout=top.dropout, pooler=top.pooler,
-        )  # fmt: skip
+        return by_recipe(
+            self, seed=seed, without=str(left_out), classifier=top.classifier, dropout=top.dropout, pooler=top.pooler
+        )
 
 
 def _set(text: str, n_layers: int) -> Layers:

@@ -33,13 +33,30 @@ function closeCard() {
 async function fillCard(layer, head) {
   const body = card().querySelector(".known");
   body.setAttribute("aria-busy", "true");
-  const groups = [];
-  for (const entry of entries()) groups.push(groupOf(entry, await dataOf(entry.id), layer, head));
+  const known = entries();
+  const found = await groupsOf(known.filter((entry) => !entry.part), layer, head);
   if (String(shownHead) !== String([layer, head])) return; // the reader went on meanwhile
-  const found = groups.filter(Boolean);
+  const parts = partsFold(known.filter((entry) => entry.part), layer, head);
+  parts.open = body.querySelector(".behind")?.open ?? !found.length;
   const nothing = make("p", { class: "none" }, "No result says anything of this head.");
-  body.replaceChildren(...(found.length ? found : [nothing]));
+  body.replaceChildren(...(found.length || parts.childElementCount ? found : [nothing]), parts);
   body.setAttribute("aria-busy", "false");
+}
+
+async function groupsOf(entries, layer, head) {
+  const groups = [];
+  for (const entry of entries) groups.push(groupOf(entry, await dataOf(entry.id), layer, head));
+  return groups.filter(Boolean);
+}
+
+// What the results say that others were made of, such as those of single seeds: unpacked when it is asked for.
+function partsFold(parts, layer, head) {
+  const fold = make("details", { class: "behind" });
+  if (parts.length) fold.append(make("summary", {}, `${parts.length} results that others are made of`));
+  fold.addEventListener("toggle", async () => {
+    if (fold.open && fold.childElementCount === 1) fold.append(...await groupsOf(parts, layer, head));
+  });
+  return fold;
 }
 
 function groupOf(entry, data, layer, head) {

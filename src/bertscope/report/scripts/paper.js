@@ -1,13 +1,14 @@
 // Printing: paper is white and unfolds nothing, so every figure is drawn in light and every table opened.
-const unfolded = []; // tables that were closed
+const unfolded = []; // what was closed
 
 async function preparePaper() {
   root.dataset.theme = "light";
-  const closed = all("main details.table:not([open])").filter((details) => details.closest("article").clientWidth);
+  const folds = all("main details:is(.table, [data-follows]):not([open])");
+  const closed = folds.filter((details) => details.parentElement.clientWidth);
   for (const details of closed) details.open = true;
   unfolded.push(...closed);
   const charts = all(".chart").filter((chart) => chart.clientWidth && chart.dataset.drawn !== "light");
-  await Promise.all([...closed.map(fillTable), ...charts.map(draw)]);
+  await Promise.all([...closed.filter((details) => details.matches(".table")).map(fillTable), ...charts.map(draw)]);
   const pictures = all(".chart image").map((image) => {
     const picture = new Image();
     picture.src = image.getAttribute("href") ?? image.getAttribute("xlink:href");

@@ -16,37 +16,6 @@ function setAddress(hash) {
   history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
 }
 
-// Whether something that rests on these models and tasks is to be shown.
-function fits(models, tasks) {
-  const { model, task } = place();
-  return (!model || models.includes(model)) && (!task || tasks.includes(task));
-}
-
-function chosenInWords() {
-  return all(".switch select").map((select) => select.value || select.options[0].text).join(", ");
-}
-
-function applyChoice() {
-  const { model, task } = place();
-  for (const element of all("[data-models]")) {
-    element.hidden = !fits(JSON.parse(element.dataset.models), JSON.parse(element.dataset.tasks));
-  }
-  for (const select of all(".switch select")) {
-    select.value = { model, task }[select.name];
-    if (select.selectedIndex < 0) select.value = ""; // the address names what the page hasn't got
-  }
-  for (const line of all("section > .none")) {
-    line.hidden = all("article", line.parentElement).some((article) => !article.hidden);
-    line.textContent = `Nothing here for ${chosenInWords()}.`;
-  }
-}
-
-function choose() {
-  const chosen = Object.fromEntries(all(".switch select").map((select) => [select.name, select.value]));
-  setAddress(address(place().anchor, chosen));
-  applyChoice();
-}
-
 // What the address says, after it changed or as the page opens.
 function arrive() {
   const { anchor } = place();
@@ -55,6 +24,7 @@ function arrive() {
   if (head && showHead(Number(head[1]), Number(head[2]))) return;
   closeCard();
   goal = head ? null : document.getElementById(anchor);
+  for (let fold = goal?.parentElement; fold; fold = fold.parentElement) if (fold.tagName === "DETAILS") fold.open = true;
   goal?.scrollIntoView();
   if (goal?.hasAttribute("tabindex")) goal.focus({ preventScroll: true });
 }

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-HOLDS, FAILS, UNDERPOWERED, NOT_TESTED = VERDICTS = ("holds", "fails", "underpowered", "not tested")
+HOLDS, FAILS, UNDERPOWERED, NOT_TESTED = "holds", "fails", "underpowered", "not tested"
+OF_ONE_TRAINING = {verdict: f"{verdict}, this training" for verdict in (HOLDS, FAILS)}
+"""What is decided of one fine-tuned checkpoint by an interval over texts: another training is not in it."""
+VERDICTS = (HOLDS, OF_ONE_TRAINING[HOLDS], FAILS, OF_ONE_TRAINING[FAILS], UNDERPOWERED, NOT_TESTED)
 Side = Literal[">", ">=", "<", "<="]
 _MEETS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
@@ -38,6 +41,10 @@ class Estimate:
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return Estimate(self.value - other.value)
         return Estimate(self.value - other.value, self.low - other.high, self.high - other.low)
+
+    def times(self, factor: float) -> Estimate:
+        """In a smaller (or larger) unit; not by a negative number."""
+        return Estimate.of(*(end if end is None else factor * end for end in (self.value, self.low, self.high)))
 
     def without_interval(self) -> Estimate:
         return Estimate(self.value)
@@ -73,11 +80,17 @@ class Reading:
     over: str
     """What was resampled for the interval."""
     runs: int | None = None
-    """How many trainings, where the claim is about training."""
+    """How many trainings it rests on; None where nothing was trained here: the model is as it was published."""
     at: float | None = None
     """The bound's value for this reading, where it follows from the model's own score."""
     why: str = ""
     """Why there is no interval."""
+    note: str = ""
+    """What exactly was read: which targets, which tokens."""
+
+    def void(self, why: str) -> Reading:
+        """The same number as no evidence: without its interval."""
+        return replace(self, effect=self.effect.without_interval(), why=why)
 
 
 @dataclass(frozen=True)
@@ -121,6 +134,8 @@ class Claim:
     margin: str = ""
     """Where the bound's value comes from, unless it is the claim's own."""
     compares: bool = False
+    needs_skill: bool = False
+    """Whether it says something only of a model that does its task: one that is clearly above chance."""
 
 
 def task_key(task: str) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DARK_SECRETS = Source("Dark Secrets", "Kovaleva et al. 2019, Revealing the Dark Secrets of BERT")
 _SPECIAL = ("[CLS]", "[SEP]")
 _ON_SPECIAL = "heads mostly on [CLS] and [SEP]"
+_ALIKE = 1e-3  # by how much rounding lets equal shares differ
 _claim = partial(Claim, source=DARK_SECRETS)
 
 
@@ -58,25 +59,30 @@ def on_special(result: Result) -> Iterator[Reading]:
         yield reading(result, estimate(number), number.n, "texts", model=name if name in names else names[0])
 
 
+def _of_change(result: Result, effect: Estimate, n: int | None, **more: float) -> Reading:
+    """About what one fine-tuning changed."""
+    return reading(result, effect, n, "texts", model=compared(result), runs=1, **more)
+
+
 def last_two_ranks(result: Result) -> Iterator[Reading]:
     if raw(result):
         rows = result.tables["layers"].nlargest(2, "layer")
         ranks = [max(rows[name]) for name in ("rank", "rank_low", "rank_high")]
-        yield reading(result, Estimate.of(*ranks), result.number("cosine").n, "texts", model=compared(result))
+        yield _of_change(result, Estimate.of(*ranks), result.number("cosine").n)
 
 
 def last_two_share(result: Result) -> Iterator[Reading]:
     if raw(result):
         number = result.number("share of the change in the last two layers")
         even = result.number("the same if all heads changed alike").value
-        yield reading(result, estimate(number), number.n, "texts", at=even, model=compared(result))
+        yield _of_change(result, estimate(number), number.n, at=even)
 
 
 def unchanged_heads(result: Result) -> Iterator[Reading]:
     if raw(result):
         heads = result.tables["heads"]
         kept = [float((heads[end] > 0.9).mean()) for end in ("cosine", "cosine_low", "cosine_high")]
-        yield reading(result, Estimate.of(*kept), result.number("cosine").n, "texts", model=compared(result))
+        yield _of_change(result, Estimate.of(*kept), result.number("cosine").n)
 
 
 def _drawn(result: Result) -> pd.DataFrame:
@@ -92,22 +98,35 @@ def sep_above_features(result: Result) -> Iterator[Reading]:
     for name, mine in rows.groupby("checkpoint", sort=False) if raw(result) else ():
         apart = []
         for _, layer in mine.groupby("layer"):
-            words = layer[~layer["feature"].isin(_SPECIAL)]
-            if len(words) and (layer["feature"] == "[SEP]").any():
-                most = words.iloc[int(words["attention"].argmax())]
-                sep = layer[layer["feature"] == "[SEP]"].iloc[0]
-                apart.append(cell(sep, "attention", "low", "high") - cell(most, "attention", "low", "high"))
+            words = column(layer[~layer["feature"].isin(_SPECIAL)], "attention")
+            sep = column(layer[layer["feature"] == "[SEP]"], "attention")
+            apart += [sep[0] - extreme(words, max)] if words and sep else []
         if apart:
-            yield reading(result, mean(apart), int(mine["n"].max()), "texts", model=name)
+            over = "texts, corrected for kinds of words"
+            yield reading(result, mean(apart), int(mine["n"].max()), over, model=name)
 
 
 def cls_first(result: Result) -> Iterator[Reading]:
-    rows = _drawn(result)
-    rows = rows[rows["third"] == 1]
+    """One token against one token: a pair of texts has two [SEP], which count by their mean."""
+    rows = result.tables["special"]
+    rows = rows[(layer_third(rows["layer"], rows["layer"].max()) == 1) & rows["token"].isin(_SPECIAL)]
+    counts = result.tables["layers"].groupby("checkpoint")["n"].max()
     for name, mine in rows.groupby("checkpoint", sort=False) if raw(result) else ():
-        cls, sep = (column(mine[mine["feature"] == token], "attention") for token in _SPECIAL)
-        if cls and sep:
-            yield reading(result, mean(cls) - mean(sep), int(mine["n"].max()), "texts", model=name)
+        cls, sep = (mine[(mine["token"] == token) & mine["each"].notna()] for token in _SPECIAL)
+        if len(cls) and len(sep):
+            effect = _each(cls) - _each(sep)
+            why = "" if effect.sure else "texts have different numbers of [SEP], and the interval is of their sum"
+            note = f"{(sep['attention'] / sep['each']).mean():.3g} [SEP] a text"
+            yield reading(result, effect, int(counts[name]), "texts", model=name, why=why, note=note)
+
+
+def _each(rows: pd.DataFrame) -> Estimate:
+    """Attention to one such token, mean of layers and heads. The stored interval is of a text's tokens together; it
+    is the same share of that where every text has as many."""
+    share = (rows["each"] / rows["attention"]).to_numpy()
+    if share.max() - share.min() > _ALIKE:
+        return Estimate(float(rows["each"].mean()))
+    return mean([part.times(by) for part, by in zip(column(rows, "attention"), share, strict=True)])
 
 
 def features_rise(result: Result) -> Iterator[Reading]:
@@ -214,7 +233,8 @@ CLAIMS = (
         "Above the first layers [SEP] draws more attention than any kind of word.",
         where="section 4.4",
         question="features",
-        effect="attention to [SEP] minus that to the most attended kind of word, mean of the upper two thirds",
+        effect="attention to [SEP] minus that to the most attended kind of word, each by a text's most attended such "
+        "token, mean of the upper two thirds",
         unit="attention",
         asks=Bound(">", 0),
         read=sep_above_features,
@@ -226,7 +246,8 @@ CLAIMS = (
         "In the first layers [CLS] draws more attention than [SEP].",
         where="section 4.4",
         question="features",
-        effect="attention to [CLS] minus that to [SEP], mean of the lowest third of the layers",
+        effect="attention to [CLS] minus that to one [SEP] (the mean of a pair's two), mean of the lowest third of "
+        "the layers",
         unit="attention",
         asks=Bound(">", 0),
         read=cls_first,

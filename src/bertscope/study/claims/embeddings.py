@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
-from bertscope.study.claims.estimates import cell, column, mean
-from bertscope.study.claims.reading import TUNED, UNTRAINED, by_name, layer_third, of_training, reading, tuned_from
+from bertscope.study.claims.estimates import cell, column, extreme, mean
+from bertscope.study.claims.origin import INFERENCE, SPANS, TREES, lessons
+from bertscope.study.claims.reading import UNTRAINED, by_name, layer_third, of_training, reading, tuned_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ def top_moves_most(result: Result) -> Iterator[Reading]:
     found = _rsa(result)
     for name, rows in found[found["corpus"] == result.subject["task"]].groupby("other", sort=False):
         top, below = (column(rows[chosen], "value") for chosen in (rows["third"] == 3, rows["third"] < 3))
-        yield reading(result, mean(below) - mean(top), int(rows["n"].max()), "texts", model=name)
+        yield reading(result, mean(below) - mean(top), int(rows["n"].max()), "texts", model=name, runs=1)
 
 
 def elsewhere_moves_less(result: Result) -> Iterator[Reading]:
@@ -44,7 +44,7 @@ def elsewhere_moves_less(result: Result) -> Iterator[Reading]:
         rows = rows[(rows["measure"] == "RSA") & (rows["layer"] == rows["layer"].max())]
         for _, row in rows.iterrows():
             effect, n = cell(row, "difference", "low", "high"), result.number("RSA, last layer").n
-            yield reading(result, effect, n, "texts", model=row["other"])
+            yield reading(result, effect, n, "texts", model=row["other"], runs=1)
 
 
 def _trees(result: Result) -> dict[str, pd.Series]:
@@ -54,33 +54,57 @@ def _trees(result: Result) -> dict[str, pd.Series]:
     return by_name(rows, "checkpoint")
 
 
-def _trees_apart(result: Result, one: pd.Series, other: pd.Series) -> Reading:
-    """How many more edges the first finds than the second; about the first."""
-    effect = cell(one, "value", "low", "high") - cell(other, "value", "low", "high")
-    return reading(result, effect, int(one["n"]), "sentences", model=one["checkpoint"])
+def _edges(row: pd.Series) -> Estimate:
+    return cell(row, "value", "low", "high")
+
+
+def _sentences(result: Result) -> int:
+    """How many are scored: a root is looked for in each."""
+    rows = result.tables["scores"]
+    return int(rows.loc[rows["metric"] == "root accuracy", "n"].max())
 
 
 def keeps_trees(result: Result) -> Iterator[Reading]:
+    """After a fine-tuning that has not taught the trees themselves."""
     best = _trees(result)
-    base = next(iter(best), "")
+    base, taught = next(iter(best), ""), lessons(result, list(best))
+    changes = by_name(result.tables["changes"], "checkpoint") if "changes" in result.tables else {}
     for name in tuned_from(base, list(best)):
-        yield _trees_apart(result, best[name], best[base])
+        if taught[name] != TREES:
+            effect = _edges(changes[name]) if name in changes else _edges(best[name]) - _edges(best[base])
+            note = "paired by sentence" if name in changes else "not paired by sentence: structure was of version 1"
+            yield reading(result, effect, _sentences(result), "sentences", model=name, note=note)
 
 
 def trees_by_training(result: Result) -> Iterator[Reading]:
-    """The pretrained model's tree beside that in random weights."""
-    best = list(_trees(result).values())
-    for other in best[1:]:
-        if other["checkpoint"].endswith(UNTRAINED):
-            yield _trees_apart(result, best[0], other)
+    """The pretrained model's tree beside the best that can be had without training: of random weights, or a chain of
+    words. Not of a model that was taught trees."""
+    best = _trees(result)
+    base = next(iter(best), "")
+    random = best.get(f"{base} {UNTRAINED}")
+    rows = result.tables["scores"]
+    chain = rows[(rows["metric"] == "UUAS") & (rows["arm"] == "linear chain")].iloc[0]
+    if random is not None and lessons(result, list(best))[base] != TREES:
+        without = {"random weights": _edges(random), "a chain": _edges(chain)}
+        effect = _edges(best[base]) - extreme(list(without.values()), max)
+        note = ", ".join(f"{name} {found.value:.3f}" for name, found in without.items())
+        yield reading(result, effect, _sentences(result), "sentences", model=base, note=note)
+
+
+_LINGUISTIC = ("pos", "relation", "frame", "entity", "gender")
+"""What probes ask that is about language; which word it is, how long the text is and its label are not."""
 
 
 def keeps_knowledge(result: Result) -> Iterator[Reading]:
-    for name, rows in (
-        result.tables["changes"].groupby("checkpoint", sort=False) if "changes" in result.tables else ()
-    ):
-        n = int(result.tables["probes"]["n"].max())
-        yield reading(result, mean(column(rows, "change")), n, "texts", model=name)
+    rows = result.tables["changes"] if "changes" in result.tables else result.tables["probes"].iloc[:0]
+    rows = rows[rows["target"].isin(_LINGUISTIC)]
+    taught = lessons(result, list(dict.fromkeys(result.tables["probes"]["checkpoint"])))
+    for name, mine in rows.groupby("checkpoint", sort=False):
+        if taught[str(name)] != TREES:
+            asked = list(dict.fromkeys(mine["target"]))
+            n = int(result.tables["targets"].set_index("target").loc[asked, "texts"].max())
+            effect = mean([mean(column(target, "change")) for _, target in mine.groupby("target")])
+            yield reading(result, effect, n, "texts", model=name, note=" and ".join(asked))
 
 
 def low_level_low(result: Result) -> Iterator[Reading]:
@@ -95,28 +119,25 @@ def low_level_low(result: Result) -> Iterator[Reading]:
                 yield reading(result, mean(column(scaled, "expected")), n, "texts", model=name)
 
 
-_PARSING = re.compile(r"(^|[^a-z])ud([^a-z]|$)|treebank|conllu|demo/corpus", re.IGNORECASE)
-_SHALLOW = re.compile("mnli|squad|demo/qa", re.IGNORECASE)
-"""By their names: what trains a parser, and the tasks that the paper finds to change little."""
-
-
 def below_parsing(result: Result, others: Sequence[Result]) -> Iterator[Reading]:
-    """RSA of the lower layers after MNLI or questions, minus that after parsing, of the same base and texts."""
-    for before, after, mine in _below(result, _SHALLOW):
+    """RSA of the lower layers after inference or questions, minus that after parsing, of the same base and texts."""
+    for before, after, mine in _below(result, INFERENCE, SPANS):
         for other in others:
-            for base, _, theirs in _below(other, _PARSING):
+            for base, parser, theirs in _below(other, TREES):
                 same = [corpus for corpus in mine if corpus in theirs]
                 if base == before and same:
-                    effect, n = mine[same[0]], result.number("RSA, last layer").n
-                    yield reading(result, effect - theirs[same[0]], n, "texts", model=after, task=same[0])
+                    effect, n = mine[same[0]] - theirs[same[0]], result.number("RSA, last layer").n
+                    about = {"model": after, "task": same[0], "note": f"minus {parser}"}
+                    yield reading(result, effect, n, "texts", runs=1, **about)
 
 
-def _below(result: Result, trained_on: re.Pattern[str]) -> Iterator[tuple[str, str, dict[str, Estimate]]]:
-    """Models before and after training on such a task, and the RSA of the lower two thirds on each corpus."""
+def _below(result: Result, *taught: str) -> Iterator[tuple[str, str, dict[str, Estimate]]]:
+    """Models before and after such a training, and the RSA of the lower two thirds on each corpus."""
     rows = _rsa(result)
+    learned = lessons(result, list(dict.fromkeys([*rows["checkpoint"], *rows["other"]])))
     for names, pair in rows[rows["third"] < 3].groupby(["checkpoint", "other"], sort=False):
         before, after = map(str, names)
-        if TUNED in after and trained_on.search(after.rpartition(TUNED)[2]):
+        if learned[after] in taught:
             found = {str(corpus): mean(column(mine, "value")) for corpus, mine in pair.groupby("corpus", sort=False)}
             yield before, after, found
 
@@ -165,19 +186,22 @@ CLAIMS = (
         "Dependency parsing reconfigures most of the model, MNLI and SQuAD involve much shallower changes.",
         where="abstract",
         question="similarity",
-        effect="RSA of the lower two thirds after MNLI or questions minus that after parsing, on the same texts",
+        effect="RSA of the lower two thirds after inference (in three classes, as in MNLI) or questions minus that "
+        "after parsing, on the same texts",
         unit="correlation",
         asks=Bound(">", 0),
         read=below_parsing,
         published=_NO_NUMBER,
         command=f"{_SIMILARITY} --against OTHER",
-        margin="needs two results: one of a model tuned on MNLI or questions, one of a parser",
+        margin="needs two results: one of a model tuned on inference or questions, one of a parser; known by what "
+        "the tasks ask, not by their names",
         compares=True,
     ),
     _claim(
         "lower-layers-can-freeze",
         "Freezing the first two thirds of the layers costs little.",
         where="partial freezing",
+        needs_skill=True,
         question="freeze",
         effect="score with embeddings and the first two thirds frozen, minus with everything trained",
         unit="score",
@@ -192,7 +216,7 @@ CLAIMS = (
         "Fine-tuning does not forget syntax: the structural probe finds as much after as before.",
         where="abstract",
         question="structure",
-        effect="UUAS of the best layer, after minus before",
+        effect="UUAS of the best layer, after minus before, unless trees were taught",
         unit="share of edges",
         asks=Bound(">", -0.02),
         read=keeps_trees,
@@ -205,7 +229,8 @@ CLAIMS = (
         "Fine-tuning does not forget linguistic knowledge: probes find as much after as before.",
         where="abstract",
         question="probe",
-        effect="accuracy of probes after minus before, mean over layers and targets",
+        effect="accuracy of probes after minus before, mean over layers and linguistic targets (parts of speech, "
+        "relations, frames, entities, gender; not which word it is, nor how long the text)",
         unit="accuracy",
         asks=Bound(">", -0.02),
         read=keeps_knowledge,
@@ -215,11 +240,11 @@ CLAIMS = (
     ),
     Claim(
         "trees-come-from-training",
-        "The syntax tree is in the pretrained model's space, more than in one with random weights.",
+        "The syntax tree is in the pretrained model's space: more of it than without training.",
         source=PROBES,
         where="Hewitt and Manning, results",
         question="structure",
-        effect="UUAS of the best layer minus that of random weights",
+        effect="UUAS of the best layer minus the better of random weights and a chain of words",
         unit="share of edges",
         asks=Bound(">", 0),
         read=trees_by_training,

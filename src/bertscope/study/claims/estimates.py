@@ -36,17 +36,25 @@ def mean(parts: Sequence[Estimate]) -> Estimate:
     return Estimate(value, float(np.mean(lows)), float(np.mean(highs)))  # type: ignore[arg-type]
 
 
-def extreme(parts: Sequence[Estimate], pick: Callable[[list[float]], float]) -> Estimate:
+def extreme(
+    parts: Sequence[Estimate], pick: Callable[[list[float]], float], certain: Sequence[bool] | None = None
+) -> Estimate:
     """The largest (or smallest) of many parts' values, chosen on the data that give the intervals.
 
     Each part's interval is widened for the number of parts (Bonferroni, on the normal scale), so that all hold at
-    once; then the truly largest value lies between the largest low end and the largest high end.
+    once; then the truly largest value lies between the largest low end and the largest high end. `certain` says of
+    which parts a corrected test finds that they differ from 0: the others' intervals reach to 0, however few examples
+    make them look narrow.
     """
-    assert all(part.sure for part in parts)
+    if not all(part.sure for part in parts):
+        return Estimate(pick([part.value for part in parts]))
     normal, tail = NormalDist(), (1 - _LEVEL) / 2
     wider = normal.inv_cdf(1 - tail / len(parts)) / normal.inv_cdf(1 - tail)
     lows = [part.value - wider * (part.value - part.low) for part in parts]  # type: ignore[operator]
     highs = [part.value + wider * (part.high - part.value) for part in parts]  # type: ignore[operator]
+    if certain is not None:
+        lows = [low if sure else min(low, 0.0) for low, sure in zip(lows, certain, strict=True)]
+        highs = [high if sure else max(high, 0.0) for high, sure in zip(highs, certain, strict=True)]
     return Estimate(pick([part.value for part in parts]), pick(lows), pick(highs))
 
 

@@ -21,7 +21,8 @@ def scratch(result: Result) -> Told | None:
         f"Fine-tuned, the model scores {tuned}; the same training from random weights gives {random}, no training "
         f"{untuned}, the commonest answer {majority} ({seeds(result.tables['scores']['seed'].nunique())})."
     )
-    return Told(sentence, result.number("fine-tuned").value, "the fine-tuned score", decimals)
+    added = result.number("fine-tuned").value - result.number("random init, tuned").value
+    return Told(sentence, added, "what pretraining adds to the score of the same training", in_points)
 
 
 def lottery(result: Result) -> Told | None:
@@ -35,7 +36,7 @@ def lottery(result: Result) -> Told | None:
         f"random {random}, the least important {bad}, the full model {sure(estimate(result.number('full')))} "
         f"({runs(rows['good'])}, {method}-pruning)."
     )
-    return Told(sentence, left, "what is left", percent)
+    return Told(sentence, left, "the share of the blocks' weights that pruning leaves", percent)
 
 
 def truncate(result: Result) -> Told | None:
@@ -48,7 +49,7 @@ def truncate(result: Result) -> Told | None:
     sentence = (
         f"Without its top layer{how}, the model's score changes by {sure(change, points)} points ({runs(row)})."
     )
-    return Told(sentence, change.value, "that change", in_points)
+    return Told(sentence, change.value, "the change of the score without the top layer", in_points)
 
 
 def freeze(result: Result) -> Told | None:
@@ -56,10 +57,10 @@ def freeze(result: Result) -> Told | None:
     row = rows.iloc[int(rows["effect"].argmin())]
     change = cell(row, "effect")
     sentence = (
-        f"Of the sets of layers that were frozen, {row['frozen'] or 'none'} costs most: {sure(change, points)} "
-        f"points ({runs(row)})."
+        f"Of what was tried, freezing {row['arm']} costs most: the score changes by {sure(change, points)} points "
+        f"({runs(row)})."
     )
-    return Told(sentence, change.value, "the most that freezing changes", in_points)
+    return Told(sentence, change.value, "the worst change of the score by freezing", in_points)
 
 
 def contrast(result: Result) -> Told | None:
@@ -71,7 +72,7 @@ def contrast(result: Result) -> Told | None:
         f"The cosine of two random words grows by {sure(before)} a layer before contrastive training and by "
         f"{sure(after)} after it: a difference of {sure(change)} ({runs(rows['contrastive'])})."
     )
-    return Told(sentence, change.value, "that difference", decimals)
+    return Told(sentence, change.value, "what contrastive training adds to the cosine's growth a layer", decimals)
 
 
 def bias(result: Result) -> Told | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bertscope.study.claims import course, dark_secrets, embeddings, geometry, lottery, switched_off
-from bertscope.study.claims.claim import NOT_TESTED, UNDERPOWERED, Bound, Claim, Reading
+from bertscope.study.claims.claim import NOT_TESTED, OF_ONE_TRAINING, UNDERPOWERED, Bound, Claim, Reading
+from bertscope.study.claims.reading import at_chance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,9 @@ CLAIMS: tuple[Claim, ...] = (
     *geometry.CLAIMS,
     *course.CLAIMS,
 )
+
+
+_AT_CHANCE = "the whole model is not clearly above chance: what it can do without shows nothing"
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ def _readings(claim: Claim, results: Sequence[Result], unread: list[str]) -> Ite
                 f"{claim.id}: {claim.question} of {result.about} (version {result.version}) lacks {missing.args[0]}"
             )
             continue
+        if claim.needs_skill and at_chance(result, results):
+            said = [reading.void(_AT_CHANCE) for reading in said]
         yield from (Read(reading, place) for reading in said)
 
 
@@ -83,7 +89,7 @@ def _row(claim: Claim, found: list[Read]) -> dict[str, Any]:
         "model": reading.model, "task": reading.task, "verdict": verdict,
         "effect": reading.effect.value, "low": reading.effect.low, "high": reading.effect.high,
         "asks": asks.side, "at": asks.at, "margin": claim.margin,
-        "n": reading.n, "runs": reading.runs, "over": reading.over,
+        "n": reading.n, "runs": reading.runs, "over": _over(reading), "note": reading.note,
         "published": claim.published.value(reading.task), "published_says": claim.published.says,
         "why": _why(verdict, reading), "others": len(found) - 1, "agree": agree,
         "input": f"results.{best.place}", "command": claim.command,
@@ -94,7 +100,7 @@ def _untested(claim: Claim) -> dict[str, Any]:
     return _described(claim) | {
         "model": "", "task": "", "verdict": NOT_TESTED, "effect": None, "low": None, "high": None,
         "asks": claim.asks.side, "at": claim.asks.at, "margin": claim.margin, "n": None, "runs": None, "over": "",
-        "published": claim.published.value(""), "published_says": claim.published.says,
+        "note": "", "published": claim.published.value(""), "published_says": claim.published.says,
         "why": "nothing stored bears on it", "others": 0, "agree": 0, "input": "", "command": claim.command,
     }  # fmt: skip
 
@@ -104,7 +110,12 @@ def _asked(claim: Claim, reading: Reading) -> Bound:
 
 
 def _verdict(claim: Claim, reading: Reading) -> str:
-    return _asked(claim, reading).verdict(reading.effect)
+    verdict = _asked(claim, reading).verdict(reading.effect)
+    return OF_ONE_TRAINING.get(verdict, verdict) if reading.runs == 1 else verdict
+
+
+def _over(reading: Reading) -> str:
+    return f"{reading.over}, of one training" if reading.runs == 1 and reading.effect.sure else reading.over
 
 
 def _why(verdict: str, reading: Reading) -> str:

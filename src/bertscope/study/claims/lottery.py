@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bertscope.core.result import Result
 
 LOTTERY = Source("Lottery", "Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning")
-_claim = partial(Claim, source=LOTTERY, question="lottery")
+_claim = partial(Claim, source=LOTTERY, question="lottery", needs_skill=True)
 
 
 def _texts(result: Result) -> int | None:

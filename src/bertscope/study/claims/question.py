@@ -22,7 +22,7 @@ class ClaimsConfig:
 @question(
     NAME,
     inputs=("results",),
-    version=3,
+    version=4,
     main="holds",
     cite="the works whose claims they are: Kovaleva et al. 2019, Prasanna et al. 2020, Merchant et al. 2020, "
     "Ethayarajh 2019, and the slides of Ge and Zhu's course project (CS4650)",
@@ -34,7 +34,8 @@ def claims(
     """Which of the papers' claims hold here?
 
     Each claim is a statement about one number. It holds if the number's whole 95% interval is on the claimed side,
-    fails if all of it is on the other, and is underpowered otherwise, or if no interval can be had.
+    fails if all of it is on the other, and is underpowered otherwise, or if no interval can be had. What an interval
+    over texts decides of one fine-tuned model is decided of this training.
     """
     import pandas as pd
 
@@ -53,7 +54,7 @@ def claims(
     )  # fmt: skip
     return Result(
         NAME,
-        3,
+        4,
         tables={"ledger": ledger, "summary": summary, "counts": counted},
         headline=[Number(verdict, float(counts.get(verdict, 0)), n=len(ledger)) for verdict in VERDICTS],
         figures=[_figure()],
@@ -66,7 +67,7 @@ def _figure() -> Figure:
     return Figure(
         "bars", "counts", x="rows", y="source", color="verdict", title="Claims and verdicts",
         caption="How many claims of each source hold, fail, are underpowered or not tested; a claim counts once for "
-        "each model and task that it was tested on.",
+        "each model and task that it was tested on. This training: of one fine-tuned model, over texts.",
         labels={"rows": "claims, each model and task apart", "source": ""},
     )  # fmt: skip
 

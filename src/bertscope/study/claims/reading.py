@@ -17,9 +17,10 @@ TUNED, UNTRAINED, CONTRASTED = " tuned on ", "(random init)", " contrasted on "
 
 
 def reading(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Reading:
-    """About the result's own model and task, unless `more` says otherwise."""
-    about = {"model": result.subject.get("model", ""), "task": result.subject.get("task", "")}
-    return Reading(effect, n=n, over=over, **about | more)
+    """About the result's own model and task, unless `more` says otherwise; a fine-tuned one is one training."""
+    about = {"model": result.subject.get("model", ""), "task": result.subject.get("task", "")} | more
+    about.setdefault("runs", 1 if TUNED in about["model"] else None)
+    return Reading(effect, n=n, over=over, **about)
 
 
 def of_training(
@@ -68,6 +69,30 @@ def compared(result: Result) -> str:
     """What a result about a model before and after is about: the model after, if its name says what it came of."""
     before, _, after = result.subject["model"].partition(" and ")
     return after if after.startswith(f"{before}{TUNED}") else result.subject["model"]
+
+
+_WHOLE = {"ablate": "score", "truncate": "nothing removed", "freeze": "nothing frozen", "lottery": "full"}
+"""What the questions that take something away call the score of the whole model."""
+_BLIND = ("chance", "majority")
+"""What they call that of an answer which looks at no text."""
+
+
+def at_chance(result: Result, others: Sequence[Result]) -> bool:
+    """Whether the whole model is not clearly above chance, so that what it can do without shows nothing. What
+    `redundancy` switches off is told by `ablate` of the same model and task."""
+    same = [one for one in others if one.question == "ablate" and _subject(one) == _subject(result)]
+    for one in [result] if result.question in _WHOLE else same:
+        lows = [
+            number.low for number in one.headline if number.name == _WHOLE[one.question] and number.low is not None
+        ]
+        chances = [number.value for number in one.headline if number.name in _BLIND]
+        if lows and chances and lows[0] <= chances[0]:
+            return True
+    return False
+
+
+def _subject(result: Result) -> tuple[str | None, str | None]:
+    return result.subject.get("model"), result.subject.get("task")
 
 
 def raw(result: Result) -> bool:

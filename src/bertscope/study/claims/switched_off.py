@@ -21,10 +21,10 @@ _claim = partial(Claim, source=DARK_SECRETS)
 def _extreme(result: Result, kind: str, pick: str) -> Iterator[Reading]:
     """The best or worst effect of switching off one part of a kind, as the paper does it: to uniform attention."""
     rows = result.tables["effects"]
-    parts = column(rows[rows["kind"] == kind], "effect")
-    if result.subject.get("mode") == "uniform" and parts:
-        effect = extreme(parts, {"best": max, "worst": min}[pick])
-        yield reading(result, effect, result.number("score").n, f"texts, corrected for {len(parts)} parts")
+    rows = rows[rows["kind"] == kind]
+    if result.subject.get("mode") == "uniform" and len(rows):
+        effect = extreme(column(rows, "effect"), {"best": max, "worst": min}[pick], rows["certain"].tolist())
+        yield reading(result, effect, result.number("score").n, f"texts, corrected for {len(rows)} parts")
 
 
 def best_head(result: Result) -> Iterator[Reading]:
@@ -68,10 +68,11 @@ _RANGES = (
     "over single heads MRPC .876-.894, STS-B .887-.891, SST-2 .914-.922, QQP .875-.883, RTE .560-.596, "
     "QNLI .904-.916, MNLI .827-.841"
 )
+_of_parts = partial(_claim, needs_skill=True)
 _ABLATE, _SCRATCH = "bertscope ablate TUNED --on TASK", "bertscope scratch BASE --on TASK --seeds 0 1 2 3 4"
 
 CLAIMS = (
-    _claim(
+    _of_parts(
         "a-head-off-improves",
         "Switching off a single head can improve the model.",
         where="section 4.6",
@@ -83,7 +84,7 @@ CLAIMS = (
         published=Published(_RANGES),
         command=_ABLATE,
     ),
-    _claim(
+    _of_parts(
         "no-head-is-needed",
         "No single head is needed.",
         where="section 4.6",
@@ -96,7 +97,7 @@ CLAIMS = (
         command=_ABLATE,
         margin="3.6 points: the widest range over heads in the paper (RTE)",
     ),
-    _claim(
+    _of_parts(
         "a-layer-off-improves",
         "Switching off all heads of a layer can improve the model.",
         where="section 4.6",
@@ -108,7 +109,7 @@ CLAIMS = (
         published=Published("RTE reaches .617 without layer 1, against .596 without the best single head"),
         command=_ABLATE,
     ),
-    _claim(
+    _of_parts(
         "no-layer-is-needed",
         "The model does well without all heads of any one layer.",
         where="section 4.6",
@@ -121,7 +122,7 @@ CLAIMS = (
         command=_ABLATE,
         margin="8.8 points: QNLI's fall from the best of its range over heads",
     ),
-    _claim(
+    _of_parts(
         "similar-heads-are-redundant",
         "Heads that look alike stand in for each other.",
         where="the authors' blog post, first explanation",
@@ -133,7 +134,7 @@ CLAIMS = (
         published=Published("offered as an explanation, not measured"),
         command="bertscope redundancy TUNED --on TASK",
     ),
-    _claim(
+    _of_parts(
         "relation-heads-not-needed",
         "The heads that encode relations are not needed for the task.",
         where="section 4.6 and the authors' blog post, second explanation",

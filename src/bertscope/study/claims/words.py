@@ -20,7 +20,7 @@ class Told:
     main: float
     """The number by which results of this question are compared."""
     what: str
-    """What that number is."""
+    """What that number is, in words that need no sentence before them."""
     written: Callable[[float], str]
 
 
@@ -30,22 +30,39 @@ def percent(value: float) -> str:
     ('40%', '1.4%', '0%')
     """
     few = 0 < abs(value) < 0.0995
-    return f"{100 * value:.{int(few)}f}%"
+    return f"{_fixed(100 * value, int(few))}%"
 
 
 def decimals(value: float) -> str:
-    return f"{value:.3f}"
+    return _fixed(value, 3)
 
 
 def points(value: float) -> str:
-    return f"{100 * value:.1f}"
+    return _fixed(100 * value, 1)
+
+
+def _fixed(value: float, digits: int) -> str:
+    """With a true minus sign, and none before a zero.
+
+    >>> _fixed(-0.31, 1), _fixed(-0.01, 1)
+    ('\u22120.3', '0.0')
+    """
+    written = f"{value:.{digits}f}"
+    return written.replace("-", "\u2212" if float(written) else "")
 
 
 def sure(of: Estimate, written: Callable[[float], str] = decimals) -> str:
-    """The value, and its interval if it has one: `41% (39% to 42%)`."""
-    if of.low is None or of.high is None:
-        return written(of.value)
-    return f"{written(of.value)} ({written(of.low)} to {written(of.high)})"
+    """The value, and its interval if it has one that can be seen: `41% (39% to 42%)`."""
+    value, *ends = (written(number) for number in (of.value, of.low, of.high) if number is not None)
+    return value if set(ends) <= {value} else f"{value} ({' to '.join(ends)})"
+
+
+def counted(count: int, one: str, several: str) -> str:
+    """
+    >>> counted(0, "is needed", "are needed"), counted(2, "is needed", "are needed")
+    ('none is needed', '2 are needed')
+    """
+    return f"{count or 'none'} {one if count < 2 else several}"
 
 
 def seeds(count: int) -> str:
