@@ -179,7 +179,7 @@ def test_the_keyboard_goes_from_head_to_head_in_a_figure(visit):
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     page.keyboard.press("Enter")
-    assert title(page) == "Layer 3, head 3"
+    card(page).locator("h2", has_text="Layer 3, head 3").wait_for()
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.dataset.head") == "3.3"  # back to where the reader was
 
@@ -230,9 +230,14 @@ def test_the_switch_applies_to_the_card(visit):
     page = visit(at="#head-1.1&task=glue%2Frte")
     lines(page, "phrenology")
     assert card(page).locator(".known > section").count() == 2
-    assert card(page).locator(".chosen").text_content() == "all models, glue/rte"
+    assert card(page).locator("select[name=task]").input_value() == "glue/rte"
     page.keyboard.press("ArrowRight")
     assert page.url.endswith("#head-1.2&task=glue%2Frte")
+    card(page).locator("select[name=task]").select_option("")
+    card(page).locator(".known > section").nth(3).wait_for()
+    assert page.url.endswith("#head-1.2") and page.locator("nav select[name=task]").input_value() == ""
+    page.keyboard.press("Escape")
+    assert page.locator("select[name=task]").count() == 1
 
 
 def test_the_switch_works_from_the_keyboard(visit):

@@ -151,8 +151,8 @@ def test_paper_has_every_figure_in_light_and_the_short_tables(visit):
     page = visit(theme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     all_drawn(page, "light")
-    assert page.locator("details.table:not([open])").count() == 0
-    page.locator("#question-ablate tbody tr").nth(100).wait_for(state="attached")
+    assert page.locator("details.table[open]").count() == page.locator("details.table[data-paper]").count() == 4
+    page.locator("#question-scratch tbody tr").nth(1).wait_for(state="attached")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     all_drawn(page, "dark")
     assert page.locator("main details[open]").count() == 0
@@ -165,7 +165,7 @@ def test_printing_waits_until_everything_is_drawn(visit):
     )
     page.keyboard.press("Control+p")
     page.locator(f"xpath=//title[text()='{FIGURES}']").wait_for(state="attached")
-    assert page.locator("details.table:not([open])").count() == 0
+    assert page.locator("details.table[data-paper]:not([open])").count() == 0
     page.emulate_media(media="print")
     assert page.locator("nav:visible, .save:visible, button.theme:visible").count() == 0
 

@@ -32,7 +32,9 @@ class OverlapConfig:
     main="heads, between tasks",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning, section 4.2",
     card=(
-        HeadFact("survival", "share", "tasks and seeds with which it survives", where={"kind": "head"}, middle=0.0),
+        HeadFact(
+            "survival", "share", "share of tasks and seeds with which it survives", where={"kind": "head"}, middle=0.0
+        ),
     ),
 )
 def overlap(

@@ -17,6 +17,8 @@ from bertscope.report.values import NOTHING, texts
 
 ROWS = 200
 """How many rows of a table the page prints; the CSV has them all."""
+_PAPER = 40, 12
+"""How many rows and columns a table may have to be printed."""
 _CARDS, _FIRST = 8, 4
 """How many numbers stand on cards of their own; of more, only the first."""
 
@@ -54,6 +56,12 @@ class Picture:
 class Table:
     name: str
     total: int
+    columns: int
+
+    @property
+    def on_paper(self) -> bool:
+        """Whether a printed page can hold it; others would bury the rest, or break their numbers in two."""
+        return self.total <= _PAPER[0] and self.columns <= _PAPER[1]
 
 
 @dataclass(frozen=True)
@@ -163,7 +171,7 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None, pa
     return Answer(
         id=step.id, about=name, models=models, tasks=tasks, one_seed=subjects.one_seed(step), main=main,
         cards=cards[:first], numbers=cards[first:], pictures=pictures,
-        tables=[Table(table, len(frame)) for table, frame in result.tables.items()], notes=result.notes,
+        tables=[Table(table, *frame.shape) for table, frame in result.tables.items()], notes=result.notes,
         origin=_origin(finding), data=packed.pack(data), entry=entry,
     )  # fmt: skip
 

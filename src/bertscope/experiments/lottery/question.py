@@ -133,8 +133,8 @@ def _hans_root(source: str, task: Root) -> Root:
 
 _CARD = (
     HeadFact(
-        "survivors", "share", "seeds with which it survives", where={"kind": "head"}, beside={"seeds": "seeds"},
-        middle=0.0,
+        "survivors", "share", "share of seeds with which it survives", where={"kind": "head"},
+        beside={"seeds": "seeds"}, middle=0.0,
     ),
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 // The head card: everything the page's results say of one head, in one place.
 let shownHead = null; // [layer, head]
+let filling = 0; // counts the times that the card was filled
 
 const card = () => document.getElementById("head-card");
 const entries = () => read("answers").filter((entry) => entry.shape.length && fits(entry.models, entry.tasks));
@@ -16,14 +17,22 @@ function showHead(layer, head) {
   const first = !card().open;
   shownHead = [layer, head];
   card().querySelector("h2").textContent = `Layer ${layer}, head ${head}`;
-  card().querySelector(".chosen").textContent = chosenInWords();
   showGrid(layer, head);
   if (first) {
+    card().querySelector(".chosen").replaceChildren(...switchOfCard());
     card().showModal();
     card().querySelector("[aria-current]").focus();
   }
   fillCard(layer, head);
   return true;
+}
+
+// The page's switch can't be reached under the card: the card has one of its own while it is open.
+function switchOfCard() {
+  const form = document.querySelector(".switch")?.cloneNode(true);
+  for (const select of form ? all("select", form) : []) select.value = place()[select.name];
+  form?.addEventListener("change", choose);
+  return form ? [form] : [];
 }
 
 function closeCard() {
@@ -33,9 +42,9 @@ function closeCard() {
 async function fillCard(layer, head) {
   const body = card().querySelector(".known");
   body.setAttribute("aria-busy", "true");
-  const known = entries();
+  const [known, mine] = [entries(), ++filling];
   const found = await groupsOf(known.filter((entry) => !entry.part), layer, head);
-  if (String(shownHead) !== String([layer, head])) return; // the reader went on meanwhile
+  if (mine !== filling) return; // the reader went on meanwhile
   const parts = partsFold(known.filter((entry) => entry.part), layer, head);
   parts.open = body.querySelector(".behind")?.open ?? !found.length;
   const nothing = make("p", { class: "none" }, "No result says anything of this head.");
@@ -45,8 +54,11 @@ async function fillCard(layer, head) {
 
 async function groupsOf(entries, layer, head) {
   const groups = [];
-  for (const entry of entries) groups.push(groupOf(entry, await dataOf(entry.id), layer, head));
-  return groups.filter(Boolean);
+  for (const entry of entries) {
+    const group = groupOf(entry, await dataOf(entry.id), layer, head, groups.at(-1)?.entry.heading);
+    if (group) groups.push({ entry, group });
+  }
+  return groups.map(({ group }) => group);
 }
 
 // What the results say that others were made of, such as those of single seeds: unpacked when it is asked for.
@@ -59,15 +71,17 @@ function partsFold(parts, layer, head) {
   return fold;
 }
 
-function groupOf(entry, data, layer, head) {
+// A question's answers one after the other: it is asked once.
+function groupOf(entry, data, layer, head, before) {
   const maps = mapsOf(data, layer, head);
   const lines = entry.facts.flatMap((fact) => linesOf(fact, data.tables[fact.table], layer, head));
   if (!lines.length && !maps) return null;
-  const heading = make("h3", {}, make("a", { href: `#${entry.id}` }, entry.heading));
-  const about = make("p", { class: "about" }, make("bdi", {}, entry.about));
+  const same = entry.heading === before;
+  const heading = make("h3", {}, entry.heading);
+  const about = make("p", { class: "about" }, make("a", { href: `#${entry.id}` }, make("bdi", {}, entry.about)));
   const rows = make("dl", { class: "facts-of-head" });
   rows.append(...lines.map((line, at) => lineRow(line, lines[at - 1])));
-  return make("section", {}, heading, about, ...(maps ? [maps] : []), rows);
+  return make("section", { class: same ? "same" : null }, ...(same ? [] : [heading]), about, ...(maps ? [maps] : []), rows);
 }
 
 // What a line shares with the one before, its label and its checkpoint, isn't said again.
@@ -138,6 +152,7 @@ function watchCard() {
   });
   card().addEventListener("close", () => {
     shownHead = null;
+    card().querySelector(".chosen").replaceChildren();
     if (place().anchor.startsWith("head-")) setAddress(address(""));
   });
 }

@@ -1,9 +1,10 @@
-// Printing: paper is white and unfolds nothing, so every figure is drawn in light and every table opened.
+// Printing: paper is white and unfolds nothing, so every figure is drawn in light and what is folded is opened: each
+// result in words, each reading of a claim, and the tables that a page can hold. Long ones would bury the rest.
 const unfolded = []; // what was closed
 
 async function preparePaper() {
   root.dataset.theme = "light";
-  const folds = all("main details:is(.table, [data-follows]):not([open])");
+  const folds = all("main details:is([data-paper], [data-follows]):not([open])");
   const closed = folds.filter((details) => details.parentElement.clientWidth);
   for (const details of closed) details.open = true;
   unfolded.push(...closed);

@@ -6,7 +6,7 @@ function fits(models, tasks) {
 }
 
 function chosenInWords() {
-  return all(".switch select").map((select) => select.value || select.options[0].text).join(", ");
+  return all("nav .switch select").map((select) => select.value || select.options[0].text).join(", ");
 }
 
 function applyChoice() {
@@ -55,8 +55,9 @@ function recount() {
   }
 }
 
-function choose() {
-  const chosen = Object.fromEntries(all(".switch select").map((select) => [select.name, select.value]));
-  setAddress(address(place().anchor, chosen));
+function choose({ currentTarget: form }) {
+  const chosen = Object.fromEntries(all("select", form).map((select) => [select.name, select.value]));
+  setAddress(address(place().anchor, { model: "", task: "", ...chosen }));
   applyChoice();
+  if (shownHead && !showHead(...shownHead)) closeCard();
 }
