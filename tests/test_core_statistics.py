@@ -10,6 +10,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from bertscope.core.statistics import bootstrap_interval, holm, paired_effects
+from bertscope.data.metrics import metric
 
 
 def mean(means: np.ndarray) -> np.ndarray:
@@ -70,6 +71,47 @@ def test_permutation_of_a_correlation_equals_all_swaps():
         a, b = np.where(swap, other, one), np.where(swap, one, other)
         extreme += abs(stats.pearsonr(b, gold)[0] - stats.pearsonr(a, gold)[0]) >= abs(observed) - 1e-9
     assert ours.p[0] == pytest.approx(extreme / 2**9, abs=0.01)
+
+
+def correlated(generator, n, strength):
+    """Gold, and predictions of two models that correlate so with it, and with each other beyond that."""
+    gold, shared = generator.normal(size=(2, n))
+    noise = 0.8 * shared + 0.6 * generator.normal(size=(2, n))
+    return gold, strength * gold + np.sqrt(1 - strength**2) * noise
+
+
+def test_a_correlations_test_does_not_see_units_and_equals_all_swaps():
+    """Pearson's r is the same in any unit: so must be the p-value of a model whose predictions are shifted and
+    stretched. Against every one of the 2^11 swaps of standardised predictions."""
+    pearson = metric("pearson", 0)
+    gold, (one, other) = correlated(np.random.default_rng(12), 11, 0.6)
+    arms = np.stack([other, 7 + 3 * other, other - 40])
+    found = paired_effects(
+        pearson.value, pearson.moments(one, gold), pearson.moments(arms, gold), repeats=100, permutations=40_000
+    )
+    assert found.p[1:] == pytest.approx(found.p[0], abs=1e-12) and found.low[1:] == pytest.approx(found.low[0])
+    swaps = np.array(list(itertools.product([False, True], repeat=11)))
+    one, other = stats.zscore(one), stats.zscore(other)
+
+    def r(mixed):
+        return np.array([stats.pearsonr(row, gold)[0] for row in mixed])
+
+    apart = r(np.where(swaps, one, other)) - r(np.where(swaps, other, one))
+    assert found.effect[0] == pytest.approx(apart[0])
+    assert found.p[0] == pytest.approx((np.abs(apart) >= abs(apart[0]) - 1e-9).mean(), abs=0.01)
+
+
+def test_a_correlations_p_values_are_uniform_where_two_models_differ_in_unit_only():
+    """As a layer that is off shifts all scores: equally good, in other units. Swapped as they are, the shift would
+    drown every difference, and no p-value would be small."""
+    pearson, generator, found = metric("pearson", 0), np.random.default_rng(13), []
+    for _ in range(300):
+        gold, (one, other) = correlated(generator, 120, 0.7)
+        arm = pearson.moments(5 + 2 * other, gold)[None]
+        found.append(
+            paired_effects(pearson.value, pearson.moments(one, gold), arm, repeats=100, permutations=199).p[0]
+        )
+    assert stats.kstest(found, "uniform").pvalue > 0.01 and np.mean(np.array(found) < 0.05) < 0.09
 
 
 def test_many_arms_at_once_equal_one_at_a_time():

@@ -116,14 +116,15 @@ def test_outputs_that_are_no_numbers_are_refused(name, bad):
 
 
 def test_moments_of_two_models_may_be_mixed_example_by_example():
-    """The permutation test swaps predictions of two models: Pearson's moments must share their units."""
+    """The permutation test swaps predictions of two models: Pearson's moments must share their units, which are each
+    model's own mean and deviation."""
     rng = np.random.default_rng(2)
     gold = rng.normal(size=20)
     one, other = gold + rng.normal(size=20), 5 + 3 * rng.normal(size=20)
     swap = rng.integers(0, 2, 20).astype(bool)
     pearson = metric("pearson", 0)
     mixed = np.where(swap[:, None], pearson.moments(one, gold), pearson.moments(other, gold))
-    expected = stats.pearsonr(np.where(swap, one, other), gold)[0]
+    expected = stats.pearsonr(np.where(swap, stats.zscore(one), stats.zscore(other)), gold)[0]
     assert pearson.value(mixed.mean(0)) == pytest.approx(expected)
 
 

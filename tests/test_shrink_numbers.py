@@ -132,6 +132,20 @@ def test_models_are_timed_without_dropout_and_left_as_they_were(toy_model, toy_t
     assert clock.sizes and not clock.training and not shrunk.encoder.model.training and toy_model.model.training
 
 
+@pytest.mark.parametrize("uneven", [1.0, 1.4])
+def test_other_sizes_are_called_by_the_speed_they_were_measured_at(toy_model, toy_task, clock, uneven):
+    """Where uneven models take longer than is estimated, the search has to go further to be 2x as fast: the size at
+    which it was estimated to be so is no second answer."""
+    clock.uneven = uneven
+    result = shrink(toy_model, toy_task, replace(BARE, target="2x", curve=True)).result
+    speeds = result.tables["times"].query("texts == 32").set_index("model")["faster"]
+    sizes = [name for name in speeds.index if name.startswith("cut to ")]
+    assert len(sizes) >= 2 and all(name == f"cut to {speeds[name]:.2f}x" for name in sizes)
+    estimated = [uneven * speeds[name] for name in sizes]
+    assert all(abs(2 / speed - 1) > 0.1 for speed in estimated)
+    assert set(result.tables["models"]["model"]) == set(speeds.index) == set(result.tables["trade"]["model"])
+
+
 def test_every_figure_can_be_drawn(toy_model, toy_task):
     from bertscope.report.charts import chart
 
@@ -146,8 +160,11 @@ def test_the_curve_has_other_sizes_and_other_ways(toy_model, toy_task):
     models = result.tables["models"].set_index("model")
     assert list(models.index[:2]) == ["whole", "cut"]
     assert set(models["way"]) == {"whole", "cut", "top layers removed", "magnitude pruning"}
-    assert {"cut to 80%", "cut to 67%", "cut to 33%", "cut to 25%"} <= set(models.index)
-    assert "cut to 50%" not in models.index  # which was asked for
+    inside = block_parameters(*toy_model.layers)
+    sizes = [name for name in models.index if name.startswith("cut to ")]
+    for name, goal in zip(sizes, (0.8, 2 / 3, 1 / 3, 0.25), strict=True):  # not 50%, which was asked for
+        left = (models.loc[name, "parameters"] - models.loc["whole", "parameters"] + inside) / inside
+        assert goal - 0.1 < left <= goal and name == f"cut to {left:.1%}"
     assert {"without the top layer", "without the top 2 layers", "without the top 3 layers"} <= set(models.index)
     half = models.loc["50% of weights pruned"]
     blocks = sum(p.numel() for block in toy_model.layers for n, p in block.named_parameters() if "LayerNorm" not in n)
@@ -156,10 +173,6 @@ def test_the_curve_has_other_sizes_and_other_ways(toy_model, toy_task):
     top = toy_model.cut(["layer:4"])
     assert models.loc["without the top layer", "score"] == toy_task.score(top.predict(toy_task.report).logits).value
     assert models.loc["30% of weights pruned", "score"] > models.loc["whole", "score"] - 0.1  # the smallest went
-    inside = block_parameters(*toy_model.layers)
-    for name, share in (("cut to 80%", 0.8), ("cut to 25%", 0.25)):
-        left = models.loc[name, "parameters"] - models.loc["whole", "parameters"] + inside
-        assert share - 0.1 < left / inside <= share
     trade = result.tables["trade"]
     for _, part in trade.groupby("measure"):
         assert part["front"].any() and not part["front"].all()

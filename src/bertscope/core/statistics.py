@@ -113,7 +113,8 @@ def paired_effects(
     """How much each arm's metric differs from the reference's. `reference` is [n, k], `arms` is [arms, n, k].
 
     The interval is a paired bootstrap over examples. The p-value is a paired permutation test: under the null the
-    two models' predictions for an example are exchangeable, so they are swapped at random.
+    two models' predictions for an example are exchangeable, so they are swapped at random. A metric that doesn't see
+    the predictions' scale must make its moments of standardised ones: exchangeable they are only in one unit.
     """
     n = len(reference)
     columns = np.concatenate([reference[None], arms]).transpose(1, 0, 2)  # [n, 1 + arms, k]

@@ -111,14 +111,21 @@ def _matthews(means: np.ndarray) -> np.ndarray:
 
 
 def _products(predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """p, y, pp, yy, py in units of gold's mean and deviation: squares of uncentred scores would lose digits. The
-    units come from gold alone, so that the moments of two models can be mixed example by example."""
+    """p, y, pp, yy, py, each model's predictions and gold in units of their own mean and deviation. Pearson's r sees
+    neither; squares of uncentred scores would lose digits; and a test that swaps the predictions of two models,
+    example by example, would take a difference of their means or scales for noise."""
     refuse_not_finite(predicted)
     y = np.asarray(gold, dtype=np.float64)
-    scale = y.std() or 1.0
-    p = (np.asarray(predicted, dtype=np.float64) - y.mean()) / scale
-    y = np.broadcast_to((y - y.mean()) / scale, p.shape)
+    p = _standardised((np.asarray(predicted, dtype=np.float64) - y.mean()) / (y.std() or 1.0))
+    y = np.broadcast_to(_standardised(y - y.mean()), p.shape)
     return np.stack([p, y, p * p, y * y, p * y], axis=-1)
+
+
+def _standardised(values: np.ndarray) -> np.ndarray:
+    """With mean 0 and deviation 1 over the last axis; all 0 where they don't vary."""
+    variance = _variance(values.mean(-1, keepdims=True), (values**2).mean(-1, keepdims=True))
+    centred = values - values.mean(-1, keepdims=True)
+    return np.divide(centred, np.sqrt(variance), out=np.zeros_like(centred), where=variance > 0)
 
 
 def _pearson(means: np.ndarray) -> np.ndarray:

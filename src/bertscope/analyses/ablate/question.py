@@ -80,7 +80,7 @@ _CARD = (
 @question(
     "ablate",
     inputs=("model", "task"),
-    version=2,
+    version=3,
     main="score",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Michel et al. 2019, Are Sixteen Heads Really "
     "Better than One?",

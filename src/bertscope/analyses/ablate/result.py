@@ -55,7 +55,7 @@ def ablate_result(model: Encoder, task: Task, off: list[Off], switched: Switched
     improves = effects[effects["effect"] > 0].sort_values("effect", ascending=False, kind="stable", ignore_index=True)
     return Result(
         "ablate",
-        2,
+        3,
         tables={"effects": effects, "improves": improves},
         headline=_headline(full, effects),
         figures=_figures(task.metric, config),

@@ -13,15 +13,20 @@ import numpy as np
 from bertscope.core.progress import progress
 from bertscope.core.units import Unit
 from bertscope.experiments.contenders import CUT, WHOLE, Contender
+from bertscope.experiments.shrink.costs import block_parameters
 from bertscope.models.masks import by_magnitude, held, zero_out
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bertscope.experiments.shrink.reaching import Found
     from bertscope.experiments.shrink.shrinking import Shrinking
+    from bertscope.experiments.shrink.targets import Target
 
 _SIZES = (1.25, 1.5, 2.0, 3.0, 4.0)
 """Into what the model's cost is divided."""
-_CLOSE = 0.1  # as a share: such a size is the one that was asked for
+_CLOSE = 0.1  # as a share: such a size is the one that was asked for, or that it came to
+_ESTIMATED = "an estimated "
 _LAYERS = (1 / 6, 1 / 3, 1 / 2, 2 / 3, 5 / 6)
 """The shares of the layers that go, from the top."""
 _WEIGHTS = (0.3, 0.5, 0.7, 0.9)
@@ -39,18 +44,40 @@ def alternatives(work: Shrinking, found: Found) -> list[Contender]:
 
 
 def _other_sizes(work: Shrinking, found: Found) -> Iterator[Contender]:
-    """The same search, stopped earlier or carried on."""
+    """The same search, stopped earlier or carried on; each size once, and not the one that was asked for."""
     search = found.search
-    whole, asked = search.cost.of(work.encoder), search.rows[found.steps - 1]["cost"] if found.steps else search.now
+    whole, came_to = search.cost.of(work.encoder), search.rows[found.steps - 1]["cost"] if found.steps else search.now
+    known = [came_to, *_asked_for(work.target, whole)]
+    made = set()
     for divisor in _SIZES:
         goal = whole / divisor
         if goal > search.least:
             search.to(goal)
         steps = next((step for step, row in enumerate(search.rows) if row["cost"] <= goal), None)
-        if steps is None or abs(goal / asked - 1) < _CLOSE:
+        if steps is None or steps in made or any(abs(goal / cost - 1) < _CLOSE for cost in known):
             continue
-        size = f"{1 / divisor:.0%}" if search.cost.unit == "parameters" else f"about {divisor:g}x"
-        yield work.contender(f"{CUT} to {size}", work.finished(search.ways[steps]), CUT)
+        made.add(steps)
+        smaller = work.finished(search.ways[steps])
+        left = block_parameters(*smaller.layers) / block_parameters(*work.encoder.layers)
+        size = f"{left:.1%}" if search.cost.unit == "parameters" else f"{_ESTIMATED}{divisor:g}x"
+        yield work.contender(f"{CUT} to {size}", smaller, CUT)
+
+
+def _asked_for(target: Target | None, whole: float) -> list[float]:
+    """What the target would cost, if it is a cost: a model that is timed may have to go further to be as fast."""
+    if target is None or target.kind == "points":
+        return []
+    return [whole * target.value if target.kind == "share" else whole / target.value]
+
+
+def by_measured_speed(models: pd.DataFrame, times: pd.DataFrame, texts: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The two tables with sizes called by the speed that they were measured at, not by what the search estimated."""
+    speed = times[times["texts"] == texts].set_index("model")["faster"]
+    guessed = [name for name in models["model"] if name.startswith(f"{CUT} to {_ESTIMATED}")]
+    names = {name: f"{CUT} to {speed[name]:.2f}x" for name in guessed}
+    if len(set(names.values())) < len(names):  # two that were equally fast stay apart
+        names = {name: f"{measured} ({name.removeprefix(f'{CUT} to ')})" for name, measured in names.items()}
+    return models.replace({"model": names}), times.replace({"model": names})
 
 
 def _without_top_layers(work: Shrinking) -> Iterator[Contender]:

@@ -89,7 +89,7 @@ class Shrunk:
     "shrink",
     inputs=("model", "task"),
     optional=("pruned",),
-    version=1,
+    version=2,
     main="faster",
     better="higher",
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Sajjad et al. 2023, On the Effect of "

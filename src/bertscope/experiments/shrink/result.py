@@ -36,7 +36,7 @@ def result(work: Shrinking, found: Found, smaller: Encoder, models: pd.DataFrame
     share = block_parameters(*smaller.layers) / block_parameters(*work.encoder.layers)
     return Result(
         "shrink",
-        1,
+        2,
         tables=tables,
         arrays=left,
         headline=_headline(work, share, models, times),

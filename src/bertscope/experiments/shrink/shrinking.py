@@ -18,7 +18,7 @@ from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Scores, Task
 from bertscope.experiments.contenders import CUT, WHOLE, Contender, measured
-from bertscope.experiments.shrink.alternatives import alternatives
+from bertscope.experiments.shrink.alternatives import alternatives, by_measured_speed
 from bertscope.experiments.shrink.card import card
 from bertscope.experiments.shrink.question import ShrinkConfig, Shrunk
 from bertscope.experiments.shrink.reaching import Found, reach
@@ -88,7 +88,9 @@ class Shrinking:
             contenders += self.in_onnx(cut, smaller, folder)
         if self.config.curve:
             contenders += alternatives(self, found)
-        models, times = measured(contenders, self.task, self.batches, seed=self.config.seed)
+        models, times = by_measured_speed(
+            *measured(contenders, self.task, self.batches, seed=self.config.seed), self.config.batch
+        )
         said = result(self, found, smaller, models, times)
         (folder / "README.md").write_text(card(said, smaller, onnx=self.config.onnx), encoding="utf-8")
         return said
