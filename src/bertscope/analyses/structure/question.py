@@ -77,7 +77,7 @@ def plan(*arguments: Any, fit: Root | None = None) -> Step:
     "structure",
     inputs=("states", "examples"),
     optional=("fit", "fit_states"),
-    version=1,
+    version=2,
     main="UUAS",
     better="higher",
     cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "
