@@ -76,9 +76,9 @@ def _changes(findings: Findings) -> pd.DataFrame | None:
     for name in others:
         for metric in _SAID:
             draws = _draws(findings, metric, PROBE, name) - _draws(findings, metric, PROBE, first)
-            low, high = interval(draws)
-            rows.append({"checkpoint": name, "against": first, "metric": metric, "value": float(draws[0]), "low": float(low),
-                         "high": float(high), "n": _asked(findings, metric)})  # fmt: skip
+            value, low, high = map(float, (draws[0], *interval(draws)))
+            rows.append({"checkpoint": name, "against": first, "metric": metric, "value": value, "low": low,
+                         "high": high, "n": _asked(findings, metric)})  # fmt: skip
     return pd.DataFrame(rows) if rows else None
 
 
