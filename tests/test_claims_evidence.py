@@ -216,7 +216,10 @@ def test_trees_are_paired_by_sentence_where_that_is_stored():
     (made,) = structure((BASE, TUNED), (0.60, 0.61), 0.1)
     row = one_row("trees-are-kept", [made])
     assert row["verdict"] == "underpowered" and row["n"] == 60 and row["note"].startswith("not paired")
-    made.tables["changes"] = pd.DataFrame([{"checkpoint": TUNED, **ends(0.01, 0.005)}])
+    made.tables["changes"] = pd.DataFrame(
+        {"checkpoint": TUNED, "metric": metric, **ends(value, 0.005)}
+        for metric, value in (("NSpr", -0.9), ("UUAS", 0.01))
+    )
     row = one_row("trees-are-kept", [made])
     assert row["verdict"] == "holds, this training" and (row["low"], row["high"]) == pytest.approx((0.005, 0.015))
 

@@ -109,6 +109,32 @@ def test_tables_have_every_probe_and_its_baselines(found):
     assert "are scored" in result.notes[0]
 
 
+def test_checkpoints_are_compared_on_the_same_sentences(found):
+    """A copy of the first finds the same edges of each sentence: 0, and sure of it, however unsure each score. What
+    is in noise finds as many fewer as the scores say."""
+    examples, alone = found
+    assert "changes" not in alone.tables
+    _, store = planted(400)
+    trees, noisy = (store.vectors(layer)[:] for layer in (1, 2))
+    stores = [
+        store_of(examples, [layer], name) for layer, name in ((noisy, "one"), (noisy, "same"), (trees, "better"))
+    ]
+    result = structure(stores, examples, replace(QUICK, control=False))
+    changes = result.tables["changes"].set_index(["checkpoint", "metric"])
+    assert set(changes["against"]) == {"one"}
+    assert (
+        changes.loc[[("same", name) for name in ("UUAS", "root accuracy")], ["value", "low", "high"]]
+        .eq(0)
+        .all(axis=None)
+    )
+    for metric in ("UUAS", "root accuracy", "DSpr", "NSpr"):
+        first, other = (of(result, metric, arm="probe", checkpoint=name) for name in ("one", "better"))
+        row = changes.loc["better", metric]
+        assert row["value"] == pytest.approx(other["value"] - first["value"]) and row["n"] == first["n"]
+        widest = other["low"] - first["high"] - 1e-9, other["high"] - first["low"] + 1e-9
+        assert widest[0] < row["low"] < row["value"] < row["high"] < widest[1]
+
+
 def test_the_layer_is_chosen_on_select(found):
     _, result = found
     training = result.tables["training"]

@@ -83,7 +83,7 @@ def check(examples: Examples, config: StructureConfig) -> None:
     "structure",
     inputs=("states", "examples"),
     optional=("fit", "fit_states"),
-    version=1,
+    version=2,
     main="UUAS",
     better="higher",
     cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "

@@ -32,12 +32,14 @@ BOTH, ONE = "in both trees", "in one tree only"
 
 def structure_result(findings: Findings, material: Material) -> Result:
     tables = {"scores": _scores(findings), "training": _training(findings)}
+    if (changes := _changes(findings)) is not None:
+        tables["changes"] = changes
     if findings.drawn:
         trees = pd.concat([_tree(drawn) for drawn in findings.drawn], ignore_index=True)
         tables["trees"] = trees.astype({"edge": pd.CategoricalDtype([BOTH, ONE], ordered=True)})
     return Result(
         "structure",
-        1,
+        2,
         tables=tables,
         headline=_headline(findings),
         figures=_figures(findings, tables),
@@ -65,6 +67,19 @@ def _scores(findings: Findings) -> pd.DataFrame:
     whole = pd.concat(parts, ignore_index=True)
     return whole[["checkpoint", "layer", "rank", "probe", "arm", "metric", "value", "low", "high", "n", "best_layer",
                   "best_rank"]]  # fmt: skip
+
+
+def _changes(findings: Findings) -> pd.DataFrame | None:
+    """How much more each checkpoint's best probe finds than the first one's, on the same sentences: paired."""
+    first, *others = dict.fromkeys(checkpoint for checkpoint, _ in findings.chosen)
+    rows: list[dict[str, Any]] = []
+    for name in others:
+        for metric in _SAID:
+            draws = _draws(findings, metric, PROBE, name) - _draws(findings, metric, PROBE, first)
+            value, low, high = map(float, (draws[0], *interval(draws)))
+            rows.append({"checkpoint": name, "against": first, "metric": metric, "value": value, "low": low,
+                         "high": high, "n": _asked(findings, metric)})  # fmt: skip
+    return pd.DataFrame(rows) if rows else None
 
 
 def _asked(findings: Findings, metric: str) -> int:

@@ -68,7 +68,8 @@ def keeps_trees(result: Result) -> Iterator[Reading]:
     """After a fine-tuning that has not taught the trees themselves."""
     best = _trees(result)
     base, taught = next(iter(best), ""), lessons(result, list(best))
-    changes = by_name(result.tables["changes"], "checkpoint") if "changes" in result.tables else {}
+    paired = result.tables.get("changes")
+    changes = by_name(paired[paired["metric"] == "UUAS"], "checkpoint") if paired is not None else {}
     for name in tuned_from(base, list(best)):
         if taught[name] != TREES:
             effect = _edges(changes[name]) if name in changes else _edges(best[name]) - _edges(best[base])
