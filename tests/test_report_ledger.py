@@ -209,6 +209,8 @@ def test_what_is_in_both_stands_side_by_side(tmp_path, capsys):
     put(one, scored("a", "rte", Number("after", 0.6, 0.5, 0.7, 400, "accuracy")), seed=2)
     put(other, scored("a", "rte", Number("after", 0.62, 0.5, 0.7, 400, "accuracy")), seed=2)
     put(one, drawn())
+    for store in (one, other):
+        put(store, scored("a", "cola", Number("after", 0.4, 0.3, 0.5, 400, "accuracy")), seed=3)
     result = compare_stores(one, other)
     rows = {(row["about"], row["number"]): row for row in result.tables["numbers"].to_dict("records")}
     far, near = rows["a on sst2", "after"], rows["a on rte", "after"]
@@ -221,6 +223,9 @@ def test_what_is_in_both_stands_side_by_side(tmp_path, capsys):
     run("report", "compare", one, other, "--out", tmp_path / "compared.html")
     said = capsys.readouterr().out
     assert "intervals apart" in said and "intervals overlap" in said and "only in one: ablate" in said
+    assert "the same in both: finetune of a on cola" in said and "finetune: a on cola" not in said
+    assert set(result.tables["beside"]["about"]) == {"a on sst2", "a on rte"}  # what is the same isn't drawn
+    assert result.figures[0].facet == "about" and result.number("numbers that differ").value == 3
     page = (tmp_path / "compared.html").read_text(encoding="utf-8")
     assert "one and two, compared" in page and "only" in page
 

@@ -208,15 +208,22 @@ def _print_compared(result: Result) -> None:
         console.print(line, soft_wrap=True)
 
     say(f"{result.subject['stores']}: each number in the first, in the second, and the second minus the first")
+    same: dict[str, list[str]] = {}
     for (question, about, other), rows in result.tables["numbers"].groupby(
         ["question", "about", "other_about"], sort=False
     ):
+        if not rows["difference"].any():
+            same.setdefault(question, []).append(about)
+            continue
         say(f"\n{question}: {about}" + (f" | {other}" if other else ""))
+        width = int(rows["number"].str.len().max())
         for _, row in rows.iterrows():
             sides = [_with_interval(row, side) for side in ("one", "other")]
             apart = {"no": "intervals apart", "yes": "intervals overlap", "": ""}[row["overlap"]]
-            say(f"  {row['number']:42} {sides[0]:24} {sides[1]:24} {row['difference']:+8.3f}  {apart}")
+            say(f"  {row['number']:{width}}  {sides[0]:24} {sides[1]:24} {row['difference']:+8.3f}  {apart}")
     say("")
+    for question, abouts in same.items():
+        say(f"the same in both: {question} of {'; '.join(abouts)}")
     for (store, question), rows in result.tables["only"].groupby(["store", "question"], sort=False):
         say(f"only in {store}: {question} of {'; '.join(rows['about'])}")
     say("\n" + ", ".join(f"{number.value:g} {number.name}" for number in result.headline))

@@ -6,7 +6,7 @@ Colours come from the theme, never from here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
+FORMATS = ("svg", "png", "pdf")
 CELL, ROW, BAR, WIDE, TALL = 34, 30, 22, 640, 280  # pixels
 SMALL_CELL, PANEL, STEPPED = 18, 216, 340  # the same in panels; points among which there are words need more room
 _LETTERS = 5  # that fit under a cell of a heat map
@@ -38,20 +39,26 @@ def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin:
     return draw(figure, table).properties(title=figure.title, padding=room).configure(**theme.config())
 
 
-def save_figure(figure: Figure, table: pd.DataFrame, path: str | Path) -> Path:
-    """Write the figure to `path`, as its ending says: .svg, .png or .pdf."""
+def pictures(figure: Figure, table: pd.DataFrame, formats: Iterable[str]) -> dict[str, bytes]:
+    """The figure as files of these formats (svg, png, pdf). It is laid out once: the others are made of the SVG."""
     import vl_convert
 
-    path = Path(path)
-    write: dict[str, Callable[[dict[str, Any]], bytes]] = {
-        ".svg": lambda spec: vl_convert.vegalite_to_svg(spec).encode(),
-        ".png": lambda spec: vl_convert.vegalite_to_png(spec, scale=2),
-        ".pdf": vl_convert.vegalite_to_pdf,
+    svg = vl_convert.vegalite_to_svg(chart(figure, table).to_dict())
+    make: dict[str, Callable[[], bytes]] = {
+        "svg": svg.encode,
+        "png": lambda: vl_convert.svg_to_png(svg, scale=2),
+        "pdf": lambda: vl_convert.svg_to_pdf(svg),
     }
-    ending = path.suffix.lower()
-    if ending not in write:
+    return {ending: make[ending]() for ending in formats}
+
+
+def save_figure(figure: Figure, table: pd.DataFrame, path: str | Path) -> Path:
+    """Write the figure to `path`, as its ending says: .svg, .png or .pdf."""
+    path = Path(path)
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
         raise UserError(f"cannot write {path}: a figure is saved as .svg, .png or .pdf")
-    picture = write[ending](chart(figure, table).to_dict())
+    picture = pictures(figure, table, [ending])[ending]
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(picture)

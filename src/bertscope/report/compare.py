@@ -13,6 +13,7 @@ from bertscope.core.files import canonical_json
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Step
 from bertscope.core.store import Store
+from bertscope.report import subjects
 from bertscope.report.build import stored_findings, write_page
 from bertscope.report.ledger import QUESTION as LEDGER
 from bertscope.report.sections import Finding, names
@@ -55,10 +56,14 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
         headline=[
             Number("answers in both", float(len(pairs))),
             Number("numbers in both", float(len(numbers))),
+            Number("numbers that differ", float((numbers["difference"] != 0).sum()), n=len(numbers)),
             Number("intervals that do not overlap", float(apart), n=int((numbers["overlap"] != "").sum())),
             *(Number(f"answers only in {name}", float(len(left))) for name, left in zip(stores, rest, strict=True)),
         ],
-        figures=[_figure(question) for question in dict.fromkeys(beside["question"])],
+        figures=[
+            _figure(question, rows["about"].nunique() > 1)
+            for question, rows in beside.groupby("question", sort=False)
+        ],
         subject={"stores": " and ".join(stores)},
         notes=[
             "intervals that overlap may still belong to numbers that differ: only a paired comparison, such as "
@@ -75,9 +80,11 @@ def compare_page(result: Result, out: str | Path) -> Path:
 
 def _answers(store: Store | str | Path) -> list[Finding]:
     """What a reader would compare: no ledgers, and no steps that are part of another answer."""
+    found = stored_findings(store)
+    parts = subjects.parts(found)
     return [
-        finding for finding in stored_findings(store)
-        if finding.result.question != LEDGER
+        finding for finding in found
+        if finding.result.question != LEDGER and finding.step.id not in parts
         and (finding.step.name not in CATALOGUE or CATALOGUE[finding.step.name].command)
     ]  # fmt: skip
 
@@ -149,28 +156,28 @@ def _overlap(one: Number, other: Number) -> str:
 
 
 def _beside(numbers: pd.DataFrame, names: tuple[str, str]) -> pd.DataFrame:
-    """What figures draw: of each question the numbers in the unit of its main one, a row for each store."""
+    """What figures draw: of answers that differ the numbers in the unit of the main one, a row for each store."""
     import pandas as pd
 
     of_main = numbers[numbers["main"]].drop_duplicates("question").set_index("question")["unit"]
-    drawn = numbers[numbers["unit"] == numbers["question"].map(of_main)]
-    several = drawn.groupby("question")["about"].transform("nunique") > 1
-    label = drawn["number"].where(~several, drawn["number"] + " · " + drawn["about"])
+    differs = (numbers["difference"] != 0).groupby([numbers["question"], numbers["about"]]).transform("any")
+    drawn = numbers[differs & (numbers["unit"] == numbers["question"].map(of_main))]
     sides = [
         pd.DataFrame({
-            "question": drawn["question"], "number": label, "store": name, "value": drawn[side],
-            "low": drawn[f"{side}_low"], "high": drawn[f"{side}_high"],
+            "question": drawn["question"], "about": drawn["about"], "number": drawn["number"], "store": name,
+            "value": drawn[side], "low": drawn[f"{side}_low"], "high": drawn[f"{side}_high"],
         })
         for side, name in zip(("one", "other"), names, strict=True)
     ]  # fmt: skip
     return pd.concat(sides, ignore_index=True).astype({"low": float, "high": float})
 
 
-def _figure(question: str) -> Figure:
+def _figure(question: str, several: bool) -> Figure:
     line = CATALOGUE[question].line if question in CATALOGUE else question
     return Figure(
         "intervals", "beside", x="value", y="number", color="store", low="low", high="high",
-        where={"question": question}, title=line,
-        caption="The numbers of both stores in the unit of the main one, with the intervals that each has stored.",
+        facet="about" if several else None, where={"question": question}, title=line,
+        caption="The numbers of both stores in the unit of the main one, with the intervals that each has stored; "
+        "answers that are the same in both are left out.",
         labels={"value": ""},
     )  # fmt: skip

@@ -148,8 +148,10 @@ class Drawing:
         return [column for column in (self.figure.y, self.figure.facet) if column is not None]
 
     def interval(self) -> tuple[str, str] | None:
+        """The columns of the intervals, if a row has one."""
         low, high = self.figure.low, self.figure.high
-        return None if low is None or high is None else (low, high)
+        known = low is not None and high is not None and self.table[[low, high]].notna().all(axis=1).any()
+        return (str(low), str(high)) if known else None
 
 
 def chosen(figure: Figure, table: pd.DataFrame) -> pd.DataFrame:

@@ -14,11 +14,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, digest_text, whole_folder
 from bertscope.core.store import Store
 from bertscope.report.build import stored_findings
-from bertscope.report.charts import save_figure
+from bertscope.report.charts import FORMATS, pictures
 from bertscope.report.sections import Finding, names
 from bertscope.report.templates import rendered
 
-FORMATS = ("svg", "png", "pdf")
 INDEX, OTHER = "index.html", "other"
 _MARK = 'name="generator" content="bertscope export'
 FOLDER = FolderKind(INDEX, _MARK, (INDEX, OTHER, *CATALOGUE))
@@ -101,10 +100,10 @@ def _one(finding: Finding, question: str, about: str, root: Path, place: str, fo
     figures, tables = [], []
     for figure in result.figures:
         name = taken.new(safe_name(figure.title))
-        files = [f"{place}/{name}.{ending}" for ending in formats]
-        for file in files:
-            save_figure(figure, result.tables[figure.table], root / file)
-        figures.append(Written(figure.title, figure.caption, files))
+        files = {ending: f"{place}/{name}.{ending}" for ending in formats}
+        for ending, picture in pictures(figure, result.tables[figure.table], formats).items():
+            (root / files[ending]).write_bytes(picture)
+        figures.append(Written(figure.title, figure.caption, list(files.values())))
     for title, table in result.tables.items():
         file = f"{place}/{taken.new(safe_name(title))}.csv"
         table.to_csv(root / file, index=False)
