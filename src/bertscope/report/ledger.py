@@ -172,7 +172,7 @@ def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float
 def _rests_on(row: Mapping[str, Any]) -> str:
     """How many trainings and things, what was resampled, and whether other results say the same."""
     said = []
-    if row["runs"]:
+    if row["runs"] and (row["runs"] > 1 or row["low"] is None):  # of one, what the interval is over says it
         said.append("1 training" if row["runs"] == 1 else f"{row['runs']} seeds")
     if row["n"]:
         said.append(f"n = {row['n']:,}")
