@@ -213,7 +213,7 @@ def _print_compared(result: Result) -> None:
         ["question", "about", "other_about"], sort=False
     ):
         if not rows["difference"].any():
-            same.setdefault(question, []).append(about)
+            same.setdefault(str(question), []).append(str(about))
             continue
         say(f"\n{question}: {about}" + (f" | {other}" if other else ""))
         width = int(rows["number"].str.len().max())

@@ -61,7 +61,7 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
             *(Number(f"answers only in {name}", float(len(left))) for name, left in zip(stores, rest, strict=True)),
         ],
         figures=[
-            _figure(question, rows["about"].nunique() > 1)
+            _figure(str(question), rows["about"].nunique() > 1)
             for question, rows in beside.groupby("question", sort=False)
         ],
         subject={"stores": " and ".join(stores)},
