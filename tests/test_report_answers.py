@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -66,3 +67,25 @@ def test_a_number_without_an_interval_shows_none(tmp_path):
     numbers = [Number("a", 0.5), Number("b", 0.5, float("nan"), float("nan")), Number("c", float("nan"))]
     put(tmp_path, Result("ablate", 1, headline=numbers))
     assert 'class="interval"' not in page_of(tmp_path)
+
+
+def test_numbers_have_their_units_and_many_are_a_list(tmp_path):
+    numbers = [
+        Number("after", 0.8, unit="accuracy"), Number("mean accuracy", 0.7, unit="accuracy"),
+        Number("time", 0.5, unit="x"), Number("weights", 4084475.4),
+    ]  # fmt: skip
+    put(tmp_path, Result("ablate", 1, headline=numbers))
+    page = page_of(tmp_path)
+    assert re.search(r'0\.800 <span class="unit">accuracy</span>', page) and "4,084,475" in page
+    assert re.search(r'0\.500 <span class="unit">×</span>', page) and '<span class="value">0.700</span>' in page
+    assert 'class="more-numbers"' not in page
+    put(tmp_path, Result("ablate", 1, headline=[Number(f"number {place}", 0.5) for place in range(9)]), seed=2)
+    listed = page_of(tmp_path).split('class="more-numbers"')[1].split("</ul>")[0]
+    assert listed.count("<li>") == 5 and "number 4" in listed and "number 3" not in listed
+
+
+def test_notes_are_one_list_and_backticks_are_code(tmp_path):
+    figure = replace(heat(), caption="See the table `heads`.")
+    put(tmp_path, Result("ablate", 1, {"heads": heads()}, figures=[figure], notes=["one", "two"]))
+    page = page_of(tmp_path)
+    assert "See the table <code>heads</code>." in page and page.count('<ul class="note">') == 1

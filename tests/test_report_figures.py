@@ -219,3 +219,41 @@ def test_each_kind_is_saved(kind, ending, first, tmp_path):
     figure = Figure(kind, "t", **about, facet="panel", title="t", caption="c")
     assert save_figure(figure, WHOLE, tmp_path / f"f.{ending}").read_bytes().startswith(first)
     assert chart(figure, WHOLE).to_dict()["description"] == "t"
+
+
+# Grids, rules and legends
+
+
+def curve(last: float, **more) -> dict:
+    table = pd.DataFrame({"layer": [0, 6, 12], "score": [0.9, 0.8, last]})
+    about = {"rules": {"chain": 0.4}} | more
+    return draw(Figure("lines", "t", "layer", "score", "Scores", "c", **about), table).to_dict()
+
+
+def test_rules_leave_the_grid_and_their_words_stand_where_no_data_are():
+    for last, side in ((0.8, "right"), (0.42, "left")):
+        layers = curve(last)["layer"]
+        words = [layer["mark"] for layer in layers if layer["mark"]["type"] == "text"]
+        assert {mark["align"] for mark in words} == {side}
+        axes = [layer["encoding"]["y"]["axis"] for layer in layers if "axis" in layer["encoding"].get("y", {})]
+        assert axes and all(axis["grid"] for axis in axes)
+
+
+def test_a_legends_ends_have_the_digits_of_the_larger_and_marks_their_words():
+    table = pd.DataFrame({"layer": [1, 2], "head": 1, "effect": [8.2e-6, 0.191], "sure": True})
+    figure = Figure("heatmap", "t", "head", "layer", "One", "c", value="effect", mark="sure")
+    first, *_, last = draw(figure, table).to_dict()["layer"]
+    assert first["encoding"]["color"]["legend"]["format"] == ".3~f"
+    assert last["encoding"]["shape"]["legend"]["labelLimit"] > 400
+
+
+def test_rows_that_are_numbers_say_of_what():
+    table = pd.DataFrame({"layer": [1, 2], "effect": [0.1, 0.2]})
+    drawn = draw(Figure("intervals", "t", "effect", "layer", "Layers", "c"), table).to_dict()
+    assert drawn["layer"][-1]["encoding"]["y"]["title"] == "layer"
+
+
+def test_intervals_of_which_there_are_none_are_not_drawn():
+    table = pd.DataFrame({"arm": ["a", "b"], "score": [0.1, 0.2], "low": [None, 0.1], "high": [0.3, None]})
+    figure = Figure("intervals", "t", "score", "arm", "Arms", "c", low="low", high="high")
+    assert [layer["mark"]["type"] for layer in draw(figure, table).to_dict()["layer"]] == ["point"]
