@@ -22,7 +22,7 @@ class ClaimsConfig:
 @question(
     NAME,
     inputs=("results",),
-    version=4,
+    version=5,
     main="holds",
     cite="the works whose claims they are: Kovaleva et al. 2019, Prasanna et al. 2020, Merchant et al. 2020, "
     "Ethayarajh 2019, and the slides of Ge and Zhu's course project (CS4650)",
@@ -54,7 +54,7 @@ def claims(
     )  # fmt: skip
     return Result(
         NAME,
-        4,
+        5,
         tables={"ledger": ledger, "summary": summary, "counts": counted},
         headline=[Number(verdict, float(counts.get(verdict, 0)), n=len(ledger)) for verdict in VERDICTS],
         figures=[_figure()],
