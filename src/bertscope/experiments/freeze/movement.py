@@ -10,7 +10,7 @@ import pandas as pd
 
 from bertscope.analyses.similarity.sample import RSA, Corpus, Sample, by_layer
 from bertscope.core.examples import Examples
-from bertscope.core.jackknife import jackknife_error, jackknife_interval, reach
+from bertscope.core.jackknife import interval_over_runs
 from bertscope.core.layers import Layers
 from bertscope.experiments.arms import ENOUGH
 from bertscope.models.evaluating import full_precision
@@ -53,14 +53,10 @@ def over_seeds(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     One seed: over texts. From five on: over both, whose errors add up in squares. Between them there is none.
     """
-    seeds, mean = len(draws), draws.mean(0)
-    if seeds == 1:
-        return jackknife_interval(mean, least=-1.0, most=1.0)
-    if seeds < ENOUGH:
-        return (np.full(mean.shape[1:], np.nan),) * 2
-    error = np.hypot(jackknife_error(mean), draws[:, 0].std(0, ddof=1) / np.sqrt(seeds))
-    either = reach(min(seeds, len(mean) - 1)) * error
-    return np.maximum(mean[0] - either, -1.0), np.minimum(mean[0] + either, 1.0)
+    if 1 < len(draws) < ENOUGH:
+        return (np.full(draws.shape[2:], np.nan),) * 2
+    low, high = interval_over_runs(draws)
+    return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
 
 def _rsa(base: HiddenStore, tuned: HiddenStore, examples: Examples, words: int) -> np.ndarray:
