@@ -49,4 +49,11 @@ def visit(browser, page_file):
 def draw_all(page) -> None:
     for chart in page.locator(".chart:visible").all():
         chart.scroll_into_view_if_needed()
-        chart.locator("svg").wait_for()
+        chart.and_(page.locator("[data-drawn]")).wait_for()
+
+
+def unfold(page, details) -> None:
+    """Open what is folded. Figures grow as they are drawn: one that moves what is clicked swallows the click."""
+    draw_all(page)
+    details.locator("summary").click()
+    details.and_(page.locator("[open]")).wait_for()

@@ -15,7 +15,7 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
-from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401
+from browsing import NEEDS_CHROMIUM, browser, draw_all, unfold, visit  # noqa: F401
 from test_report import HOSTILE, heat, put
 
 pytestmark = NEEDS_CHROMIUM
@@ -104,9 +104,8 @@ def comes_to(page, title: str | None = None, end: str | None = None) -> None:
 
 def test_a_click_on_a_cell_opens_the_card_with_what_was_planted(visit):
     page = visit()
-    chart = page.locator("#question-ablate .chart")
-    chart.scroll_into_view_if_needed()
-    chart.locator("[data-head='2.3']").click()
+    draw_all(page)
+    page.locator("#question-ablate .chart [data-head='2.3']").click()
     comes_to(page, "Layer 2, head 3", "#head-2.3")
     # Place 6 of 0 to 11: five are higher, six lower. The MLPs, whose effects are higher, aren't heads.
     assert lines(page, "switched off") == [
@@ -196,14 +195,13 @@ def test_the_keyboard_goes_from_head_to_head_in_a_figure(visit):
 def test_rows_of_tables_and_points_lead_to_the_card_and_words_heads_dont(visit):
     page = visit()
     table = page.locator("#question-redundancy details.table")
-    table.locator("summary").click()
+    unfold(page, table)
     table.get_by_role("button", name="Layer 1, head 2: what is known of it").click()
     comes_to(page, "Layer 1, head 2")
     page.keyboard.press("Escape")
-    draw_all(page)
     assert page.locator("#question-redundancy .chart [data-head]").count() == len(GRID)
     trees = page.locator("#question-structure details.table")
-    trees.locator("summary").click()
+    unfold(page, trees)
     trees.locator("tbody tr").first.wait_for()
     assert trees.locator("[data-head]").count() == 0
 
@@ -256,6 +254,7 @@ def test_the_switch_works_from_the_keyboard(visit):
     page = visit()
     page.get_by_label("Model").focus()
     page.keyboard.press("ArrowDown")
+    page.locator("#question-phrenology article").wait_for(state="hidden")
     assert shown(page) == ["redundancy"]  # the hostile name comes first
     assert page.get_by_label("Model").input_value() == HOSTILE
 

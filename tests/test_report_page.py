@@ -17,7 +17,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from bertscope.report.sections import ROWS
-from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401
+from browsing import NEEDS_CHROMIUM, browser, draw_all, unfold, visit  # noqa: F401
 from test_report import HOSTILE, ablation, heads, heat, put
 from test_report_figures import bars, shares
 from test_report_maps import cells, maps
@@ -107,7 +107,7 @@ def test_the_theme_follows_the_system_and_the_button(visit):
 def test_a_table_is_sorted_by_its_numbers_and_gaps_stay_last(visit):
     page = visit()
     table = page.locator("#question-finetune details.table")
-    table.locator("summary").click()
+    unfold(page, table)
     loss = table.get_by_role("button", name="loss")
 
     def column() -> list[str]:
@@ -124,7 +124,7 @@ def test_a_table_is_sorted_by_its_numbers_and_gaps_stay_last(visit):
 def test_a_long_table_is_sorted_whole_though_only_its_first_rows_are_shown(visit):
     page = visit()
     table = page.locator("#question-patterns details[data-table=maps]")
-    table.locator("summary").click()
+    unfold(page, table)
     table.get_by_role("button", name="attention", exact=True).click()
     table.locator("th[aria-sort=ascending]").wait_for()
     assert table.locator("tbody tr").count() == ROWS
@@ -135,7 +135,7 @@ def test_a_long_table_is_sorted_whole_though_only_its_first_rows_are_shown(visit
 
 def test_tables_and_figures_can_be_downloaded(visit):
     page = visit()
-    page.locator("#question-scratch details.table summary").click()
+    unfold(page, page.locator("#question-scratch details.table"))
     with page.expect_download() as download:
         page.locator("#question-scratch").get_by_role("button", name="Download CSV").click()
     assert download.value.suggested_filename.endswith("-arms.csv")
@@ -229,7 +229,7 @@ def test_maps_are_pictures_in_the_themes_colours_with_names(visit):
 def test_a_packed_table_is_downloaded_whole(visit):
     page = visit()
     table = page.locator("#question-patterns details.table").nth(1)
-    table.locator("summary").click()
+    unfold(page, table)
     with page.expect_download() as download:
         table.get_by_role("button", name="Download CSV").click()
     lines = Path(download.value.path()).read_text().splitlines()
