@@ -1,5 +1,5 @@
 """Shared fixtures: pocket, a tiny random BERT and one that has learned a toy task, each test's own copy; a planted
-clock; the command line."""
+clock; the command line, with a table and a model to name in it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import copy
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 # Tensors here are tiny: a second thread costs more than it brings. Set before anything imports torch.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -105,6 +106,20 @@ def clock(monkeypatch):
     from planted_clock import planted_clock
 
     return planted_clock(monkeypatch)
+
+
+@pytest.fixture
+def csv(tmp_path) -> Path:
+    """A table of texts with labels."""
+    from toy import write_reviews
+
+    return write_reviews(tmp_path / "reviews.csv", 60)
+
+
+@pytest.fixture
+def model(tmp_path, tiny) -> Path:
+    """The folder of `tiny`."""
+    return tiny.save(tmp_path / "tiny")
 
 
 @pytest.fixture

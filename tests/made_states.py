@@ -1,7 +1,8 @@
-"""Hidden states with vectors of one's own, for questions that read states."""
+"""Texts and hidden states made up on the spot, for tests of questions that read states and know what is in them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,39 +11,30 @@ from bertscope.core.examples import Examples
 from bertscope.models.hidden_store import HiddenStore
 
 
-def store_of(
-    ids: tuple[str, ...], lengths: list[int], layers: np.ndarray | list[np.ndarray], *, name: str, segments=None
-) -> HiddenStore:
-    """A store in memory that holds these layers [row, dim] of texts of so many words each."""
+def made_store(examples: Examples, layers: Sequence[np.ndarray], name: str = "planted") -> HiddenStore:
+    """A store in memory whose layers 0, 1, ... are these vectors [word, dim], words in the examples' order."""
+    assert examples.words is not None
     array = np.stack(layers, 1).astype(np.float32)
+    lengths = [len(words) for words in examples.words]
     rows = sum(lengths)
     assert len(array) == rows
+    words = np.concatenate([np.arange(length) for length in lengths])
+    in_first = lengths if examples.first_words is None else examples.first_words
     return HiddenStore(
         folder=Path("made"), name=name, pool="word", layers=tuple(range(array.shape[1])), n_layers=array.shape[1] - 1,
-        ids=ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]),
-        words=np.concatenate([np.arange(length) for length in lengths]).astype(np.int32),
-        segments=np.zeros(rows, np.int8) if segments is None else segments, spans=np.zeros((rows, 2), np.int32),
-        array=array,
+        ids=examples.ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]),
+        words=words.astype(np.int32), segments=(words >= np.repeat(in_first, lengths)).astype(np.int8),
+        spans=np.zeros((rows, 2), np.int32), array=array,
     )  # fmt: skip
 
 
 def made_states(
-    layers: np.ndarray | list[np.ndarray], sentences: list[tuple[str, ...]], *, name: str = "made", **more
+    layers: Sequence[np.ndarray], sentences: Sequence[tuple[str, ...]], *, name: str = "made", **columns
 ) -> tuple[HiddenStore, Examples]:
-    """Layers 0, 1, ... of vectors [word, dim] for the words of these sentences, one after the other."""
-    lengths = [len(words) for words in sentences]
+    """The store of these layers for the words of these sentences, one after the other, and the sentences."""
     ids = tuple(f"s{i}" for i in range(len(sentences)))
-    pairs = {"first_words": more["first_words"]} if "pair" in more else {}
-    examples = Examples(
-        ids=ids, text=tuple(map(" ".join, sentences)), words=tuple(sentences), pair=more.get("pair"),
-        label=more.get("label"), name=more.get("corpus", ""), **pairs,
-    )  # fmt: skip
-    segments = None
-    if pairs:
-        words = np.concatenate([np.arange(length) for length in lengths])
-        segments = (words >= np.repeat(more["first_words"], lengths)).astype(np.int8)
-    store = store_of(ids, lengths, layers, name=name, segments=segments)
-    return store, examples
+    examples = Examples(ids=ids, text=tuple(map(" ".join, sentences)), words=tuple(sentences), **columns)
+    return made_store(examples, layers, name), examples
 
 
 def sentences_of(lengths: list[int], vocabulary: int = 0, seed: int = 0) -> list[tuple[str, ...]]:
@@ -52,3 +44,25 @@ def sentences_of(lengths: list[int], vocabulary: int = 0, seed: int = 0) -> list
     words = generator.integers(0, vocabulary, count) if vocabulary else np.arange(count)
     ends = np.cumsum(lengths)
     return [tuple(f"w{word}" for word in words[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
+
+
+def made_texts(
+    words: np.ndarray, marks: Mapping[str, np.ndarray], per_text: int = 8, label: np.ndarray | None = None
+) -> Examples:
+    """Texts of so many words each, with marks for every word."""
+    n = len(words) // per_text
+
+    def rows(values: np.ndarray) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(map(str, row)) for row in values[: n * per_text].reshape(n, per_text))
+
+    said = rows(words)
+    ids = tuple(f"t{row}" for row in range(n))
+    text = tuple(f"{' '.join(row)} {at}" for at, row in enumerate(said))  # no two texts are equal
+    return Examples(
+        ids, text, words=said, marks={kind: rows(values) for kind, values in marks.items()},
+        label=None if label is None else label[:n],
+    )  # fmt: skip
+
+
+def one_hot(numbers: np.ndarray, dim: int) -> np.ndarray:
+    return np.eye(dim)[numbers]

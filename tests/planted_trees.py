@@ -6,7 +6,7 @@ import numpy as np
 
 from bertscope.core.examples import ROOT, Examples
 from bertscope.models.hidden_store import HiddenStore
-from made_states import store_of as made
+from made_states import made_store
 
 
 def random_trees(count: int, *, shortest: int = 5, longest: int = 12, seed: int = 0) -> Examples:
@@ -43,16 +43,10 @@ def path_vectors(examples: Examples, dim: int) -> np.ndarray:
     return np.concatenate(rows)
 
 
-def store_of(examples: Examples, layers: list[np.ndarray], name: str = "planted") -> HiddenStore:
-    """A store in memory that holds these layers [row, dim] of the examples' words."""
-    lengths = [len(heads) for heads in examples.heads or ()]
-    return made(examples.ids, lengths, layers, name=name)
-
-
 def planted(count: int = 300, *, dim: int = 16, seed: int = 0) -> tuple[Examples, HiddenStore]:
     """Layer 0: noise. Layer 1: the trees, turned and scaled at random. Layer 2: the trees in noise."""
     examples = random_trees(count, seed=seed)
     random = np.random.default_rng(seed + 1)
     turned = path_vectors(examples, dim) @ np.linalg.qr(random.normal(size=(dim, dim)))[0] * 4
     noise = random.normal(size=(2, *turned.shape))
-    return examples, store_of(examples, [noise[0] * 4, turned, turned + noise[1]])
+    return examples, made_store(examples, [noise[0] * 4, turned, turned + noise[1]])

@@ -1,4 +1,4 @@
-"""`structure`: trees planted in vectors are found, random ones are not; its inputs, splits and mistakes."""
+"""`structure`: trees planted in vectors are found, random ones are not; what the result says of them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ import torch
 
 import bertscope
 from bertscope.analyses.structure.metrics import METRICS, Scored, evaluate
-from bertscope.analyses.structure.question import StructureConfig, plan, structure
+from bertscope.analyses.structure.question import StructureConfig, structure
 from bertscope.analyses.structure.study import _judged
 from bertscope.analyses.structure.trees import Trees, parts
-from bertscope.core.errors import UserError
-from bertscope.core.examples import ROOT
 from bertscope.core.resampling import Resampling
-from bertscope.core.store import Store
-from bertscope.data.corpus import examples_root, read_examples
-from bertscope.models.source import model_root
-from planted_trees import planted, random_trees, store_of
+from made_states import made_store
+from planted_trees import planted
 
 QUICK = StructureConfig(ranks=(16,), learning_rate=1e-2, repeats=200)
 
@@ -117,7 +113,7 @@ def test_checkpoints_are_compared_on_the_same_sentences(found):
     _, store = planted(400)
     trees, noisy = (store.vectors(layer)[:] for layer in (1, 2))
     stores = [
-        store_of(examples, [layer], name) for layer, name in ((noisy, "one"), (noisy, "same"), (trees, "better"))
+        made_store(examples, [layer], name) for layer, name in ((noisy, "one"), (noisy, "same"), (trees, "better"))
     ]
     result = structure(stores, examples, replace(QUICK, control=False))
     changes = result.tables["changes"].set_index(["checkpoint", "metric"])
@@ -162,7 +158,7 @@ def test_nothing_is_chosen_on_report():
     for part in (2, 1):
         hidden = np.isin(np.repeat(np.arange(200), np.diff(store.starts)), parts(examples.text, 0, report=True)[part])
         layers.append(np.where(hidden[:, None], noise, trees))
-    result = structure(store_of(examples, layers), examples, replace(QUICK, control=False))
+    result = structure(made_store(examples, layers), examples, replace(QUICK, control=False))
     for kind, (metric, _) in METRICS.items():
         assert result.number(f"best layer for {kind}").value == 0
         failed, other = (of(result, metric, arm="probe", layer=layer)["value"] for layer in (0, 1))
@@ -215,123 +211,3 @@ def test_ranks_are_swept_in_one_run_and_none_is_above_the_width():
     alone = structure(store, examples, replace(config, ranks=(8,))).tables["training"]
     both = training.query("rank == 8").reset_index(drop=True)
     assert np.allclose(both["select_loss"], alone["select_loss"], atol=1e-5)
-
-
-def test_another_corpus_to_train_on():
-    examples, store = planted(60, seed=5)
-    # The same map for both corpora: layer 1 of each is turned alike only if the same directions are.
-    others, more = planted(200, seed=0)
-    result = structure(store, examples, QUICK, fit=others, fit_states=more)
-    assert any(note.endswith("60 are scored") for note in result.notes)
-    assert result.number("root accuracy").n == 60
-    half = others.take(range(50, 200))
-    seen = structure(store_of(half, [more.vectors(layer)[more.starts[50] :] for layer in more.layers]), half, QUICK,
-                     fit=others, fit_states=more)  # fmt: skip
-    assert any("also occur among those that train" in note for note in seen.notes)
-
-
-def test_sentences_without_all_their_vectors_are_left_out():
-    examples, store = planted(100)
-    starts = store.starts.copy()
-    starts[8:] -= 1  # sentence 7 lacks its last word
-    lacking = replace(store, starts=starts, array=np.delete(store.array, store.starts[8] - 1, axis=0))
-    result = structure(lacking, examples, replace(QUICK, epochs=2, sentences=0))
-    assert "1 sentences of planted are left out: too long, or a word without tokens" in result.notes
-
-
-def test_the_split_is_by_text_and_no_sentence_is_in_two_parts():
-    texts = [f"text {number % 500}" for number in range(1000)]
-    three = parts(texts, 0, report=True)
-    assert sum(map(len, three)) == 1000 and [len(part) for part in three] == pytest.approx([800, 100, 100], abs=60)
-    named = [{texts[row] for row in part} for part in three]
-    assert not named[0] & named[1] and not named[0] & named[2] and not named[1] & named[2]
-    fit, select = parts(texts[::-1], 0, report=False)
-    assert len(fit) + len(select) == 1000 and len(select) == pytest.approx(100, abs=30)
-    few = {texts[:100][row] for row in parts(texts[:100], 0, report=True)[2]}
-    assert few == named[2] & set(texts[:100])  # what else there is doesn't matter
-
-
-def test_models_are_read_and_the_random_one_is_beside_them(tiny):
-    examples = read_examples("demo/corpus", limit=120)
-    config = StructureConfig(ranks=(8,), epochs=2, repeats=100)
-    result = structure([tiny, tiny], examples, config)
-    names = [tiny.name, f"{tiny.name} (2)", f"{tiny.name} (random init)"]
-    assert list(result.tables["training"]["checkpoint"].unique()) == names
-    one, same, other = (
-        result.tables["training"].query("checkpoint == @name")["select_loss"].tolist() for name in names
-    )
-    assert one == same and one != other
-    assert result.number(f"UUAS, {names[2]}") and result.subject["task"] == "demo/corpus"
-
-
-def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
-    folder = str(tiny.save(tmp_path / "model"))
-    corpus, other = examples_root("demo/corpus", limit=100), examples_root("demo/sentiment", limit=40)
-    config = StructureConfig(ranks=(8,), epochs=2, repeats=100)
-    model, store, told = model_root(folder), Store(tmp_path / "store"), []
-    step = plan(model, other, config, fit=corpus)
-    assert list(step.inputs) == ["examples", "fit", "states.0", "states.1", "fit_states.0", "fit_states.1"]
-    store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
-    result = store.result(step)
-    assert told.count(("states", False)) == 4 and result.subject["probes trained on"] == "demo/corpus"
-    told.clear()
-    store.run(plan(model, corpus, config), announce=lambda step, stored: told.append((step.name, stored)))
-    assert told.count(("states", True)) == 2  # the corpus that was trained on is known
-
-
-def test_texts_without_trees_are_refused(tiny, texts, monkeypatch):
-    monkeypatch.setattr("bertscope.models.hidden.hidden", lambda *_, **__: pytest.fail("the model was run first"))
-    with pytest.raises(UserError, match="has no dependency trees; give a treebank"):
-        structure(tiny, texts)
-    with pytest.raises(UserError, match="has pairs, which have two trees each"):
-        Trees.of(read_examples("demo/entailment", limit=10))
-    examples, heads = random_trees(3), random_trees(3).heads
-    assert heads is not None
-    with pytest.raises(UserError, match="doesn't say which words are punctuation"):
-        Trees.of(replace(examples, marks={}))
-    with pytest.raises(UserError, match="tree 2 of 3 is none: words 1 and 2 are both roots"):
-        Trees.of(replace(examples, heads=(heads[0], (ROOT,) * len(heads[1]), heads[2])))
-
-
-def test_mistakes_are_said_before_anything_is_trained():
-    examples, store = planted(60)
-    with pytest.raises(UserError, match="no sentence 's999' is scored here; those that are have ids such as 's"):
-        structure(store, examples, replace(QUICK, show=("s999",)))
-    few = examples.take(range(8))
-    with pytest.raises(UserError, match="are too few; give more sentences"):
-        structure(store_of(few, [store.vectors(0)[: store.starts[8]]]), few)
-    with pytest.raises(UserError, match="are the data to be scored"):
-        structure(store, examples, fit=examples, fit_states=store)
-    others, more = planted(60, seed=3)
-    with pytest.raises(UserError, match="those of planted, the states to train on those of else"):
-        structure(store, examples, fit=others, fit_states=replace(more, name="else"))
-    with pytest.raises(UserError, match="holds word vectors of 60 texts, not word vectors of these 61"):
-        structure(store, examples, fit=planted(61)[0])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [({"ranks": ()}, "ranks are"), ({"ranks": (0, 2)}, "ranks are"), ({"ranks": (4, 4)}, "ranks are"),
-     ({"epochs": 0}, "epochs is 0"), ({"batch_size": 0}, "batch-size is 0"), ({"repeats": 9}, "repeats is 9"),
-     ({"learning_rate": 0.0}, "learning-rate is 0.0"), ({"seed": -1}, "seed is -1"),
-     ({"sentences": -1}, "sentences is -1")],
-)  # fmt: skip
-def test_settings_that_cannot_work_are_refused(wrong, said):
-    with pytest.raises(UserError, match=said):
-        bertscope.StructureConfig(**wrong)
-
-
-def test_named_sentences_are_drawn():
-    examples, store = planted(60)
-    report = parts(examples.text, 0, report=True)[2]
-    wanted = tuple(examples.ids[row] for row in report[:2])
-    result = structure(store, examples, replace(QUICK, show=wanted, epochs=2))
-    assert list(result.tables["trees"]["sentence"].unique()) == list(wanted)
-
-
-def test_fit_is_a_flag_of_the_command(tmp_path, tiny, command):
-    tiny.save(tmp_path / "tiny")
-    words = "structure tiny --on demo/sentiment --fit demo/corpus --limit 60 --ranks 2,8 --epochs 1 --no-random"
-    code, out, err = command(*words.split())
-    assert code == 0 and "selectivity" in out and "60 are scored" in out
-    assert err.count("running  states") == 2 and "ranks=2,8 random=False epochs=1" in err
