@@ -10,7 +10,7 @@ import pytest
 import bertscope
 from bertscope.analyses.geometry.measures import self_similarity
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
-from bertscope.analyses.geometry.space import STANDARDISED, Form, LayerVectors
+from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, Form, LayerVectors
 from bertscope.analyses.geometry.words import read_words
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -30,10 +30,8 @@ def test_shapes_whose_cosine_is_known():
     around[:, 0] = 0
     cone = around / np.linalg.norm(around, axis=1, keepdims=True) * np.sin(0.5)
     cone[:, 0] = np.cos(0.5)
-    found = geometry(*made_states([isotropic, cone], sentences), GeometryConfig(sample=50)).table.query(
-        "form == @AS_IT_IS"
-    )
-    baseline = found[found["measure"] == "baseline"].set_index("layer")
+    found = geometry(*made_states([isotropic, cone], sentences), GeometryConfig(sample=50)).table
+    baseline = found[(found["measure"] == "baseline") & (found["form"] == AS_IT_IS)].set_index("layer")
     # The mean cosine of n isotropic vectors is 0 with standard deviation sqrt(2 / (n (n - 1) d)).
     assert abs(baseline.loc[0, "value"]) < 4 * np.sqrt(2 / 4000**2 / 50)
     assert baseline.loc[1, "value"] == pytest.approx(np.cos(0.5) ** 2, abs=1e-3)

@@ -73,7 +73,7 @@ def test_the_most_frequent_words_are_told_apart_whatever_their_case():
 
 
 def test_a_target_that_is_not_there_is_refused_with_those_that_are():
-    with pytest.raises(UserError, match=r"don't tell entity .* they have: POS, relation, frame, gender, word, label"):
+    with pytest.raises(UserError, match=r"don't tell entity .* they have: pos, relation, frame, gender, word, label"):
         choose_targets(TWO, ["pos", "entity"], Limits())
     scores = Examples(("a",), ("one text",), label=np.array([0.5]))
     with pytest.raises(UserError, match="nothing to probe for"):
