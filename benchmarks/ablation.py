@@ -20,7 +20,7 @@ PADDED, DYNAMIC, OURS = "mask and rerun, padded to 128", "mask and rerun, dynami
 
 
 def run(options: Options) -> Report:
-    data = sentences(options, "dev.tsv", options.size(872, 6))
+    data = sentences(options, "dev.tsv", options.size(872, 2))
     encoder, model = classifier(options.device), plain_model(options)
     every = spread(encoder.n_layers, encoder.n_heads, options.size(encoder.n_heads, 1))
     rerun = spread(encoder.n_layers, encoder.n_heads, options.size(options.heads, 1))

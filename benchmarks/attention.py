@@ -40,7 +40,7 @@ _RELATIONS = ("nsubj", "obj", "amod", "case")
 
 
 def run(options: Options) -> Report:
-    data = sentences(options, "dev.tsv", options.size(800, 12))
+    data = sentences(options, "dev.tsv", options.size(800, 6))
     before = load("pocket", device=options.device)
     encoders = [before, tuned(before)]
     some = annotated(data.examples.take(range(min(BATCH, len(data)))))

@@ -46,7 +46,7 @@ class Peaks:
 
 
 def run(options: Options) -> Peaks:
-    sizes = (8, 16, 32) if options.quick else SIZES
+    sizes = (4, 16) if options.quick else SIZES
     data = sentences(options, "train.tsv", sizes[-1])
     found: dict[int, list[float]] = {size: [] for size in sizes if size <= len(data)}
     for _ in range(options.rounds(1)):

@@ -120,8 +120,8 @@ class Report:
 def compare(
     title: str, variants: Sequence[Variant], data: Sentences, options: Options, *, repeats: int, **report: Any
 ) -> Report:
-    """Warm every variant up, then time them in turn; what the first round gave is compared."""
-    for variant in variants:
+    """Warm every variant up, but for a quick look; then time them in turn. What the first round gave is compared."""
+    for variant in variants if not options.quick else ():
         variant.prepare(data.examples.take(range(min(BATCH, len(data)))))()
     rounds: dict[str, list[float]] = {variant.name: [] for variant in variants}
     outputs: list[np.ndarray] = []
