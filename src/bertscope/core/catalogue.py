@@ -218,6 +218,10 @@ def question(
 
         @functools.wraps(function)
         def answer(*args: Any, **kwargs: Any) -> Any:
+            if args and isinstance(args[0], str) and INPUT_KINDS[inputs[0]] == "result":
+                raise UserError(
+                    f"{name} compares stored results; ask it with bertscope.answer({name!r}, {args[0]!r}, ...)"
+                )
             started = time.perf_counter()
             made = function(*args, **kwargs)
             result = made.result if keeps else made

@@ -71,6 +71,12 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        held = ", ".join(name for name, _ in self._columns() if name not in ("ids", "text"))
+        return (
+            f"<Examples{f' {self.name}' if self.name else ''}: {len(self):,} texts{f' with {held}' if held else ''}>"
+        )
+
     def take(self, indices: Sequence[int] | np.ndarray) -> Examples:
         """The examples at these positions, in this order."""
         at = [int(i) for i in indices]

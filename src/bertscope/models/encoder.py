@@ -43,6 +43,15 @@ class Encoder:
     head: HeadKind
     """What sits on top of the encoder."""
 
+    def __repr__(self) -> str:
+        least, most = min(self.head_counts, default=0), self.n_heads
+        heads = f"{most}" if least == most else f"{least} to {most}"
+        size = sum(weights.numel() for weights in self.model.parameters())
+        return (
+            f"<Encoder {self.name}: {self.model.config.model_type}, {self.n_layers} layers of {heads} heads, "
+            f"{self.hidden_size} hidden units, {size:,} parameters, head: {self.head}, on {self.device}>"
+        )
+
     @property
     def n_layers(self) -> int:
         return len(self.layers)
