@@ -42,7 +42,8 @@ def as_text(result: Result) -> str:
         "  ".join([row[0].ljust(name), *(cell.rjust(width) for cell, width in zip(row[1:], widths, strict=True))])
         for row in cells
     ]
-    return "\n".join([f"{result.question}: {result.about}", *(line.rstrip() for line in lines), *_contents(result)])
+    title = ": ".join(filter(None, (result.question, result.about)))
+    return "\n".join([title, *(line.rstrip() for line in lines), *_contents(result)])
 
 
 def as_html(result: Result) -> str:
