@@ -63,7 +63,8 @@ def _guess(table: Table, free: dict[str, str], usual: Iterable[str], role: str) 
         if len(table.header) == 1 and (mark := next((mark for mark in ";|\t," if mark in table.header[0]), "")):
             cure = f"if {mark!r} stands between columns, save it as .csv with commas or as .tsv with tabs"
         raise UserError(
-            f"{table.path}: no column looks like the {role}; {cure} (the first line gives the columns: {table.columns})"
+            f"{table.path}: no column looks like the {role}; {cure} "
+            f"(the first line gives the columns: {table.columns})"
         )
     return found
 
