@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -47,6 +48,7 @@ def commands(inside: Any = app, above: str = "") -> Iterator[tuple[str, Any]]:
             yield from below or [(f"{above}{name}", found)]
 
 
+@functools.cache
 def tables() -> dict[str, str]:
     """The tables of docs/commands.md as they should be."""
     shared_names = {*map(_flag, (*fields(DataOptions), *fields(RunOptions)))}
