@@ -71,7 +71,7 @@ def test_a_module_in_memory_needs_only_its_tokenizer(tiny):
     assert load(tiny.model, tokenizer=tiny.tokenizer).model is tiny.model
     with pytest.raises(UserError, match="give tokenizer="):
         load(tiny.model)
-    with pytest.raises(UserError, match="can't open a Linear"):
+    with pytest.raises(UserError, match="can't open Linear"):
         load(torch.nn.Linear(2, 2))
 
 

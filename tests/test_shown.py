@@ -70,3 +70,9 @@ def test_data_and_models_are_one_line(tiny, texts):
     store = bertscope.hidden(tiny, mine)
     assert f"<HiddenStore {tiny.name}: {len(store):,} rows (pool: word) of 2 texts" in repr(store)
     assert repr(bertscope.Store("kept")) == "Store('kept')"
+
+
+def test_studies_and_steps_are_one_line():
+    study = bertscope.read_study("demo", ["questions=[scratch]"])
+    assert repr(study) == "<Study demo: scratch, claims>"
+    assert repr(study.steps[0]) == f"<Step {study.steps[0].id}>"

@@ -93,4 +93,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_WHERE]
+    return [*(name for name in globals() if name.startswith("__")), *_WHERE]

@@ -145,10 +145,10 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
-        """Read what `save` wrote."""
+        """Read what `save` wrote, there or in the folder of a stored step."""
         import pandas as pd
 
-        folder = Path(folder)
+        folder = _inside(folder)
         said = describe(folder)
         arrays = {}
         if said["arrays"]:

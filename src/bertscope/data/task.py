@@ -131,7 +131,8 @@ class Task:
         return self._primary.value
 
     def score(self, outputs: np.ndarray, examples: Examples | None = None) -> Scores:
-        """How good a model's outputs are for `examples` (report by default)."""
+        """How good a model's outputs, or what `predict` gave, are for `examples` (report by default)."""
+        outputs = getattr(outputs, "logits", outputs)
         moments = self.moments(outputs, examples)
         low, high = bootstrap_interval(self.value, moments)
         return Scores(

@@ -59,7 +59,7 @@ def load(
         return _from_folder(name, locate(name, allow_pickle=allow_pickle), head, device, allow_pickle, tokenizer)
     if isinstance(name_or_module, transformers.PreTrainedModel):
         return _from_memory(name_or_module, head, device, tokenizer)
-    raise UserError(f"can't open a {type(name_or_module).__name__} as a model; give a name or a transformers model")
+    raise UserError(f"can't open {type(name_or_module).__name__} as a model; give a name or a transformers model")
 
 
 def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
