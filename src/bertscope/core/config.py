@@ -14,8 +14,17 @@ from bertscope.core.errors import UserError, did_you_mean
 Config = TypeVar("Config")
 
 
+def refuse_bare_text(config: Any) -> None:
+    """Refuse `units="head"` for `units=("head",)`: each of its letters would be one."""
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if isinstance(value, str) and str(field.type).startswith("tuple["):
+            raise UserError(f"{field.name} is {value!r}; it takes several: {field.name}=({value!r},)")
+
+
 def to_json(config: Any) -> dict[str, Any]:
     """Every field with its value, defaults included: a changed default is a changed identity."""
+    refuse_bare_text(config)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(config).items()}
 
 

@@ -49,6 +49,9 @@ class Study:
     said: dict[str, Any]
     """The file as it was understood, with what was set."""
 
+    def __repr__(self) -> str:
+        return f"<Study {self.name}: {', '.join(step.name for step in self.steps)}>"
+
 
 def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
     """Read the study in a file, or the ready one of that name, with some of its values set otherwise.
