@@ -46,8 +46,8 @@ class Inputs:
         return opened
 
     def read_ahead(self, steps: Iterable[Step], blamed: Blamed = lambda _: nullcontext()) -> None:
-        """Open the data that these steps read, and run their questions' checks: what is wrong is told before the first
-        of them starts.
+        """Open the data that these steps read, and run their questions' checks: what is wrong is told before the
+        first of them starts.
 
         `blamed` is the context in which a data set is opened, or a step's check is run.
         """
