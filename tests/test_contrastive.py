@@ -279,9 +279,8 @@ def test_with_a_task_of_scores_the_score_is_spearman(tiny, texts):
     trained = contrastive(tiny, texts, task, replace(QUICK, epochs=1))
     epochs = trained.result.tables["epochs"]
     assert {"retrieval", "alignment", "uniformity"} <= set(epochs.columns)
-    found = sentence_vectors(trained.encoder, [*task.select.text, *task.select.pair], pools=["cls"], layers=[3])[0][
-        0, 0
-    ]
+    both = [*task.select.text, *task.select.pair]
+    found = sentence_vectors(trained.encoder, both, pools=["cls"], layers=[3])[0][0, 0]
     units = found / np.linalg.norm(found, axis=1, keepdims=True)
     cosines = (units[:40] * units[40:]).sum(1)
     assert epochs["score"].iloc[-1] == pytest.approx(spearmanr(cosines, task.select.label).statistic, abs=1e-4)

@@ -51,10 +51,7 @@ class Inputs:
 
         `blamed` is the context in which a data set is opened, or a step's check is run.
         """
-        found = _Ahead()
-        for step in steps:
-            found.add(step)
-        for name, root, checks in found.in_order():
+        for name, root, checks in _data_of(steps):
             with blamed(root):
                 read = self._opened(name, root)
             for step in checks:
@@ -68,7 +65,7 @@ class Inputs:
         """Let go of everything but the `but` models and as many data sets that were used last."""
         for is_model in (True, False):
             alike = [key for key in self._open if (key[0] == "model") == is_model]
-            for key in alike[: len(alike) - but]:
+            for key in alike[: max(0, len(alike) - but)]:
                 del self._open[key]
 
     def _opened(self, name: str, value: Step | Root) -> Any:
@@ -90,29 +87,24 @@ class Inputs:
         return opener(value.source, **value.options)
 
 
-class _Ahead:
-    """The data that some steps read, each once, with the steps whose questions look at it first."""
+def _data_of(steps: Iterable[Step]) -> Iterator[tuple[str, Root, list[Step]]]:
+    """The data that some steps read, each once, as which input, and the steps whose questions have a check of it.
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], tuple[str, Root, list[Step]]] = {}
-
-    def add(self, step: Step) -> None:
+    What is checked comes first: a check says most clearly what is wrong. Then whole tasks; their texts alone, or
+    fewer of them, have nothing to add and are left out.
+    """
+    found: dict[tuple[str, str], tuple[str, Root, list[Step]]] = {}
+    for step in steps:
         asked = spec(step.name)
         for numbered, value in step.inputs.items():
             name = numbered.partition(".")[0]
             if isinstance(value, Root) and INPUT_KINDS[name] in _DATA:
-                _, _, checks = self._found.setdefault((INPUT_KINDS[name], value.id), (name, value, []))
+                _, _, checks = found.setdefault((INPUT_KINDS[name], value.id), (name, value, []))
                 checks += [step] if asked.check and name in asked.inputs else []
-
-    def in_order(self) -> Iterator[tuple[str, Root, list[Step]]]:
-        """What is looked at comes first: it says most clearly what is wrong. Then whole tasks; their texts alone, or
-        fewer of them, have nothing to add."""
-        read = set[str]()
-        for name, root, checks in sorted(
-            self._found.values(), key=lambda one: (not one[2], INPUT_KINDS[one[0]] != "task")
-        ):
-            whole = {key: said for key, said in root.options.items() if key != "limit"}
-            rows = canonical_json([root.digest, whole])
-            if checks or rows not in read:
-                read.add(rows)
-                yield name, root, checks
+    read = set[str]()
+    for name, root, checks in sorted(found.values(), key=lambda one: (not one[2], INPUT_KINDS[one[0]] != "task")):
+        whole = {key: said for key, said in root.options.items() if key != "limit"}
+        rows = canonical_json([root.digest, whole])
+        if checks or rows not in read:
+            read.add(rows)
+            yield name, root, checks
