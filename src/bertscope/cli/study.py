@@ -18,6 +18,7 @@ from bertscope.core.store import Store
 if TYPE_CHECKING:
     from bertscope.core.step import Step
     from bertscope.study.file import Study
+    from bertscope.study.state import State
 
 study = App(name="study", help="One file, many questions: run it, see where it stands, clean up after it.")
 Sets = Annotated[tuple[str, ...], Parameter(name="--set", consume_multiple=False)]
@@ -196,7 +197,7 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
     print(f"deleted: {said}" if yes else f"not needed: {said}" + ("; add --yes to delete them" if waste else ""))
 
 
-_MADE: dict[str, str] = {"done": "stored", "not needed": "not needed"}
+_MADE: dict[State, str] = {"done": "stored", "not needed": "not needed"}
 """States in which nothing of a step is left to compute, and what a plan says of them."""
 
 
