@@ -109,7 +109,7 @@ def test_pooling(tiny):
 
 
 def test_vectors_are_those_of_plain_transformers(tiny):
-    found = sentence_vectors(tiny, SENTENCES, layers=[0, 2, 3])  # [pool, layer, text, d]
+    found, _ = sentence_vectors(tiny, SENTENCES, layers=[0, 2, 3])  # [pool, layer, text, d]
     for row, text in enumerate(SENTENCES):
         inputs = tiny.tokenizer(text, return_tensors="pt").to(tiny.device)
         with torch.no_grad():
@@ -155,7 +155,7 @@ def test_the_objectives_loss_is_that_of_its_columns_read_one_by_one(tiny, column
     tiny.model = tiny.model.base_model
     made = objective(tiny, columns, replace(QUICK, projection=False, pairs="pairs", pool=pool))
     texts = _texts_of(columns)
-    anchors, *others = (sentence_vectors(tiny, one[:8], pools=[pool], layers=[3])[0, 0] for one in texts)
+    anchors, *others = (sentence_vectors(tiny, one[:8], pools=[pool], layers=[3])[0][0, 0] for one in texts)
     rows = torch.arange(8, device=tiny.device)
     loss = made.loss(first_batch(made), rows).item()
     assert loss == pytest.approx(by_hand(anchors, np.concatenate(others), 0.05), rel=1e-4)
@@ -182,7 +182,7 @@ def test_the_cone_opens(narrow, texts):
     assert epochs["uniformity"].iloc[-1] < epochs["uniformity"].iloc[0] - 0.3
     assert epochs["score"].iloc[-1] > epochs["score"].iloc[0]
     before, after = (
-        sentence_vectors(one, texts.text, pools=["cls"], layers=[2])[0, 0] for one in (narrow, trained.encoder)
+        sentence_vectors(one, texts.text, pools=["cls"], layers=[2])[0][0, 0] for one in (narrow, trained.encoder)
     )
     assert _uniformity(before) > -0.6 and _uniformity(after) < _uniformity(before) - 0.3
 
@@ -198,7 +198,7 @@ def test_what_is_followed_is_what_it_says(tiny, texts):
     tiny.model = tiny.model.base_model
     made = objective(tiny, 2, replace(QUICK, projection=False, pairs="pairs"))
     score = made.score()
-    anchors, others = (sentence_vectors(tiny, one, pools=["cls"], layers=[3])[0, 0] for one in _texts_of(2))
+    anchors, others = (sentence_vectors(tiny, one, pools=["cls"], layers=[3])[0][0, 0] for one in _texts_of(2))
     assert score.secondary["uniformity"] == pytest.approx(_uniformity(anchors), abs=1e-4)
     anchors, others = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (anchors, others))
     assert score.secondary["alignment"] == pytest.approx(((anchors - others) ** 2).sum(1).mean(), abs=1e-5)
@@ -279,11 +279,22 @@ def test_with_a_task_of_scores_the_score_is_spearman(tiny, texts):
     trained = contrastive(tiny, texts, task, replace(QUICK, epochs=1))
     epochs = trained.result.tables["epochs"]
     assert {"retrieval", "alignment", "uniformity"} <= set(epochs.columns)
-    found = sentence_vectors(trained.encoder, [*task.select.text, *task.select.pair], pools=["cls"], layers=[3])[0, 0]
+    both = [*task.select.text, *task.select.pair]
+    found = sentence_vectors(trained.encoder, both, pools=["cls"], layers=[3])[0][0, 0]
     units = found / np.linalg.norm(found, axis=1, keepdims=True)
     cosines = (units[:40] * units[40:]).sum(1)
     assert epochs["score"].iloc[-1] == pytest.approx(spearmanr(cosines, task.select.label).statistic, abs=1e-4)
     assert trained.result.number("after").low < epochs["score"].iloc[-1] < trained.result.number("after").high
+
+
+def test_texts_that_are_cut_are_counted(tiny):
+    task, long = sts(), " ".join(["river"] * 80)
+    watched = replace(task, select=replace(task.select, pair=(long, *task.select.pair[1:])))
+    sets = Sets((task.fit.text, task.fit.pair))
+    one, other = Contrastive(tiny, sets, sets, replace(QUICK, length=6), watched).notes
+    assert one == "80 texts are longer than 6 tokens and were cut in training", "of five words one is lost"
+    assert other == "1 texts of toy sts are longer than 64 tokens and were cut"
+    assert not Contrastive(tiny, sets, sets, QUICK, task).notes
 
 
 @pytest.mark.parametrize(

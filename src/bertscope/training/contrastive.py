@@ -100,9 +100,7 @@ def contrastive(
     subject = {"model": base.name, "task": data.name or "texts", "pairs": config.pairs, "seed": str(config.seed)}
     if config.positives == "shuffled":
         subject["positives"] = "shuffled"
-    cut = int(objective.tokens.truncated.sum())
-    notes = [*data.notes, f"{len(fit):,} sets to train on, {len(select):,} held out"]
-    notes += [f"{cut:,} texts are longer than {config.length} tokens and were cut in training"] if cut else []
+    notes = [*data.notes, f"{len(fit):,} sets to train on, {len(select):,} held out", *objective.notes]
     return Trained(encoder, _result(history, settings, objective.metric, subject, notes))
 
 
