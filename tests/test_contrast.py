@@ -134,6 +134,7 @@ def test_few_seeds_have_no_interval_over_trainings():
     result = made(3)
     assert result.number("slope, contrastive").low is None and result.number("Spearman, contrastive").low is None
     assert result.number("slope, before").low is not None, "the base isn't trained"
+    assert result.number("Spearman, before").low is not None and result.number("uniformity, before").low is not None
     assert "3 seeds are too few" in " ".join(result.notes)
     assert "too few seeds to say how sure that is" in " ".join(result.notes)
 
