@@ -16,6 +16,7 @@ from bertscope.data.slices import mentions
 from bertscope.data.swaps import swapped
 from bertscope.experiments.bias.question import WORDS, BiasConfig, bias, check, plan
 from bertscope.experiments.bias.swap import SwapConfig, swap
+from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.training.finetune import FinetuneConfig
@@ -82,6 +83,19 @@ def test_every_training_is_a_step_and_the_full_ones_are_anyones(answered, base, 
     assert again == [("bias", True)]
 
 
+def test_arms_differ_in_their_rows_alone(answered):
+    """The seed of a training is that of the arms beside it, and of its random cut."""
+    step, _, _ = answered
+    cut = {"without": ["winter"]}
+    for seed in QUICK.seeds:
+        arms = {arm: step.inputs[f"{arm}.{seed}"] for arm in ("tuned", "controls", "biased")}
+        assert (
+            all(one.config == arms["tuned"].config for one in arms.values()) and arms["tuned"].config["seed"] == seed
+        )
+        options = {arm: one.inputs["task"].options for arm, one in arms.items()}
+        assert options == {"tuned": {}, "controls": cut | {"at_random": seed}, "biased": cut}
+
+
 def test_the_table_is_that_of_the_stored_outputs(answered, rows):
     step, store, _ = answered
     result, task = store.result(step), read_task(rows)
@@ -122,6 +136,15 @@ def test_flips_are_of_the_texts_that_change(answered, rows):
             for model in models
         ]
         assert flips.loc[name, "flips"] == pytest.approx(np.mean(plain))
+
+
+def test_a_model_that_names_its_labels_in_another_order_is_asked_for_the_tasks(base, rows):
+    task, model = read_task(rows), load(base.source)
+    turned = with_classifier(model, task.labels[::-1], seed=1)
+    at, texts = swapped(task.report, QUICK.swap)
+    found = swap(turned, task, SwapConfig(QUICK.swap)).arrays
+    assert np.array_equal(found["rows"], at)
+    assert np.array_equal(found["outputs"], turned.predict(texts).logits[:, ::-1])
 
 
 def test_scores_move_instead_of_flipping():

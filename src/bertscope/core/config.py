@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -45,9 +45,12 @@ def check_known(what: str, said: str | Iterable[str], known: Collection[str]) ->
 
 
 def check_least(config: Any, **least: float) -> None:
-    """Refuse a number that is too small, unless it isn't given: `batch-size is 0; it must be at least 1`."""
+    """Refuse a number that is too small or none at all, unless it isn't given: `batch-size is 0; it must be at least
+    1`."""
     for name, bound in least.items():
         value = getattr(config, name)
+        if value == inf:
+            raise UserError(f"{name.replace('_', '-')} is {value}; give a finite number")
         if value is not None and not value >= bound:  # so that NaN is refused too
             raise UserError(f"{name.replace('_', '-')} is {value}; it must be at least {bound}")
 

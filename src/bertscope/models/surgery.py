@@ -54,8 +54,7 @@ def cut(encoder: Encoder, off: str | Iterable[str | Unit]) -> Encoder:
 def without_layers(encoder: Encoder, layers: Collection[int]) -> Encoder:
     """A copy of an encoder of any family without these layers (by number); none at all may be left."""
     family = encoder.family
-    if family.first_stays_because and 1 in layers:
-        raise UserError(f"layer 1 of {encoder.name} can't be left out: {family.first_stays_because}")
+    family.refuse_losing(layers, encoder.name)
     if family.groups and len(set(encoder.layers)) > 1:
         raise UserError(
             f"{encoder.name} can't lose layers: {len(set(encoder.layers))} blocks share them out evenly, and others "

@@ -38,7 +38,9 @@ def in_batch_loss(anchors: Tensor, candidates: Tensor, temperature: float) -> Te
     `anchors` is [n, d]. Of the `candidates` [n + more, d], the i-th is the i-th anchor's positive; all others, among
     them hard negatives after the first n, are negatives.
     """
-    similarity = normalize(anchors, dim=-1) @ normalize(candidates, dim=-1).T
+    # In half precision a cosine has two or three digits, and the temperature would magnify what rounding it leaves.
+    with torch.autocast(anchors.device.type, enabled=False):
+        similarity = normalize(anchors, dim=-1) @ normalize(candidates, dim=-1).T
     return cross_entropy(similarity / temperature, torch.arange(len(anchors), device=anchors.device))
 
 
