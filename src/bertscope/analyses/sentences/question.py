@@ -38,6 +38,13 @@ class SentencesConfig:
             )
 
 
+def check(task: Task, config: SentencesConfig) -> None:
+    """Refuse what has no pairs with scores, or too few."""
+    task.need_scored_pairs()
+    if len(task.report) < 10:
+        raise UserError(f"{task.name} has {len(task.report)} pairs to report on; give at least 10")
+
+
 @question(
     "sentences",
     inputs=("model", "task"),
@@ -46,6 +53,7 @@ class SentencesConfig:
     better="higher",
     cite="Cer et al. 2017, SemEval-2017 Task 1 (STS); Wang and Isola 2020 (alignment and uniformity); Gao et al. "
     "2021, SimCSE",
+    check=check,
 )
 def sentences(
     model: Encoder | str,
@@ -63,7 +71,5 @@ def sentences(
     from bertscope.models.load import load
 
     task = read_task(task) if isinstance(task, str) else task
-    task.need_scored_pairs()
-    if len(task.report) < 10:
-        raise UserError(f"{task.name} has {len(task.report)} pairs to report on; give at least 10")
+    check(task, config)
     return sentences_result(load(model) if isinstance(model, str) else model, task, config)
