@@ -67,6 +67,12 @@ def gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return starts[rows][place] + within, place
 
 
+def need_relations(examples: Examples) -> None:
+    """Refuse texts without trees and links."""
+    if examples.words is None or (examples.heads is None and examples.links is None):
+        raise UserError("these texts have no relations between words; give a treebank, FrameNet or own annotation")
+
+
 def collect_pairs(
     examples: Examples, *, subtypes: bool = False, core: bool = True, select_share: float = 0.5, seed: int = 0
 ) -> Pairs:
@@ -75,8 +81,8 @@ def collect_pairs(
     subtypes   keep `nsubj:pass` apart from `nsubj`
     core       leave out a frame's elements that aren't core
     """
-    if examples.words is None or (examples.heads is None and examples.links is None):
-        raise UserError("these texts have no relations between words; give a treebank, FrameNet or own annotation")
+    need_relations(examples)
+    assert examples.words is not None
     found = [list(_told(examples, row, subtypes, core)) for row in range(len(examples))]
     if not any(found):
         raise UserError("no word of these texts stands in a relation to another; check the annotation")

@@ -59,6 +59,13 @@ class RelationsConfig:
         check_least(self, repeats=100, seed=0)
 
 
+def check(examples: Examples, config: RelationsConfig) -> None:
+    """Refuse what has no relations."""
+    from bertscope.analyses.relations.pairs import need_relations
+
+    need_relations(examples)
+
+
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: RelationsConfig
 ) -> Reading:
@@ -103,6 +110,7 @@ _CARD = (
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
     card=_CARD,
     reads=_reading,
+    check=check,
 )
 def relations(
     models: Encoder | str | Sequence[Encoder | str],
