@@ -1,6 +1,6 @@
 """Panels: a figure repeated for each value of its `facet` column, as many side by side as there is room for.
 
-The page arranges them anew for its own width (`arranged` in figures.js); here is the arrangement for files and notebooks.
+The page arranges them anew for its own width (`arranged` in figures.js); here is how files and notebooks have them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a chart will take of the page, reckoned from its description: the page keeps that free, and nothing below jumps
-as the chart is drawn.
+"""What a chart will take of the page, reckoned from its description: the page keeps that free, so that nothing below
+jumps as the chart is drawn.
 
 The lengths, in pixels, are those that Vega gives the theme's letters and gaps; a test holds them to what a browser
 draws.
@@ -43,7 +43,7 @@ def _above(one: Spec, *, alone: bool) -> float:
     if legends:
         offset = max(each["legend"].get("offset", OFFSET) for each in legends.values())
         return offset + sum(map(_legend, legends.values())) + APART * (len(legends) - 1)
-    rules = sum("reference" == layer["mark"].get("style") for layer in one["layer"])
+    rules = sum(layer["mark"].get("style") == "reference" for layer in one["layer"])
     if any("sort" in each for each in _channels(one, "y")):
         return RULE * rules + OVERHANG if rules else 0
     return OVERHANG if alone else 0
