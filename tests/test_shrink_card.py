@@ -14,8 +14,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Scores
-from bertscope.experiments.shrink import shrinking
 from bertscope.experiments.shrink import result as shrink_result
+from bertscope.experiments.shrink import shrinking
 from bertscope.experiments.shrink.card import card
 from bertscope.experiments.shrink.question import ShrinkConfig, shrink
 
