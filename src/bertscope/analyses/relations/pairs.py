@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertscope.core.errors import UserError
-from bertscope.core.examples import ROOT, Examples
+from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.resampling import hashed, hashed_texts, mixed, to_unit
 
 OFFSETS = np.array([sign * far for far in range(1, 11) for sign in (-1, 1)])
@@ -79,7 +79,8 @@ def collect_pairs(
         raise UserError("these texts have no relations between words; give a treebank, FrameNet or own annotation")
     found = [list(_told(examples, row, subtypes, core)) for row in range(len(examples))]
     if not any(found):
-        raise UserError("no word of these texts stands in a relation to another; check the annotation")
+        why = "".join(f" ({note})" for note in links_left_out(examples, core=core))
+        raise UserError(f"no word of these texts stands in a relation to another{why}; check the annotation")
     names = {name: at for at, name in enumerate(sorted({pair[0] for pairs in found for pair in pairs}))}
     starts = np.cumsum([0, *map(len, found)])
     chance = _chances(examples.ids, starts, seed)
@@ -105,6 +106,21 @@ def collect_pairs(
         n_words=np.array([len(words) for words in examples.words]),
         selects=to_unit(mixed(hashed_texts(examples.text, seed), _HALF)) < select_share,
     )
+
+
+def links_left_out(examples: Examples, *, core: bool = True) -> list[str]:
+    """What is said of links that make no pairs."""
+    links = [link for row in examples.links or () for link in row]
+    reasons = {
+        "have a word at both ends": sum(_overlap(link) for link in links),
+        "aren't core": sum(core and not link.core for link in links),
+    }
+    return [f"{count:,} of {len(links):,} links {why}: left out" for why, count in reasons.items() if count]
+
+
+def _overlap(link: Link) -> bool:
+    """A link between overlapping spans can't be told by attention to other words."""
+    return bool(set(link.source) & set(link.target))
 
 
 def _chances(ids: Sequence[str], starts: np.ndarray, seed: int) -> list[float]:
@@ -136,8 +152,7 @@ def _told(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[
                 yield mark if subtypes else mark.partition(":")[0], (word,), (head,), False
     if examples.links is not None:
         for link in examples.links[row]:
-            # A link between overlapping spans can't be told by attention to other words.
-            if (link.core or not core) and not set(link.source) & set(link.target):
+            if (link.core or not core) and not _overlap(link):
                 yield ELEMENT if link.frame else link.name, link.source, link.target, True
 
 

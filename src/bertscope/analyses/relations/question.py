@@ -63,7 +63,7 @@ def _reading(
     models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: RelationsConfig
 ) -> Reading:
     from bertscope.analyses.attention.reading import Reading
-    from bertscope.analyses.relations.pairs import collect_pairs
+    from bertscope.analyses.relations.pairs import collect_pairs, links_left_out
     from bertscope.analyses.relations.reader import RelationReader
 
     checkpoints, read = open_checkpoints(models), open_examples(examples)
@@ -75,7 +75,7 @@ def _reading(
     def finish(passed: Passed) -> Result:
         result = relations_result(reader, passed, list(checkpoints), config)
         result.subject = subject(list(checkpoints), read, weighted=config.weighted)
-        result.notes = [*read.notes, *result.notes]
+        result.notes = [*read.notes, *links_left_out(read, core=config.core), *result.notes]
         return result
 
     # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.
