@@ -96,8 +96,8 @@ def test_of_several_checkpoints_the_headline_is_the_last_ones(pocket):
 def test_special_tokens_are_cls_and_both_separators(pocket):
     texts = pairs(20)
     lengths = [len(f"{one} {other}".split()) + 3 for one, other in zip(texts.text, texts.pair, strict=True)]
-    heads = patterns(planted(pocket.tokenizer, ("uniform",)), texts, FEW).tables["heads"]
-    assert heads["to_special"].item() == pytest.approx(np.mean([3 / n for n in lengths]), abs=1e-5)
+    heads = patterns(planted(pocket.tokenizer, ("uniform", "sep")), texts, FEW).tables["heads"]
+    assert heads["to_special"][0] == pytest.approx(np.mean([3 / n for n in lengths]), abs=1e-5)
 
 
 @pytest.mark.parametrize("classifier", ["features", "cnn"])

@@ -108,9 +108,10 @@ def test_learning_learns(monkeypatch):
 
 def test_the_command_trains_judges_and_writes(command, monkeypatch, tmp_path):
     monkeypatch.setattr(learn, "_STEPS", 12)
+    monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = command("train-patterns", PATTERNS, "--method", "features", "--out", tmp_path / "nets")
     assert code == 0 and "440 maps: vertical 108, diagonal 77" in out
-    assert "agree on 0.67 of 100 maps (kappa 0.58)" in out and "every head of" in out
+    assert "agree on 0.67 of 100 maps (kappa 0.58)" in out and "every head of another model" in out
     net = read_net(tmp_path / "nets" / "features.safetensors", "features")
     assert not torch.equal(net.mean, torch.zeros_like(net.mean)), "features are standardised"
 

@@ -25,7 +25,7 @@ _HALF, _CONTROL = np.uint64(2**32), np.uint64(2**32 + 1)  # apart from the numbe
 
 Span = tuple[int, ...]
 _Pair = tuple[str, Span, Span, bool]
-"""Relation, source, target, and whether a link says it (a frame, own annotation) or the tree."""
+"""Relation, source, target, and whether it is a frame's element to what evokes the frame."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Pairs:
     near: np.ndarray
     """[pair, 2]: bit k is 1 where `OFFSETS[k]` leads from the source to the target, and from the target to the
     source. A span is left from its nearer end."""
-    linked: np.ndarray
-    """Whether a link says so, not the tree."""
+    framed: np.ndarray
+    """Whether it is a frame's element, not the tree's or own annotation's."""
     span_starts: np.ndarray
     """Where each example's spans begin in `word_starts`, and the last one's end."""
     word_starts: np.ndarray
@@ -99,7 +99,7 @@ def collect_pairs(
         ends=flat[:, 1:3],
         controls=flat[:, 3:5],
         near=flat[:, 5:7],
-        linked=flat[:, 7].astype(bool),
+        framed=flat[:, 7].astype(bool),
         span_starts=np.cumsum([0, *map(len, spans)]),
         word_starts=np.cumsum([0, *(len(words) for units in spans for words in units)]),
         span_words=np.array([word for units in spans for words in units for word in words], dtype=np.int64),
@@ -133,12 +133,12 @@ def _chances(ids: Sequence[str], starts: np.ndarray, seed: int) -> list[float]:
 def _numbers(
     pair: _Pair, control: tuple[Span, Span] | None, names: Mapping[str, int], units: _Units
 ) -> tuple[int, ...]:
-    """Relation, source and target, those of the control, the offsets both ways, and whether a link says it."""
-    name, source, target, linked = pair
+    """Relation, source and target, those of the control, the offsets both ways, and whether it is of a frame."""
+    name, source, target, framed = pair
     one, other = control or ((), ())
     return (
         names[name], units[source], units[target], units[one], units[other],
-        _near(source, target), _near(target, source), linked,
+        _near(source, target), _near(target, source), framed,
     )  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def _told(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[
     if examples.links is not None:
         for link in examples.links[row]:
             if (link.core or not core) and not _overlap(link):
-                yield ELEMENT if link.frame else link.name, link.source, link.target, True
+                yield ELEMENT if link.frame else link.name, link.source, link.target, bool(link.frame)
 
 
 class _Units:

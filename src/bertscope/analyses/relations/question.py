@@ -97,7 +97,7 @@ _CARD = (
 @question(
     "relations",
     inputs=("models", "examples"),
-    version=2,
+    version=3,
     main=_MAIN,
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
@@ -126,12 +126,12 @@ def relations_result(reader: RelationReader, passed: Passed, names: Sequence[str
 
     best = best_heads(reader, names, config.least)
     tables = {"best": best.table, "heads": heads_table(reader, names, config.least), "compared": best.compared}
-    frames = frames_table(reader, names) if reader.pairs.linked.any() else None
+    frames = frames_table(reader, names) if reader.pairs.framed.any() else None
     if frames is not None:
         tables["frames"] = frames
     return Result(
         "relations",
-        2,
+        3,
         tables=tables,
         headline=_headline(best, frames, names),
         figures=_figures(tables, names, config),
