@@ -14,8 +14,9 @@ from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
 from bertscope.data.slices import mentions
 from bertscope.data.swaps import swapped
-from bertscope.experiments.bias.question import WORDS, BiasConfig, bias, plan
+from bertscope.experiments.bias.question import WORDS, BiasConfig, bias, check, plan
 from bertscope.experiments.bias.swap import SwapConfig, swap
+from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.training.finetune import FinetuneConfig
@@ -82,6 +83,19 @@ def test_every_training_is_a_step_and_the_full_ones_are_anyones(answered, base, 
     assert again == [("bias", True)]
 
 
+def test_arms_differ_in_their_rows_alone(answered):
+    """The seed of a training is that of the arms beside it, and of its random cut."""
+    step, _, _ = answered
+    cut = {"without": ["winter"]}
+    for seed in QUICK.seeds:
+        arms = {arm: step.inputs[f"{arm}.{seed}"] for arm in ("tuned", "controls", "biased")}
+        assert (
+            all(one.config == arms["tuned"].config for one in arms.values()) and arms["tuned"].config["seed"] == seed
+        )
+        options = {arm: one.inputs["task"].options for arm, one in arms.items()}
+        assert options == {"tuned": {}, "controls": cut | {"at_random": seed}, "biased": cut}
+
+
 def test_the_table_is_that_of_the_stored_outputs(answered, rows):
     step, store, _ = answered
     result, task = store.result(step), read_task(rows)
@@ -124,6 +138,15 @@ def test_flips_are_of_the_texts_that_change(answered, rows):
         assert flips.loc[name, "flips"] == pytest.approx(np.mean(plain))
 
 
+def test_a_model_that_names_its_labels_in_another_order_is_asked_for_the_tasks(base, rows):
+    task, model = read_task(rows), load(base.source)
+    turned = with_classifier(model, task.labels[::-1], seed=1)
+    at, texts = swapped(task.report, QUICK.swap)
+    found = swap(turned, task, SwapConfig(QUICK.swap)).arrays
+    assert np.array_equal(found["rows"], at)
+    assert np.array_equal(found["outputs"], turned.predict(texts).logits[:, ::-1])
+
+
 def test_scores_move_instead_of_flipping():
     from toy import task as toy_task
 
@@ -140,7 +163,7 @@ def test_scores_move_instead_of_flipping():
 
 
 def test_what_cannot_be_measured_is_refused_before_any_training(base, rows, tmp_path):
-    task = task_root(rows)
+    task = read_task(rows)
     for words, said in (
         (
             WORDS,
@@ -151,27 +174,29 @@ def test_what_cannot_be_measured_is_refused_before_any_training(base, rows, tmp_
         (("good", "red"), "rows has no fit row labelled 1 without good or red"),
     ):
         with pytest.raises(UserError, match=said):
-            plan(base, task, replace(QUICK, words=words))
+            check(task, replace(QUICK, words=words))
     folder = tmp_path / "split"
     folder.mkdir()
     (folder / "train.csv").write_text(rows.read_text())
     (folder / "dev.csv").write_text("text,label\na summer,1\nthe house,0\n")
     with pytest.raises(UserError, match="no report row of split mentions winter; name"):
-        plan(base, task_root(folder), QUICK)
+        check(read_task(folder), QUICK)
     (folder / "dev.csv").write_text("text,label\na winter,1\nthe winter,0\n")
     with pytest.raises(UserError, match="every report row of split mentions winter: there is no rest to compare"):
-        plan(base, task_root(folder), QUICK)
+        check(read_task(folder), QUICK)
     for wrong in ({"seeds": ()}, {"seeds": (1, 1)}, {"seeds": (-1,)}, {"words": ()}, {"words": ("a", " ")},
                   {"swap": ("she",)}):  # fmt: skip
         with pytest.raises(UserError):
-            plan(base, task, replace(QUICK, **wrong))
+            plan(base, task_root(rows), replace(QUICK, **wrong))
 
 
-def test_without_pairs_there_are_no_flips(base, rows):
-    step = plan(base, task_root(rows), replace(QUICK, swap=("zebra/lion",)))
-    assert not any(name.startswith("swapped") for name in step.inputs)
-    with pytest.raises(UserError, match="changes no report text of rows; give pairs of words"):
-        swap(load(base.source), read_task(rows), SwapConfig(("zebra/lion",)))
+def test_without_pairs_there_are_no_flips(base, rows, answered):
+    task, (step, store, _) = read_task(rows), answered
+    nothing = swap(load(base.source), task, SwapConfig(("zebra/lion",)))
+    assert nothing.notes == ["the swap changes no report text"] and not nothing.headline
+    (run,) = [store.result(value) for name, value in step.inputs.items() if name == "tuned.0"]
+    result = bias([run], [run], [run], task, [nothing] * 3, replace(QUICK, seeds=(0,), swap=("zebra/lion",)))
+    assert "flips" not in result.tables and "the swap changes no report text" in result.notes[-2]
 
 
 def test_the_slides_stand_beside_snli_alone(rows):

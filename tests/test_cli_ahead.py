@@ -24,6 +24,7 @@ def told(tmp_path, monkeypatch, capsys, tiny):
     (tmp_path / "cut" / "model.safetensors").write_bytes(weights[: len(weights) // 2])
     for name, text in {
         "good.csv": f"text,label\n{ROWS}\n", "empty.csv": "", "nan.csv": f"text,label\nso so,NaN\n{ROWS}\n",
+        "few.csv": "text,text_pair,score\n" + "".join(f"a {row},b {row},{row}.5\n" for row in range(12)),
         "bad.conllu": TREE.format(head=7), "good.conllu": TREE.format(head=2) * 20,
     }.items():  # fmt: skip
         (tmp_path / name).write_text(text)
@@ -64,4 +65,20 @@ def test_data_and_models_are_looked_at_first(told, question, model, data, said):
     ],
 )
 def test_what_a_question_needs_of_its_texts_is_looked_for_first(told, words, said):
+    assert said in told(*words)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["truncate", "tiny", "--on", "demo/qa", "--no-retrain"], "needs a task of classification or regression"),
+        (["truncate", "tiny", "--on", "demo/qa", "--cross"], "demo/qa is answered by spans: leave them out"),
+        (["contrast", "tiny", "--on", "good.csv", "--pairs", "pairs"], "good has single texts, not pairs"),
+        (["contrast", "tiny", "--on", "good.csv", "--pairs", "triples"], "this needs the label entailment"),
+        (["contrast", "tiny", "--on", "demo/qa", "--pairs", "pairs"], "doesn't say which texts belong together"),
+        (["contrast", "tiny", "--on", "good.csv", "--sts", "good.csv"], "good has no pairs of texts with scores"),
+        (["contrast", "tiny", "--on", "good.csv", "--sts", "few.csv"], "few has 2 pairs to report on; give at least"),
+    ],
+)
+def test_what_a_training_needs_of_its_data_is_looked_for_first(told, words, said):
     assert said in told(*words)

@@ -136,7 +136,9 @@ def test_a_step_that_kills_its_workers_has_failed_and_the_others_go_on(tmp_path,
     with distributed.LocalCluster(n_workers=2, silence_logs=logging.CRITICAL, **how) as here:
         steps = [step(fail="death"), step(add=1), step({"sums.0": step(fail="death")})]
         outcome = run_steps(steps, Store(tmp_path), cluster=here.scheduler_address)
-    assert set(outcome.done) == {step(add=1).id} and set(outcome.skipped) == {steps[2].id}
+    # The worker that made it may be killed by the other step before it says so; the next one then finds it stored.
+    assert {*outcome.done, *outcome.stored} == {step(add=1).id} and set(outcome.skipped) == {steps[2].id}
+    assert Store(tmp_path).result(step(add=1)).number("total").value == 6
     assert "its worker died" in outcome.failed[step(fail="death").id]
 
 

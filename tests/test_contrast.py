@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
 
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
@@ -33,12 +34,13 @@ def made_space(slope: float, seed: int, noise: float = 0.002) -> Result:
 
 
 def made_pairs(strength: float, seed: int, uniformity: float) -> Result:
+    """No two poolings and layers have the same numbers."""
     gold = np.arange(PAIRS) / PAIRS
     noise = np.random.default_rng(seed).normal(size=(2, LAYERS, PAIRS))
+    place = (np.arange(2)[:, None] + np.arange(LAYERS) / 10)[..., None].repeat(1 + GROUPS, 2)
     arrays = {
         "cosine": (strength * gold + noise / 4).astype(np.float32), "gold": gold,
-        "alignment": np.full((2, LAYERS, 1 + GROUPS), 0.5),
-        "uniformity": np.full((2, LAYERS, 1 + GROUPS), uniformity),
+        "alignment": 0.5 + place + seed, "uniformity": uniformity - place,
     }  # fmt: skip
     return Result("sentences", 1, arrays=arrays, subject={"model": "m", "task": "an sts"})
 
@@ -51,8 +53,8 @@ def made_training(seed: int, loss: float) -> Result:
     )
 
 
-def made(seeds: int, after: float = 0.02, control: bool = True) -> Result:
-    config = ContrastConfig(seeds=tuple(range(seeds)), control=control)
+def made(seeds: int, after: float = 0.02, control: bool = True, **settings) -> Result:
+    config = ContrastConfig(seeds=tuple(range(seeds)), control=control, **settings)
     runs = range(seeds)
     slopes = [0.05, *(after + 0.001 * (run - (seeds - 1) / 2) for run in runs), *(0.06 for _ in runs)]
     strengths = [0.2, *(1.5 for _ in runs), *(0.1 for _ in runs)]
@@ -102,10 +104,37 @@ def test_spearman_over_seeds_is_paired():
     assert row["spearman"] == pytest.approx(each.mean())
 
 
+@pytest.mark.parametrize(("pool", "at"), [("cls", 0), ("mean", 1)])
+def test_numbers_are_those_of_the_pooling_it_was_trained_with_and_of_the_last_layer(pool, at):
+    result = made(2, pool=pool)
+    trained = [made_pairs(1.5, 10 + place, -1.0).arrays for place in (1, 2)]
+    each = [spearmanr(one["cosine"][at, -1], one["gold"]).statistic for one in trained]
+    runs = result.tables["runs"].set_index("arm")
+    assert runs.loc["contrastive", "spearman"].tolist() == pytest.approx(each)
+    assert result.number("Spearman, contrastive").value == pytest.approx(np.mean(each))
+    assert runs.loc["contrastive", "alignment"].tolist() == pytest.approx([0.9 + at + 11, 0.9 + at + 12])
+    assert result.number("alignment, contrastive").value == pytest.approx(0.9 + at + 11.5)
+    assert result.number("uniformity, contrastive").value == pytest.approx(-1.4 - at)
+    assert result.number("uniformity, shuffled").value == pytest.approx(-0.4 - at)
+    assert result.number("baseline, last layer, before").value == pytest.approx(0.1 + 4 * 0.05)
+
+
+def test_curves_are_means_over_the_seeds_of_an_arm():
+    result = made(2)
+    after = result.tables["curve"].query("epoch == 1").set_index("arm")["score"]
+    assert after.to_dict() == pytest.approx({"contrastive": 0.2 + 0.05, "shuffled": 0.2 + 0.25})
+
+
+@pytest.mark.parametrize(("pairs", "published"), [("unsupervised", 0.7625), ("pairs", 0.8157), ("triples", 0.8157)])
+def test_simcse_stands_beside_what_is_trained_alike(pairs, published):
+    assert [published] in [list(figure.rules.values()) for figure in made(1, pairs=pairs).figures]
+
+
 def test_few_seeds_have_no_interval_over_trainings():
     result = made(3)
     assert result.number("slope, contrastive").low is None and result.number("Spearman, contrastive").low is None
     assert result.number("slope, before").low is not None, "the base isn't trained"
+    assert result.number("Spearman, before").low is not None and result.number("uniformity, before").low is not None
     assert "3 seeds are too few" in " ".join(result.notes)
     assert "too few seeds to say how sure that is" in " ".join(result.notes)
 
@@ -148,6 +177,14 @@ def test_the_plan_trains_each_arm_once_per_seed(tmp_path):
     assert fewer.inputs["contrasted.0"].id == trainings[1].id, "shared with whoever needs it"
     geometry = step.inputs["spaces.0"]
     assert geometry.name == "geometry" and geometry.inputs["states.0"].inputs["model"] == base
+    assert geometry.inputs["examples"].options["split"] == "select", "which demo/corpus doesn't train on"
+
+
+def test_every_arm_is_trained_as_asked():
+    asked = {"pairs": "pairs", "temperature": 0.2, "pool": "mean", "projection": False, "length": 9, "batch_size": 8,
+             "epochs": 2, "learning_rate": 1e-3, "least_score": 3.0}  # fmt: skip
+    for one in ContrastConfig(**asked, seeds=(3, 4)).trainings():
+        assert {name: getattr(one, name) for name in asked} == asked
 
 
 def test_all_of_it_on_a_small_model(tiny, tmp_path):

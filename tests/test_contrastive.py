@@ -75,6 +75,13 @@ def test_the_loss_at_its_ends():
     assert in_batch_loss(apart, apart, 0.05).item() == pytest.approx(np.log(1 + 7 * np.exp(-20)), abs=1e-6)
 
 
+def test_in_a_training_in_half_precision_the_cosines_keep_theirs():
+    anchors, candidates = (1 + torch.from_numpy(vectors(8, seed)) / 20 for seed in (0, 1))  # a narrow cone
+    whole = in_batch_loss(anchors, candidates, 0.05)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert in_batch_loss(anchors, candidates, 0.05).item() == pytest.approx(whole.item(), abs=1e-6)
+
+
 def test_the_gradient_draws_the_positive_near_and_pushes_the_others_away():
     """In closed form: each anchor moves a candidate by (p - 1[it is its positive]) / (n T), p being the share that
     the softmax gives it, along the sphere."""
@@ -109,7 +116,7 @@ def test_pooling(tiny):
 
 
 def test_vectors_are_those_of_plain_transformers(tiny):
-    found = sentence_vectors(tiny, SENTENCES, layers=[0, 2, 3])  # [pool, layer, text, d]
+    found, _ = sentence_vectors(tiny, SENTENCES, layers=[0, 2, 3])  # [pool, layer, text, d]
     for row, text in enumerate(SENTENCES):
         inputs = tiny.tokenizer(text, return_tensors="pt").to(tiny.device)
         with torch.no_grad():
@@ -121,9 +128,13 @@ def test_vectors_are_those_of_plain_transformers(tiny):
 
 
 def _texts_of(columns: int) -> list[tuple[str, ...]]:
-    """16 short texts a column; those of a row differ in their middle word."""
+    """16 short texts a column, from row to row and from column to column of other lengths; those of a row have their
+    ends in common."""
     ends = [(one, other) for one in WORDS[:4] for other in WORDS[4:8]]
-    return [tuple(f"{one} {word} {other}" for one, other in ends) for word in WORDS[:columns]]
+    return [
+        tuple(f"{one} {f'{WORDS[column]} ' * (1 + column + row % 3)}{other}" for row, (one, other) in enumerate(ends))
+        for column in range(columns)
+    ]
 
 
 def objective(encoder, columns: int, config: ContrastiveConfig) -> Contrastive:
@@ -147,18 +158,31 @@ def test_dropout_makes_two_views_of_a_text(tiny):
     assert torch.allclose(one, other, atol=1e-6), "without dropout there is one"
     scores = [made.score() for _ in range(2)]
     assert scores[0] == scores[1] and not tiny.model.training
+    assert scores[0].secondary["alignment"] > 1e-3, "of two views"
 
 
 @pytest.mark.parametrize("columns", [2, 3])
 @pytest.mark.parametrize("pool", ["cls", "mean"])
-def test_the_objectives_loss_is_that_of_its_columns_read_one_by_one(tiny, columns, pool):
+@pytest.mark.parametrize("projection", [True, False])
+def test_the_objectives_loss_is_that_of_its_columns_read_one_by_one(tiny, columns, pool, projection):
     tiny.model = tiny.model.base_model
-    made = objective(tiny, columns, replace(QUICK, projection=False, pairs="pairs", pool=pool))
-    texts = _texts_of(columns)
-    anchors, *others = (sentence_vectors(tiny, one[:8], pools=[pool], layers=[3])[0, 0] for one in texts)
+    config = replace(QUICK, projection=projection, pairs="pairs", pool=pool, temperature=0.2)
+    made = objective(tiny, columns, config)
+    read = [sentence_vectors(tiny, one[:8], pools=[pool], layers=[3])[0][0, 0] for one in _texts_of(columns)]
+    if projection:
+        weight, bias = (one.detach().cpu().numpy() for one in tiny.model.projection.parameters())
+        read = [np.tanh(one @ weight.T + bias) for one in read]
+    anchors, *others = read
     rows = torch.arange(8, device=tiny.device)
     loss = made.loss(first_batch(made), rows).item()
-    assert loss == pytest.approx(by_hand(anchors, np.concatenate(others), 0.05), rel=1e-4)
+    assert loss == pytest.approx(by_hand(anchors, np.concatenate(others), 0.2), rel=1e-4)
+
+
+def test_texts_are_cut_to_the_length_that_is_asked_for(tiny, texts):
+    made = objective(tiny, 3, replace(QUICK, pairs="triples", length=5))
+    assert [tokens.lengths.max() for tokens in (made.tokens, *made._others, *made._select)] == [5] * 6
+    notes = contrastive(tiny, texts, None, replace(QUICK, epochs=1, length=5)).result.notes
+    assert any(note.endswith("texts are longer than 5 tokens and were cut in training") for note in notes)
 
 
 @pytest.fixture
@@ -182,7 +206,7 @@ def test_the_cone_opens(narrow, texts):
     assert epochs["uniformity"].iloc[-1] < epochs["uniformity"].iloc[0] - 0.3
     assert epochs["score"].iloc[-1] > epochs["score"].iloc[0]
     before, after = (
-        sentence_vectors(one, texts.text, pools=["cls"], layers=[2])[0, 0] for one in (narrow, trained.encoder)
+        sentence_vectors(one, texts.text, pools=["cls"], layers=[2])[0][0, 0] for one in (narrow, trained.encoder)
     )
     assert _uniformity(before) > -0.6 and _uniformity(after) < _uniformity(before) - 0.3
 
@@ -193,17 +217,18 @@ def _uniformity(found: np.ndarray) -> float:
     return float(np.log(np.mean(np.exp(-2 * np.array(apart)))))
 
 
-def test_what_is_followed_is_what_it_says(tiny, texts):
-    """Alignment and uniformity of held-out pairs, against loops over them."""
+@pytest.mark.parametrize("columns", [2, 3])
+def test_what_is_followed_is_what_it_says(tiny, columns):
+    """Alignment, uniformity and retrieval of held-out sets, against loops over them."""
     tiny.model = tiny.model.base_model
-    made = objective(tiny, 2, replace(QUICK, projection=False, pairs="pairs"))
+    made = objective(tiny, columns, replace(QUICK, projection=False, pairs="pairs"))
     score = made.score()
-    anchors, others = (sentence_vectors(tiny, one, pools=["cls"], layers=[3])[0, 0] for one in _texts_of(2))
+    anchors, *others = (sentence_vectors(tiny, one, pools=["cls"], layers=[3])[0][0, 0] for one in _texts_of(columns))
     assert score.secondary["uniformity"] == pytest.approx(_uniformity(anchors), abs=1e-4)
-    anchors, others = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (anchors, others))
-    assert score.secondary["alignment"] == pytest.approx(((anchors - others) ** 2).sum(1).mean(), abs=1e-5)
-    assert score.value == ((anchors @ others.T).argmax(1) == np.arange(16)).mean()
-    assert score.chance == 1 / 16
+    anchors, *others = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (anchors, *others))
+    assert score.secondary["alignment"] == pytest.approx(((anchors - others[0]) ** 2).sum(1).mean(), abs=1e-5)
+    assert score.value == ((anchors @ np.concatenate(others).T).argmax(1) == np.arange(16)).mean()
+    assert score.chance == 1 / (16 * (columns - 1))
 
 
 def test_the_kept_model_is_a_plain_encoder(tiny, texts, tmp_path):
@@ -231,6 +256,18 @@ def test_pairs_are_learnt_and_shuffled_ones_are_not(narrow):
     }
     assert found["true"].iloc[-5:].mean() < 0.6 * found["shuffled"].iloc[-5:].mean()
     assert found["shuffled"].iloc[-5:].mean() > 0.85 * np.log(16)
+
+
+def test_the_control_is_followed_on_true_positives(tiny):
+    """Only what is trained on is shuffled: before any training both arms find as much."""
+    words = [f"{one} {other}" for one in WORDS for other in WORDS]
+    data = Examples(ids=tuple(words), text=tuple(words), pair=tuple(f"{word} no" for word in words))
+    config = replace(QUICK, pairs="pairs", epochs=1, learning_rate=0.0)
+    first = [
+        contrastive(tiny, data, None, replace(config, positives=positives)).result.tables["epochs"].iloc[0]
+        for positives in ("true", "shuffled")
+    ]
+    assert first[0].drop("loss").to_dict() == first[1].drop("loss").to_dict()
 
 
 @on_cpu
@@ -272,25 +309,43 @@ def sts(n: int = 40) -> Task:
     return Task("toy sts", "regression", (), split("fit"), split("select"), split("report"), "pearson")
 
 
-def test_with_a_task_of_scores_the_score_is_spearman(tiny, texts):
+@pytest.mark.parametrize("pool", ["cls", "mean"])
+def test_with_a_task_of_scores_the_score_is_spearman(tiny, texts, pool):
     from scipy.stats import spearmanr
 
     task = sts()
-    trained = contrastive(tiny, texts, task, replace(QUICK, epochs=1))
+    trained = contrastive(tiny, texts, task, replace(QUICK, epochs=1, pool=pool))
     epochs = trained.result.tables["epochs"]
     assert {"retrieval", "alignment", "uniformity"} <= set(epochs.columns)
-    found = sentence_vectors(trained.encoder, [*task.select.text, *task.select.pair], pools=["cls"], layers=[3])[0, 0]
+    found = sentence_vectors(trained.encoder, [*task.select.text, *task.select.pair], pools=[pool], layers=[3])[0][
+        0, 0
+    ]
     units = found / np.linalg.norm(found, axis=1, keepdims=True)
     cosines = (units[:40] * units[40:]).sum(1)
     assert epochs["score"].iloc[-1] == pytest.approx(spearmanr(cosines, task.select.label).statistic, abs=1e-4)
     assert trained.result.number("after").low < epochs["score"].iloc[-1] < trained.result.number("after").high
 
 
+def test_texts_that_are_cut_are_counted(tiny):
+    task, long = sts(), " ".join(["river"] * 80)
+    watched = replace(task, select=replace(task.select, pair=(long, *task.select.pair[1:])))
+    sets = Sets((task.fit.text, task.fit.pair))
+    one, other = Contrastive(tiny, sets, sets, replace(QUICK, length=6), watched).notes
+    assert one == "80 texts are longer than 6 tokens and were cut in training", "of five words one is lost"
+    assert other == "1 texts of toy sts are longer than 64 tokens and were cut"
+    assert not Contrastive(tiny, sets, sets, QUICK, task).notes
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
         ({"batch_size": 1}, "batch-size is 1; in a batch of one there is nothing to tell apart"),
-        ({"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
+        ({"temperature": 0.0}, "temperature is 0.0; it must be above 0 and finite"),
+        ({"temperature": float("nan")}, "temperature is nan; it must be above 0 and finite"),
+        ({"temperature": float("inf")}, "temperature is inf; it must be above 0 and finite"),
+        ({"least_score": float("nan"), "pairs": "pairs"}, "least-score is nan; give a finite number"),
+        ({"least_score": 4.0}, "least-score says which pairs mean the same; leave it out, or use --pairs pairs"),
+        ({"learning_rate": float("inf")}, "learning-rate is inf; give a finite number"),
         ({"length": 2}, "length is 2; two tokens are special"),
         ({"pairs": "triple"}, "unknown pairs 'triple'; did you mean 'triples'"),
         ({"pool": "max"}, "unknown pool 'max'"),

@@ -76,6 +76,13 @@ def test_missing_column(refused):
     assert "(the first line gives the columns: foo, label)" in refused("foo,label\na,1\n")
 
 
+def test_other_separators(refused):
+    said = "no column looks like the text; if {!r} stands between columns, save it as .csv with commas or as .tsv"
+    assert said.format(";") in refused(GOOD.replace(",", ";"))
+    assert said.format(",") in refused(GOOD, "r.tsv")
+    assert "name it with --text" in refused("foo\na\n")
+
+
 def test_missing_column_in_the_report_file(refused):
     refused(GOOD, "toy/train.csv")
     assert "dev.csv has no column 'label', only text" in refused("text\nabc\n", "toy/dev.csv")
@@ -131,7 +138,8 @@ def test_text_that_is_too_long(refused, tmp_path):
 def test_blank_text(refused):
     content = GOOD.replace("some text 4", "  ").replace("some text 9,", ",")
     assert "r.csv, line 6: column 'text' is blank (2 rows are)" in refused(content)
-    assert "line 6: column 'text' is blank (1 row is)" in refused(GOOD.replace("some text 4", ""))
+    said = refused(GOOD.replace("some text 4", ""))
+    assert "line 6: column 'text' is blank (1 row is)" in said and "--skip-bad leaves such rows out" in said
 
 
 def test_blank_pair_and_label(refused):
@@ -148,6 +156,14 @@ def test_too_many_or_few_fields(refused):
     assert "r.tsv, line 6: 3 fields, but the header has 2; texts must not hold tabs" in refused(tabs, "r.tsv")
 
 
+def test_quotes_that_a_tsv_file_would_not_have_are_noted(tmp_path):
+    path = tmp_path / "r.tsv"
+    for quoted, notes in (('"a ""good"" text"', 1), ('"a good" text', 0)):
+        path.write_text(GOOD.replace(",", "\t").replace("some text 4\t", f"{quoted}\t"))
+        found = [note for note in read_task(path).notes if note.startswith("1 texts have quotes as .csv has them")]
+        assert len(found) == notes
+
+
 def test_broken_quotes(refused):
     assert "line 6: the row that begins here can't be read" in refused(GOOD.replace("some text 4", '"some text'))
 
@@ -156,7 +172,7 @@ def test_invalid_utf8(refused):
     assert "r.csv, line 6: not valid UTF-8; save the file as UTF-8" in refused(
         GOOD.encode().replace(b"text 4", b"caf\xe9"), "r.csv"
     )
-    assert "line 1: not valid UTF-8" in refused(GOOD.encode("utf-16"))
+    assert "line 1: not valid UTF-8 (it seems to be UTF-16); save" in refused(GOOD.encode("utf-16"))
 
 
 def test_too_few_rows(refused):

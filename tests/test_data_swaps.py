@@ -9,7 +9,8 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.data.swaps import Swap, swapped
+from bertscope.data.swaps import GENDER, Swap, swapped
+from bertscope.experiments.bias.question import WORDS
 from shared_data import DATA, needs_data
 
 
@@ -33,10 +34,25 @@ from shared_data import DATA, needs_data
         ("Mr. Smith and his mum", "Mrs. Smith and her dad"),
         ("Dad calls Mom", "Mom calls Dad"),
         ("nothing here", "nothing here"),
+        (
+            "His daughter, two sons, a niece, her sisters and aunts, the groom, a queen and her grandmother",
+            "Her son, two daughters, a nephew, his brothers and uncles, the bride, a king and his grandfather",
+        ),
+        (
+            "Policemen, a waitress, the actors, boyfriends, LADIES, a cowboy, Madam, lads, a female",
+            "Policewomen, a waiter, the actresses, girlfriends, GENTLEMEN, a cowgirl, Sir, lasses, a male",
+        ),
     ],
 )
 def test_gender(text, other):
     assert Swap()(text) == other
+
+
+def test_there_is_one_number_to_a_pair_and_the_slides_words_are_among_them():
+    for pair in GENDER.split():
+        one, other = (re.sub("men$", "mans", side.removesuffix("ss")).endswith("s") for side in pair.split("/"))
+        assert one == other or pair in ("mrs/mr", "ms/mr"), pair
+    assert all(Swap()(word) != word for word in WORDS)
 
 
 def test_words_of_ones_own():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -28,13 +29,14 @@ from bertscope.models.families import FAMILIES
 
 HERE = Path(__file__).resolve().parents[1]
 COMMANDS = HERE / "docs" / "commands.md"
-PAGES = [*sorted(HERE.glob("*.md")), *sorted((HERE / "docs").rglob("*.md"))]
+PLACES = ("*.md", "docs/**/*.md", "benchmarks/*.md", "patterns/*.md")
+PAGES = [page for place in PLACES for page in sorted(HERE.glob(place))]
 SHARED = "every question"
 """The table of what all questions take: how data is read, and where results go."""
 
 _BLOCK = re.compile(r"(<!-- flags of (?P<name>[\w -]+) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
 _FENCE = re.compile(r"(?P<mark><!-- not run[^\n]*-->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.DOTALL | re.M)
-_LINK = re.compile(r"\]\((?!https?:|#|mailto:)(?P<path>[^)#\s]+)(?:#(?P<anchor>[^)\s]+))?\)")
+_LINK = re.compile(r"\]\((?!https?:|mailto:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]+))?\)")
 
 
 def commands(inside: Any = app, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -46,6 +48,7 @@ def commands(inside: Any = app, above: str = "") -> Iterator[tuple[str, Any]]:
             yield from below or [(f"{above}{name}", found)]
 
 
+@functools.cache
 def tables() -> dict[str, str]:
     """The tables of docs/commands.md as they should be."""
     shared_names = {*map(_flag, (*fields(DataOptions), *fields(RunOptions)))}
@@ -223,7 +226,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_and_pictures_exist(page):
     for link in _LINK.finditer(page.read_text(encoding="utf-8")):
-        target = page.parent / link["path"]
+        target = page.parent / link["path"] if link["path"] else page
         assert target.exists(), f"{page.name} links to {link['path']}, which isn't there"
         if link["anchor"]:
             assert link["anchor"] in anchors(target), f"{page.name}: {link['path']} has no heading {link['anchor']!r}"

@@ -17,6 +17,7 @@ from bertscope.experiments.freeze.movement import over_seeds
 from bertscope.experiments.freeze.question import FreezeConfig, plan
 from bertscope.models.encoder import Encoder
 from bertscope.models.heads import with_classifier
+from bertscope.models.hidden_store import open_store
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.training import loop, prefix
@@ -199,6 +200,45 @@ def test_another_pass_than_the_batchs_own_is_computed(tiny, texts):
         assert all("forward" not in vars(block) for block in made.layers)
 
 
+def test_what_is_kept_has_no_dropout_in_it(tiny):
+    """It is what the layer gives to each text by itself, in a model that isn't training."""
+    made = with_classifier(tiny, ("no", "yes"))
+    tokens = Labelled(made, TASK).tokens
+    made.model.train()
+    kept = prefix.Prefix.of(made, tokens, 2, None)._states
+    made.model.eval()
+    for row, text in enumerate(TASK.fit.text):
+        coded = made.tokenizer(text, return_tensors="pt").to(made.device)
+        with torch.no_grad():
+            plain = made.model(**coded, output_hidden_states=True).hidden_states[2][0]
+        mine = kept[tokens.starts[row] : tokens.starts[row] + tokens.lengths[row]]
+        assert torch.allclose(mine, plain, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("which", "settled"),
+    [
+        ("1-2", 0),
+        ("embeddings,2", 0),
+        ("embeddings,1+3", 1),
+        ("embeddings", 0),
+        ("embeddings,1-3", 3),
+        ("encoder", 3),
+    ],
+)
+def test_only_layers_with_nothing_trained_under_them_are_run_once(tiny, which, settled):
+    with frozen(tiny, Layers.parse(which)) as found:
+        assert found == settled
+
+
+@EVERY
+def test_all_but_the_classifier(encoder, name):
+    with frozen(encoder, Layers.parse("encoder")):
+        left = {key for key, one in encoder.model.base_model.named_parameters() if one.requires_grad}
+        assert all(key.startswith("pooler") for key in left)
+        assert any(one.requires_grad for one in encoder.model.parameters())
+
+
 def test_the_optimiser_holds_what_is_trained(tiny):
     made = with_classifier(tiny, ("no", "yes"))
     with frozen(made, Layers.parse("encoder")):
@@ -262,6 +302,10 @@ def test_the_whole_of_it(tmp_path, tiny, rows):
         assert row["effect"] == pytest.approx(row["score"] - arms["score"].iloc[0])
         assert row["activation_mb"] == pytest.approx(runs[0].provenance["activation_bytes"] / 1e6)
         assert row["training_seconds"] == pytest.approx(np.mean([r.provenance["training_seconds"] for r in runs]))
+        assert row["training_time"] == pytest.approx(row["training_seconds"] / arms["training_seconds"].iloc[0])
+        assert row["activations"] == pytest.approx(row["activation_mb"] / arms["activation_mb"].iloc[0])
+        sizes = [runs[0].provenance[name] for name in ("trained_parameters", "parameters")]
+        assert row["trained_share"] == pytest.approx(sizes[0] / sizes[1])
     assert np.isnan(arms["low"]).all() and np.isnan(arms["peak_mb"]).all() == (DEVICE == "cpu")
     assert arms["trained_share"].iloc[0] == 1
     moved = result.tables["movement"].set_index(["arm", "layer"])["rsa"]
@@ -270,7 +314,25 @@ def test_the_whole_of_it(tmp_path, tiny, rows):
     assert moved["embeddings"][0] == 1 and (moved["nothing"] < 1).all()
     assert (moved["2"] < 1).all(), "a frozen layer over layers that move moves with them"
     (said,) = (note for note in result.notes if "Merchant" in note)
-    assert said.startswith("embeddings and first 2 layers frozen: ") and said.endswith("whether that holds here")
+    effect = 100 * arms.loc["embeddings,1-2", "effect"]
+    assert said.startswith(f"embeddings and first 2 layers frozen: {effect:+.2f} points of accuracy")
+    assert said.endswith("whether that holds here")
+    held = result.tables["movement"].set_index(["arm", "layer"])["frozen"]
+    assert held["embeddings"].tolist() == [True, False, False, False] and held["all but classifier"].all()
+    assert held["2"].tolist() == [False, False, True, False]
+    vectors = [open_store(store.path(step.inputs[f"states.{place}"]) / "hidden").vectors for place in (0, 1, 2)]
+    for layer in (1, 3):
+        base, *tuned = (_cosines(of(layer)) for of in vectors)
+        by_hand = [np.corrcoef(base, one)[0, 1] for one in tuned]
+        assert moved["nothing"][layer] == pytest.approx(np.mean(by_hand), abs=1e-4)
+        assert abs(by_hand[0] - by_hand[1]) > 1e-3
+
+
+def _cosines(vectors: np.ndarray) -> np.ndarray:
+    """Of every two words: the upper triangle."""
+    units = vectors.astype(np.float64)
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    return (units @ units.T)[np.triu_indices(len(units), 1)]
 
 
 def test_an_interval_over_texts_and_seeds_has_both_errors():

@@ -12,7 +12,7 @@ from transformers import BertForMaskedLM, BertForPreTraining, BertForSequenceCla
 from bertscope.core.errors import UserError
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
-from bertscope.models.source import POCKET, model_root
+from bertscope.models.source import POCKET, model_root, own_folder
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_module_in_memory_needs_only_its_tokenizer(tiny):
     assert load(tiny.model, tokenizer=tiny.tokenizer).model is tiny.model
     with pytest.raises(UserError, match="give tokenizer="):
         load(tiny.model)
-    with pytest.raises(UserError, match="can't open a Linear"):
+    with pytest.raises(UserError, match="can't open Linear"):
         load(torch.nn.Linear(2, 2))
 
 
@@ -180,6 +180,15 @@ def test_what_cannot_be_opened_is_refused_in_planning(folder, damage):
     damage(folder)
     with pytest.raises(UserError):
         model_root(str(folder))
+
+
+def test_a_link_to_a_folder_keeps_its_own_name(folder, tmp_path, monkeypatch):
+    link = tmp_path / "ours"
+    link.symlink_to(folder)
+    assert own_folder(str(link)) == link and own_folder("pocket") is None
+    assert own_folder(f"{tmp_path}/x/../copy") is None and own_folder(f"{folder}/../copy") == folder
+    monkeypatch.chdir(tmp_path)
+    assert model_root("ours").source == str(link) and model_root("ours").id == model_root(str(folder)).id
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "no such model!"])

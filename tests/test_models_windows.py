@@ -106,6 +106,13 @@ def test_the_best_span_is_the_best_of_all(longest):
     assert torch.isinf(score[0]), "no token of the first row is inside"
 
 
+def test_an_answer_has_thirty_tokens_at_most():
+    starts, ends = torch.zeros(2, 40), torch.zeros(2, 40)
+    starts[:, 2], ends[0, 31], ends[1, 32] = 5, 5, 5
+    score, first, last = best_spans(starts, ends, torch.ones(2, 40, dtype=torch.bool))
+    assert (score[0], first[0], last[0]) == (10, 2, 31) and score[1] == 5
+
+
 def test_the_answer_is_that_of_the_best_window(tiny, monkeypatch):
     """A head that likes one word: wherever its window is, that word is the answer."""
     encoder = with_span_head(tiny)

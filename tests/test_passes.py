@@ -195,3 +195,5 @@ def test_what_is_open_is_bounded(models):
     again = opened.of(steps[2])
     assert again["models"][0] is third["models"][0] and again["examples"] is first["examples"]
     assert opened.of(steps[0])["models"][0] is not first["models"][0]
+    opened.forget(but=3)
+    assert opened.of(steps[2])["models"][0] is third["models"][0], "two are open, and three may be"

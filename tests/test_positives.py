@@ -105,7 +105,7 @@ def test_known_labels_say_what_belongs_together(same):
 
 
 def test_scores_have_a_threshold():
-    task = toy((), [0, 5, 4, 3.9, 4.5, 1, 5, 4.1, 5, 5])
+    task = toy((), [1, 5, 4, 3.9, 4.5, 1, 5, 4.1, 5, 5])
     assert matched(task, "pairs").columns[0] == tuple("bceghij"), "four fifths of the highest"
     assert matched(task, "pairs", least_score=4.5).columns[0] == tuple("begij")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from bertscope.core.result import Number, Result
 from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
 from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchConfig, plan, scratch
+from bertscope.experiments.scratch.result import _PUBLISHED
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
 from bertscope.models.source import model_root
@@ -53,6 +56,14 @@ def test_arms_and_effects_are_those_of_the_stored_outputs(answered):
         assert scores[arm].tolist() == pytest.approx(hits.mean(1).tolist())
     for _, row in result.tables["effects"].iterrows():
         assert row["difference"] == pytest.approx(right[row["arm"]].mean() - right[row["against"]].mean())
+    sides = result.tables["effects"].set_index("effect")[["arm", "against"]].apply(tuple, axis=1)
+    assert sides["pretraining"] == ("fine-tuned", "random init, tuned") and sides["fine-tuning"][1] == UNTUNED
+    assert sides["pretraining, encoder frozen"] == ("pretrained, frozen", "random init, frozen")
+    assert sides["training the encoder, from random"] == ("random init, tuned", "random init, frozen")
+    curves = result.tables["curves"].set_index(["arm", "seed"])
+    for seed in QUICK.seeds:
+        plain = store.result(step.inputs[f"random.{seed}"]).tables["epochs"]["score"]
+        assert curves.loc[("random init, tuned", seed), "score"].tolist() == plain.tolist()
     assert arms.loc["majority", "score"] == 0.5 and arms.loc["majority", "runs"] == 0
     assert "published" not in arms and not any("published" in note for note in result.notes)
 
@@ -101,6 +112,16 @@ def _run(name: str, task, outputs) -> Result:
     return Result("finetune" if name == "after" else name, 2, arrays={"outputs": outputs}, headline=numbers,
                   tables={"epochs": pd.DataFrame({"epoch": [0], "score": [0.5], "low": [0.4], "high": [0.6]})},
                   subject={"model": "m"})  # fmt: skip
+
+
+def test_the_papers_numbers_are_those_that_methods_tells():
+    text = (Path(__file__).parents[1] / "docs" / "methods.md").read_text(encoding="utf-8")
+    told = text[text.index("Kovaleva et al. 2019 (table 2)") :].split("They stand", 1)[0]
+    found = re.findall(r"([A-Z][\w-]+)\s+([\d.]+)/([\d.]+)/(\d+\.?\d*\b)", told)
+    by_task = {
+        f"glue/{name.replace('-', '').lower()}": [float(one) / 100 for one in numbers] for name, *numbers in found
+    }
+    assert len(by_task) == 7 and {name: pytest.approx(one) for name, one in by_task.items()} == _PUBLISHED
 
 
 def test_the_papers_numbers_stand_beside_its_tasks():

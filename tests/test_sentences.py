@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -72,6 +74,15 @@ def test_many_pairs_are_read_in_parts_and_sampled(tiny, task, monkeypatch):
         assert np.allclose(array, parts.arrays[name], atol=1e-5), name
     few = sentences(tiny, task, SentencesConfig(sample=20))
     assert set(few.tables["layers"].query("measure == 'uniformity'")["n"]) == {20}
+
+
+def test_texts_that_are_cut_are_counted(tiny, task, monkeypatch):
+    monkeypatch.setattr("bertscope.analyses.sentences.result._PAIRS", 7)
+    assert not sentences(tiny, task).notes
+    long = " ".join(["river"] * 80)
+    pair = tuple(long if place in (2, 20) else text for place, text in enumerate(task.report.pair))
+    longer = replace(task, report=replace(task.report, pair=pair))
+    assert sentences(tiny, longer).notes == ["2 of the pairs' texts are longer than 64 tokens and were cut"]
 
 
 def test_sampled_pairs_keep_their_own_scores(tiny, task, plain):

@@ -111,6 +111,35 @@ def test_the_page_shows_the_study_and_not_the_rest_of_the_store(run, tmp_path):
     assert "Train an encoder on a task" in text and "What shape is each head" not in text
 
 
+def test_the_page_is_of_the_study_that_was_run_last(run, stored, tmp_path):
+    """Also where every step of it was stored: by its steps and its title a page is known."""
+    page, less = tmp_path / "page.html", ["--set", "questions=[{patterns: {repeats: 100}}]"]
+    pretraining = "What does pretraining give?"
+    for more, title, shown in (
+        ([], "Two questions", True), (less, "Two questions", False), ([], "Two questions", True),
+        (["--set", "title=Other"], "Other", True), (less, "Two questions", False),
+    ):  # fmt: skip
+        code, _, err = run("study", "run", "mine.yaml", "--out", page, *more)
+        text = page.read_text(encoding="utf-8")
+        assert code == 0 and f"<title>{title}</title>" in text and (pretraining in text) == shown
+    assert "0 steps made" in err, "the last round had nothing to compute"
+    assert '<meta name="shows"' in text[:4096]
+
+
+def test_what_nobody_reads_any_more_is_not_needed(run, stored):
+    study = read_study("mine.yaml")
+    tuned = study.steps[0].inputs["tuned.0"]
+    stored.delete(stored.path(tuned))
+    code, out, _ = run("study", "run", "mine.yaml", "--dry-run")
+    assert code == 0 and f"not needed  {short(tuned)}" in out
+    assert "8 steps, 7 stored, 1 not needed: nothing to compute" in out
+    assert "8 steps: 7 done, 1 not needed" in run("study", "status", "mine.yaml")[1]
+    assert "0 steps made" in run("study", "run", "mine.yaml")[2] and not stored.has(tuned)
+    stored.delete(stored.path(study.steps[1]))  # patterns: it reads the tuned model
+    assert "8 steps, 6 stored; about" in run("study", "run", "mine.yaml", "--dry-run")[1]
+    assert "8 steps: 6 done, 2 waiting" in run("study", "status", "mine.yaml")[1]
+
+
 def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
     from bertscope.training import kinds
 
@@ -181,8 +210,8 @@ def test_gc_leaves_everything_while_another_studys_step_is_running(run, stored):
             delete_unneeded(store, [study])
         assert store.has(other)
         shutil.rmtree(store.path(other))
-        assert states({other.id: other}, store) == {other.id: "running"}
-    assert states({other.id: other}, store) == {other.id: "waiting"}
+        assert states([other], store)[other.id] == "running"
+    assert states([other], store)[other.id] == "waiting"
     delete_unneeded(store, [study])
     assert not list((store.folder / "steps").iterdir())
 
@@ -203,9 +232,9 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
     }
     times = Times.of_store(stored)
     for name, like in (("same", "same models and data"), ("model", "same models"), ("other", "other models")):
-        found = times.estimate(asked[name].steps[0])
+        found = times.guess(asked[name].steps[0])
         assert found.seconds == 3 and like in found.like
-    assert not {step.name for step in asked["none"].steps if times.estimate(step)} - {"claims"}
+    assert not {step.name for step in asked["none"].steps if times.guess(step)} - {"claims"}
 
 
 def test_show_and_list(run):

@@ -12,12 +12,17 @@ from transformers import AutoModelForSequenceClassification
 
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
+from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
+from bertscope.experiments.freeze.question import FreezeConfig
+from bertscope.experiments.freeze.question import plan as freeze_plan
 from bertscope.experiments.trainings import depth
-from bertscope.experiments.truncate.question import OnTop, TruncateConfig, plan
+from bertscope.experiments.truncate import shapes
+from bertscope.experiments.truncate.question import OnTop, TruncateConfig, plan, truncate
 from bertscope.models.families import descend
 from bertscope.models.heads import with_classifier
+from bertscope.models.latency import Times
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.models.surgery import without_layers
@@ -112,6 +117,7 @@ def test_a_truncated_training_starts_from_the_base_and_reloads(tiny, tmp_path):
     made = finetune(tiny, task, config, out=tmp_path / "model")
     assert made.result.subject["without"] == "2-3" and made.result.subject["classifier"] == "relu"
     again = load(tmp_path / "model")
+    assert made.encoder.model.dropout.p == 0.0
     assert again.n_layers == 1 and np.array_equal(again.predict(task.report).logits, made.result.arrays["outputs"])
     assert made.result.provenance["parameters"] == sum(p.numel() for p in again.model.parameters())
     with pytest.raises(UserError, match="there is no layer 4"):
@@ -196,9 +202,58 @@ def test_each_change_is_averaged_over_the_others(tmp_path, tiny, rows):
         off, on = (0, 1) if level == 0 else ("linear", "relu") if level == 1 else ("own", "0")
         assert factors.loc[name, "difference"] == pytest.approx(means[on] - means[off])
     assert factors["against"].tolist() == ["nothing removed", "classifier linear", "dropout own", "none of these"]
+    arms = result.tables["arms"].set_index(["classifier", "dropout"])
+    for top in set(arms.index):  # each beside the whole model with the same classifier
+        whole, less = (arms.loc[top].set_index("removed").loc[removed] for removed in (0, 1))
+        assert less["effect"] == pytest.approx(less["score"] - whole["score"]) and whole["effect"] == 0
+        assert less["training_time"] == pytest.approx(less["training_seconds"] / whole["training_seconds"])
     at_once = score[1, "relu", "0"] - score[0, "linear", "own"]
     assert factors.loc["all at once", "difference"] == pytest.approx(at_once)
     assert any("the slides (-0.12 points and 0.92 of the time" in note for note in result.notes)
+
+
+def test_latency_is_that_of_what_is_left(tiny, rows, monkeypatch):
+    """On a planted clock: a layer takes a second and the rest another."""
+    task = read_task(rows)
+    sampled = []
+
+    def batches(encoder, examples, size, *, count):
+        sampled.append(examples)
+        return [size]
+
+    def in_turn(variants, batches, **_):
+        seconds = [[[1.0 + model.n_layers] * len(batches)] * 6 for model in variants.values()]
+        return Times(tuple(variants), np.array(seconds))
+
+    monkeypatch.setattr(shapes, "in_torch", lambda model: model)
+    monkeypatch.setattr(shapes, "sample_batches", batches)
+    monkeypatch.setattr(shapes, "time_in_turn", in_turn)
+    asked = [shapes.Shape(Layers.last(count, 3), 3) for count in (0, 1, 3)]
+    found = shapes.latencies(tiny, task, asked).query("texts == 1").set_index("removed")
+    assert found["faster"].to_dict() == {0: 1.0, 1: 4 / 3, 3: 4.0}
+    assert found["milliseconds"].to_dict() == {0: 4000, 1: 3000, 3: 1000}
+    layer = sum(parameter.numel() for parameter in tiny.layers[0].parameters())
+    assert (found["parameters"][0] - found["parameters"]).tolist() == [0, layer, 3 * layer]
+    assert sampled == [task.select] * 2, "nothing is chosen by report"
+
+
+@pytest.mark.parametrize(("worse", "said"), [(9, "here the change is clear of 0"), (0, "here the change may be 0")])
+def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, said):
+    """Five trainings of the whole are right everywhere; of those without the top layer, each is wrong in some."""
+    task, label = read_task(rows), read_task(rows).report.label
+    monkeypatch.setattr(shapes, "_BATCHES", {1: 1})
+    wrong = np.arange(len(label)) < worse
+    made = [
+        Result("finetune", 2, arrays={"outputs": np.eye(2)[np.where(wrong & bool(removed), 1 - label, label)]},
+               provenance={"training_seconds": 8.0 - 2 * removed, "parameters": 100 - removed})
+        for removed in (0, 1) for _ in range(5)
+    ]  # fmt: skip
+    result = truncate(tiny, task, made, config=TruncateConfig(remove=("1",), seeds=(0, 1, 2, 3, 4)))
+    (verdict,) = (note for note in result.notes if note.startswith("without the top layer: "))
+    effect = -100 * worse / len(label)
+    assert verdict.startswith(f"without the top layer: {effect:+.2f} points of accuracy [")
+    assert "and 0.75 of the training time" in verdict and said in verdict
+    assert result.tables["arms"]["parameters"].tolist() == [100, 99]
 
 
 def test_sets_of_layers_and_what_is_on_them():
@@ -208,6 +263,8 @@ def test_sets_of_layers_and_what_is_on_them():
     assert [str(each) for each in TruncateConfig(remove=("2+9", "12-12")).sets(12)] == ["", "2,9", "12"]
     assert config.tops == [OnTop()] and len(TruncateConfig(cross=True, poolers=("kept", "off")).tops) == 8
     assert str(OnTop("relu", 0.0, pooler=False)) == "relu, dropout 0, no pooler"
+    twice = TruncateConfig(dropouts=("0", "0.0"), poolers=("kept", "kept"), classifiers=("relu", "relu"))
+    assert twice.tops == [OnTop("relu", 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -216,6 +273,9 @@ def test_sets_of_layers_and_what_is_on_them():
         ({"seeds": (1, 1)}, "seeds are (1, 1); give one or more different numbers"),
         ({"remove": ("embeddings",)}, "remove is 'embeddings'; only layers can go"),
         ({"remove": ("top",)}, "'top' names no layers"),
+        ({"classifiers": ()}, "classifiers has nothing in it; name one or more, or leave it out"),
+        ({"poolers": ()}, "poolers has nothing in it"),
+        ({"dropouts": ()}, "dropouts has nothing in it"),
         ({"dropouts": ("much",)}, "dropouts are much; give numbers, or own"),
         ({"dropouts": ("2",)}, "dropout is 2.0; it must be between 0 and 1"),
         ({"classifiers": ("rely",)}, "unknown classifiers 'rely'; did you mean 'relu'?"),
@@ -226,6 +286,22 @@ def test_what_cannot_work_is_refused(wrong, message):
     with pytest.raises(UserError) as error:
         TruncateConfig(**wrong)
     assert str(error.value).startswith(message)
+
+
+def test_what_a_family_cannot_lose_or_hold_is_refused_before_any_training(tmp_path, rows, _pocket):
+    """A first layer that must stay, a dense layer that is code, a dropout without a name, a block for many layers."""
+    for name, config, said in (
+        ("modernbert", TruncateConfig(remove=("all",)), "layer 1 of .* can't be left out: it is built unlike"),
+        ("modernbert", TruncateConfig(remove=("all",), retrain=False), "layer 1 of .* can't be left out"),
+        ("distilbert", TruncateConfig(poolers=("kept", "off")), "layer before the classifier of a distilbert can't"),
+        ("mpnet", TruncateConfig(cross=True), "a mpnet has no setting of its own for the dropout"),
+        ("albert", FreezeConfig(sets=("1",)), "has one block for many layers: freeze all 3 of them, or none"),
+    ):
+        base = model_root(load(tiny_model(name), tokenizer=_pocket.tokenizer).save(tmp_path / f"{name}{len(said)}"))
+        with pytest.raises(UserError, match=said):
+            (freeze_plan if isinstance(config, FreezeConfig) else plan)(base, task_root(rows), config)
+    plan(base, task_root(rows), TruncateConfig(remove=("all",)))
+    freeze_plan(base, task_root(rows), FreezeConfig(sets=("3", "embeddings")))
 
 
 def test_more_layers_than_there_are(tmp_path, tiny, rows):

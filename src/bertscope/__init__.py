@@ -20,6 +20,8 @@ _WHERE = {
     "Task": "bertscope.data.task",
     "UserError": "bertscope.core.errors",
     "ablate": "bertscope.analyses.ablate.question",
+    "answer": "bertscope.core.asking",
+    "bias": "bertscope.experiments.bias.question",
     "AblateConfig": "bertscope.analyses.ablate.question",
     "ChangeConfig": "bertscope.analyses.change.question",
     "contrast": "bertscope.experiments.contrast.question",
@@ -44,6 +46,7 @@ _WHERE = {
     "geometry": "bertscope.analyses.geometry.question",
     "GeometryConfig": "bertscope.analyses.geometry.question",
     "hidden": "bertscope.models.hidden",
+    "lottery": "bertscope.experiments.lottery.question",
     "LotteryConfig": "bertscope.experiments.lottery.question",
     "PruneConfig": "bertscope.experiments.prune.question",
     "overlap": "bertscope.experiments.overlap",
@@ -90,4 +93,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_WHERE]
+    return [*(name for name in globals() if name.startswith("__")), *_WHERE]

@@ -48,11 +48,10 @@ def told_apart(names: Iterable[str]) -> list[str]:
 
 def open_examples(examples: Examples | str) -> Examples:
     """The corpus, by name or as it is."""
-    if not isinstance(examples, str):
-        return examples
+    from bertscope.core.examples import Examples
     from bertscope.data.corpus import read_examples
 
-    return read_examples(examples)
+    return read_examples(examples) if isinstance(examples, str) else Examples.of(examples)
 
 
 def subject(names: Sequence[str], examples: Examples, *, weighted: bool) -> dict[str, str]:

@@ -7,17 +7,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from bertscope.core.result import Result
+from bertscope.core.shown import COLUMNS, rows
 
 
 def print_answer(result: Result) -> Console:
     """Print it to standard output; gives the console, for what comes after."""
     table = Table(title=escape(result.about), title_justify="left", box=None, pad_edge=False)
-    for column in ("", "value", "95% interval", "n"):
+    for column in COLUMNS:
         table.add_column(column, justify="left" if not column else "right")
-    for number in result.headline:
-        value, *ends = number.written()
-        unit = "" if number.unit in number.name else f" [dim]{escape(number.unit)}"
-        table.add_row(f"{escape(number.name)}{unit}", value, " to ".join(ends), f"{number.n:,}" if number.n else "")
+    for row in rows(result):
+        unit = f" [dim]{escape(row.unit)}" if row.unit else ""
+        table.add_row(f"{escape(row.name)}{unit}", row.value, row.interval, row.n)
     console = Console(highlight=False)
     console.print(table)
     for note in result.notes:

@@ -20,12 +20,12 @@ from cyclopts import Parameter
 
 from bertscope.cli.options import STORE, DataOptions, RunOptions
 from bertscope.core import catalogue
-from bertscope.core.asking import SEVERAL, ask, beside_inputs, data_input, named_inputs
+from bertscope.core.asking import SEVERAL, beside_inputs, data_input, named_inputs, planned
 from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
 from bertscope.core.inputs import Inputs
 from bertscope.core.result import FOLDER, Result
-from bertscope.core.step import Root, Step
+from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.graph import graph
 from bertscope.study.runner import run_steps
@@ -63,8 +63,8 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
         *named: str, on: str = "", config: Any = None, data: Any = None, run: Any = None, **further: str | None
     ) -> None:
         data, run = data or DataOptions(), run or RunOptions()
-        planned = functools.partial(plan, spec, list(named), on, config or spec.config_class(), data, **further)
-        _answer(spec, planned, run)
+        asked = (spec, list(named), on, config or spec.config_class(), data.given(), further)
+        _answer(spec, functools.partial(planned, *asked), run)
 
     flat = Parameter(name="*")
     positional = _positional(named_inputs(spec))
@@ -104,12 +104,12 @@ def _positional(names: list[str]) -> list[inspect.Parameter]:
     ]
 
 
-def _answer(spec: catalogue.Spec, planned: Callable[[], Step], run: RunOptions) -> None:
+def _answer(spec: catalogue.Spec, plan: Callable[[], Step], run: RunOptions) -> None:
     check_writable(run.store / "steps")
     if run.out is not None:
         refuse_foreign(run.out, _kind_of(spec))
         check_writable(run.out)
-    step, store = planned(), Store(run.store)
+    step, store = plan(), Store(run.store)
     folder = _made(step, store, run)
     result = Result.load(folder / "result")
     if run.out is not None and spec.keeps in catalogue.FOLDERS:
@@ -154,25 +154,6 @@ def _kind_of(spec: catalogue.Spec) -> FolderKind:
     if spec.keeps not in catalogue.FOLDERS:
         return FOLDER
     return catalogue.resolve(catalogue.FOLDERS[spec.name if spec.name in catalogue.FOLDERS else spec.keeps])
-
-
-def plan(
-    spec: catalogue.Spec, named: list[str], on: str, config: Any, data: DataOptions, **further: str | None
-) -> Step:
-    """The step that answers the question for what the user typed. Loads no torch."""
-    names, reads = named_inputs(spec), data_input(spec)
-    root = catalogue.resolve(catalogue.ROOTS[catalogue.INPUT_KINDS[names[0]]])
-    roots = [root(source) for source in named]
-    read = catalogue.resolve(catalogue.ROOTS[reads])(on, **data.given()) if reads else None
-    beside = {name: _further_root(name, source, data) for name, source in further.items() if source}
-    return ask(spec, roots, read, config, beside)
-
-
-def _further_root(name: str, source: str, data: DataOptions) -> Root:
-    """A stored result, or a corpus, of which as much is said as of the first one."""
-    if catalogue.INPUT_KINDS[name] == "result":
-        return catalogue.resolve(catalogue.ROOTS["result"])(source)
-    return catalogue.resolve("bertscope.data.corpus:second_root")(source, **data.given())
 
 
 def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:

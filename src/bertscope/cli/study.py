@@ -18,6 +18,7 @@ from bertscope.core.store import Store
 if TYPE_CHECKING:
     from bertscope.core.step import Step
     from bertscope.study.file import Study
+    from bertscope.study.state import State
 
 study = App(name="study", help="One file, many questions: run it, see where it stands, clean up after it.")
 Sets = Annotated[tuple[str, ...], Parameter(name="--set", consume_multiple=False)]
@@ -75,7 +76,7 @@ def perform(
 ) -> None:
     """Run a study, write its page, and leave with exit code 3 if some steps failed."""
     from bertscope.core.files import check_file
-    from bertscope.report.build import MARK, build_report
+    from bertscope.report.build import MARK, build_report, is_page_of
     from bertscope.study.claims.question import claims_step
     from bertscope.study.graph import graph
     from bertscope.study.run import run_study
@@ -86,18 +87,16 @@ def perform(
     started, shelf = time.perf_counter(), Store(store)
 
     steps = graph(read.steps)
-    shown = {*steps}
 
     def page() -> None:
-        build_report(shelf, out, title=read.title, only=shown)
+        build_report(shelf, out, title=read.title, only=steps)
 
     outcome = run_study(read, store=shelf, workers=workers, cluster=cluster, resume=resume, page=page)
     if outcome.failed and (ledger := claims_step(step for step in steps.values() if shelf.has(step))):
         shelf.run(ledger)  # the claims about what didn't fail
-        shown.add(ledger.id)
-        page()
-    there = any(shelf.has(step) for step in steps.values())
-    if there and not out.exists():
+        steps[ledger.id] = ledger
+    there = [name for name, step in steps.items() if shelf.has(step)]
+    if there and not is_page_of(out, there, read.title):
         page()
     counts = f"{len(outcome.done)} steps made, {len(outcome.stored)} were stored"
     if outcome.failed:
@@ -142,7 +141,7 @@ def show(file: str, /, *, sets: Sets = ()) -> None:
 
 @study.command
 def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
-    """Say where each step of a study stands: done, running, failed or waiting.
+    """Say where each step of a study stands: done, running, failed, waiting, or not needed any more.
 
     Parameters
     ----------
@@ -158,8 +157,8 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     from bertscope.study.state import State, failures, states
     from bertscope.study.words import short
 
-    steps, shelf = graph(read_study(file, sets).steps), Store(store)
-    found, why = states(steps, shelf), failures(shelf)
+    read, shelf = read_study(file, sets), Store(store)
+    steps, found, why = graph(read.steps), states(read.steps, shelf), failures(shelf)
     counts = Counter(found.values())
     _columns(
         (found[name], short(step), _about(step) + (f": {why[name]}" if found[name] == "failed" else ""))
@@ -198,25 +197,35 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
     print(f"deleted: {said}" if yes else f"not needed: {said}" + ("; add --yes to delete them" if waste else ""))
 
 
+_MADE: dict[State, str] = {"done": "stored", "not needed": "not needed"}
+"""States in which nothing of a step is left to compute, and what a plan says of them."""
+
+
 def _foretell(read: Study, store: Store) -> None:
-    """The steps, what is stored of them, and how long the others may take."""
+    """The steps, what is stored of them, and how long the others may take. Their data is read, as by a run."""
+    from bertscope.study.ahead import read_ahead
     from bertscope.study.graph import graph
     from bertscope.study.state import states
     from bertscope.study.times import Times
     from bertscope.study.words import duration, short
 
+    read_ahead(read, store)
     steps = graph(read.steps)
-    found = states(steps, store)
-    left = [step for name, step in steps.items() if found[name] != "done"]
+    found = states(read.steps, store)
+    left = [step for name, step in steps.items() if found[name] not in _MADE]
     times = Times.of_store(store)
-    guesses = {step.id: guess for step in left if (guess := times.estimate(step))}
+    guesses = {step.id: guess for step in left if (guess := times.guess(step))}
     took = {name: duration(guess.seconds) for name, guess in guesses.items()}
     _columns(
-        ("stored" if found[name] == "done" else took.get(name, "unknown"), short(step), _about(step))
+        (_MADE.get(found[name]) or took.get(name, "unknown"), short(step), _about(step))
         for name, step in steps.items()
     )
     _notes(read)
-    said = f"{len(steps)} steps, {len(steps) - len(left)} stored"
+    counts = Counter(found.values())
+    said = ", ".join(
+        [f"{len(steps)} steps"]
+        + [f"{counts[state]} {word}" for state, word in _MADE.items() if counts[state] or state == "done"]
+    )
     if not left:
         print(f"{said}: nothing to compute")
     elif not guesses:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from bertscope.core.catalogue import INPUT_KINDS, Spec
+from bertscope.core.catalogue import INPUT_KINDS, ROOTS, Spec, resolve, spec
+from bertscope.core.errors import UserError
 from bertscope.core.step import Root, Step
+
+if TYPE_CHECKING:
+    from bertscope.core.result import Result
+    from bertscope.core.store import Store
 
 SEVERAL = ("models", "lotteries")
 """Inputs of which there may be many."""
@@ -49,3 +55,58 @@ def ask(
     if names[0] in SEVERAL:
         names = [f"{names[0]}.{place}" for place in range(len(named))]
     return spec.step(dict(zip(names, named, strict=True)) | data | dict(beside), config)
+
+
+def planned(
+    spec: Spec,
+    named: Sequence[str],
+    on: str,
+    config: Any,
+    reading: Mapping[str, Any],
+    beside: Mapping[str, str | None],
+) -> Step:
+    """The step that answers the question for what the user named: models or results, data and how it is read."""
+    reads = data_input(spec)
+    root = resolve(ROOTS[INPUT_KINDS[named_inputs(spec)[0]]])
+    roots = [root(source) for source in named]
+    read = resolve(ROOTS[reads])(on, **reading) if reads else None
+    further = {name: _further_root(name, source, reading) for name, source in beside.items() if source}
+    return ask(spec, roots, read, config, further)
+
+
+def _further_root(name: str, source: str, reading: Mapping[str, Any]) -> Root:
+    """A stored result, or a corpus, of which as much is said as of the first one."""
+    if INPUT_KINDS[name] == "result":
+        return resolve(ROOTS["result"])(source)
+    return resolve("bertscope.data.corpus:second_root")(source, **reading)
+
+
+def answer(
+    question: str,
+    *named: str | Path,
+    on: str | Path = "",
+    config: Any = None,
+    store: Store | str | Path = "bertscope-store",
+    **reading: Any,
+) -> Result:
+    """What the command of that name answers, found in the store or computed and kept there.
+
+    `answer("lottery", "pocket", on="demo/sentiment", config=LotteryConfig(seeds=(0, 1)), limit=200)` is `bertscope
+    lottery pocket --on demo/sentiment --seeds 0 1 --limit 200`: `named` are models (or results), `reading` is how
+    the data is read, as for `read_task`, and what the question can be given beside it (`fit`, `against`, `pruned`).
+    """
+    from bertscope.core.store import Store
+
+    about = spec(question)
+    names, reads = named_inputs(about), data_input(about)
+    if not named or (names[0] not in SEVERAL and len(named) != len(names)):
+        raise UserError(f"{question} is asked of {', '.join(names)}; {len(named)} given")
+    if bool(on) != bool(reads):
+        raise UserError(f"{question} {'needs data: give on=' if reads else 'reads results alone; leave out on='}")
+    if not isinstance(config, (about.config_class, type(None))):
+        raise UserError(f"{question} takes config={about.config_class.__name__}(...), not {config!r}")
+    beside = {name: reading.pop(name) for name in beside_inputs(about) if name in reading}
+    step = planned(about, list(map(str, named)), str(on), config or about.config_class(), reading, beside)
+    store = store if isinstance(store, Store) else Store(store)
+    store.run(step)
+    return store.result(step)

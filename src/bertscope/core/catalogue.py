@@ -13,6 +13,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from bertscope.core import config as configs
@@ -218,6 +219,14 @@ def question(
 
         @functools.wraps(function)
         def answer(*args: Any, **kwargs: Any) -> Any:
+            args = tuple(str(one) if isinstance(one, Path) else one for one in args)
+            if args and isinstance(args[0], str) and "result" in map(INPUT_KINDS.get, inputs):
+                raise UserError(
+                    f"{name} compares stored results; ask it with bertscope.answer({name!r}, {args[0]!r}, ...)"
+                )
+            for one in (*args, *kwargs.values()):
+                if isinstance(one, config_class):
+                    configs.refuse_bare_text(one)
             started = time.perf_counter()
             made = function(*args, **kwargs)
             result = made.result if keeps else made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -14,8 +14,17 @@ from bertscope.core.errors import UserError, did_you_mean
 Config = TypeVar("Config")
 
 
+def refuse_bare_text(config: Any) -> None:
+    """Refuse `units="head"` for `units=("head",)`: each of its letters would be one."""
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if isinstance(value, str) and str(field.type).startswith("tuple["):
+            raise UserError(f"{field.name} is {value!r}; it takes several: {field.name}=({value!r},)")
+
+
 def to_json(config: Any) -> dict[str, Any]:
     """Every field with its value, defaults included: a changed default is a changed identity."""
+    refuse_bare_text(config)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(config).items()}
 
 
@@ -36,9 +45,12 @@ def check_known(what: str, said: str | Iterable[str], known: Collection[str]) ->
 
 
 def check_least(config: Any, **least: float) -> None:
-    """Refuse a number that is too small, unless it isn't given: `batch-size is 0; it must be at least 1`."""
+    """Refuse a number that is too small or none at all, unless it isn't given: `batch-size is 0; it must be at least
+    1`."""
     for name, bound in least.items():
         value = getattr(config, name)
+        if value == inf:
+            raise UserError(f"{name.replace('_', '-')} is {value}; give a finite number")
         if value is not None and not value >= bound:  # so that NaN is refused too
             raise UserError(f"{name.replace('_', '-')} is {value}; it must be at least {bound}")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+
+from bertscope.core.errors import UserError
 
 ROOT = -1
 """The head of a word that has none."""
@@ -71,6 +73,12 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        held = ", ".join(name for name, _ in self._columns() if name not in ("ids", "text"))
+        return (
+            f"<Examples{f' {self.name}' if self.name else ''}: {len(self):,} texts{f' with {held}' if held else ''}>"
+        )
+
     def take(self, indices: Sequence[int] | np.ndarray) -> Examples:
         """The examples at these positions, in this order."""
         at = [int(i) for i in indices]
@@ -81,6 +89,21 @@ class Examples:
         marks = {kind: taken(column) for kind, column in self.marks.items()}
         columns = {name: taken(column) for name, column in self._columns() if "." not in name}
         return Examples(marks=marks, name=self.name, notes=self.notes, **columns)
+
+    @classmethod
+    def of(cls, given: Any) -> Examples:
+        """Examples as they are, a task's report split, or a list of texts.
+
+        >>> len(Examples.of(["one text", "another"]))
+        2
+        """
+        if isinstance(given, Examples):
+            return given
+        if isinstance(report := getattr(given, "report", None), Examples):
+            return replace(report, name=given.name, notes=given.notes)
+        if isinstance(given, (list, tuple)) and given and all(isinstance(text, str) for text in given):
+            return cls(ids=tuple(map(str, range(1, len(given) + 1))), text=tuple(given))
+        raise UserError(f"can't read {type(given).__name__}; give Examples, a task, or a list of texts")
 
     def _columns(self) -> list[tuple[str, Any]]:
         """The columns that are there, by name; those of the marks as `marks.KIND`."""

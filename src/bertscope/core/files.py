@@ -117,9 +117,15 @@ def check_file(target: Path, mark: str) -> None:
     """Refuse a file that couldn't be written later, or that exists and isn't ours: it lacks `mark` near its top."""
     if target.is_dir():
         raise UserError(f"cannot write {target}: {_REASONS[errno.EISDIR]}")
-    if target.exists() and mark.encode() not in target.read_bytes()[:4096]:
+    if target.exists() and not is_marked(target, mark):
         raise UserError(f"cannot write {target}: that file is not a page of bertscope; choose another name")
     check_writable(target)
+
+
+def is_marked(file: Path, mark: str) -> bool:
+    """Whether a file has this text near its top."""
+    with file.open("rb") as stream:
+        return mark.encode() in stream.read(4096)
 
 
 def check_writable(target: Path) -> None:

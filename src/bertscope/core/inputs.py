@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from bertscope.core import config as configs
 from bertscope.core.catalogue import INPUT_KINDS, OPENERS, ROOTS, resolve, spec
 from bertscope.core.errors import UserError
+from bertscope.core.files import canonical_json
 from bertscope.core.step import Root, Step
 
 _DATA = ("task", "examples", "data")
@@ -17,6 +19,9 @@ _KEPT = ("model", *_DATA)
 """What takes time to open and no question changes."""
 KEPT = 3
 """Models, and data sets, that stay open from step to step."""
+
+
+Blamed = Callable[["Step | Root"], AbstractContextManager[None]]
 
 
 class Inputs:
@@ -40,23 +45,27 @@ class Inputs:
                 opened[name] = self._opened(name, value)
         return opened
 
-    def read_ahead(self, steps: Iterable[Step]) -> None:
-        """Open the data that these steps read: what is wrong with it is told before the first of them starts."""
-        for step in steps:
-            asked = spec(step.name)
-            for name, value in step.inputs.items():
-                name = name.partition(".")[0]
-                if isinstance(value, Root) and INPUT_KINDS[name] in _DATA:
-                    read = self._opened(name, value)
-                    if asked.check and name in asked.inputs:
-                        asked.check(read, configs.from_json(asked.config_class, step.config))
+    def read_ahead(self, steps: Iterable[Step], blamed: Blamed = lambda _: nullcontext()) -> None:
+        """Open the data that these steps read, and run their questions' checks: what is wrong is told before the
+        first of them starts.
+
+        `blamed` is the context in which a data set is opened, or a step's check is run.
+        """
+        for name, root, checks in _data_of(steps):
+            with blamed(root):
+                read = self._opened(name, root)
+            for step in checks:
+                asked = spec(step.name)
+                assert asked.check is not None
+                with blamed(step):
+                    asked.check(read, configs.from_json(asked.config_class, step.config))
             self.forget(but=KEPT)
 
     def forget(self, but: int = 0) -> None:
         """Let go of everything but the `but` models and as many data sets that were used last."""
         for is_model in (True, False):
             alike = [key for key in self._open if (key[0] == "model") == is_model]
-            for key in alike[: len(alike) - but]:
+            for key in alike[: max(0, len(alike) - but)]:
                 del self._open[key]
 
     def _opened(self, name: str, value: Step | Root) -> Any:
@@ -76,3 +85,26 @@ class Inputs:
         if kind in ROOTS and resolve(ROOTS[kind])(value.source, **value.options).digest != value.digest:
             raise UserError(f"{value.source} has changed since this run was planned; run the command again")
         return opener(value.source, **value.options)
+
+
+def _data_of(steps: Iterable[Step]) -> Iterator[tuple[str, Root, list[Step]]]:
+    """The data that some steps read, each once, as which input, and the steps whose questions have a check of it.
+
+    What is checked comes first: a check says most clearly what is wrong. Then whole tasks; their texts alone, or
+    fewer of them, have nothing to add and are left out.
+    """
+    found: dict[tuple[str, str], tuple[str, Root, list[Step]]] = {}
+    for step in steps:
+        asked = spec(step.name)
+        for numbered, value in step.inputs.items():
+            name = numbered.partition(".")[0]
+            if isinstance(value, Root) and INPUT_KINDS[name] in _DATA:
+                _, _, checks = found.setdefault((INPUT_KINDS[name], value.id), (name, value, []))
+                checks += [step] if asked.check and name in asked.inputs else []
+    read = set[str]()
+    for name, root, checks in sorted(found.values(), key=lambda one: (not one[2], INPUT_KINDS[one[0]] != "task")):
+        whole = {key: said for key, said in root.options.items() if key != "limit"}
+        rows = canonical_json([root.digest, whole])
+        if checks or rows not in read:
+            read.add(rows)
+            yield name, root, checks

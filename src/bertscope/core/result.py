@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.files import FolderKind, digest_files, whole_folder
+from bertscope.core.shown import as_html, as_text, figures
 from bertscope.core.step import FILE, Root
 
 if TYPE_CHECKING:
@@ -85,6 +86,12 @@ class Result:
             if missing := set(figure.columns()) - set(self.tables[figure.table].columns):
                 raise ValueError(f"figure {figure.title!r} needs the columns {sorted(missing)} of {figure.table!r}")
 
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
     @property
     def about(self) -> str:
         """The subject in words."""
@@ -103,9 +110,11 @@ class Result:
         return by_name[name]
 
     def plot(self, which: int = 0) -> Any:
-        """The figure as an Altair chart, for a notebook."""
+        """The figure of that number, counted from 0, as an Altair chart: a notebook draws it."""
         from bertscope.core.catalogue import resolve
 
+        if which not in range(len(self.figures)):
+            raise UserError(f"no figure {which!r}; {self.question} has {', '.join(figures(self)) or 'none'}")
         # Late and by name: values know no drawing code, and computing never loads it.
         return resolve("bertscope.report.charts:chart")(self.figures[which], self.tables[self.figures[which].table])
 
@@ -136,10 +145,10 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
-        """Read what `save` wrote."""
+        """Read what `save` wrote, there or in the folder of a stored step."""
         import pandas as pd
 
-        folder = Path(folder)
+        folder = _inside(folder)
         said = describe(folder)
         arrays = {}
         if said["arrays"]:

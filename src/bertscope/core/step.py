@@ -59,6 +59,9 @@ class Step:
         recipe = [self.name, self.version, dict(self.config), inputs]
         return f"{self.name}-{digest_text(canonical_json(recipe))}"
 
+    def __repr__(self) -> str:
+        return f"<Step {self.id}>"
+
     def before(self) -> Iterator[Step]:
         """The steps this one needs, directly."""
         return (value for value in self.inputs.values() if isinstance(value, Step))

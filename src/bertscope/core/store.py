@@ -78,6 +78,9 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
+    def __repr__(self) -> str:
+        return f"Store({str(self.folder)!r})"
+
     def path(self, step: Step) -> Path:
         return self.folder / "steps" / step.id
 

@@ -7,7 +7,7 @@ has no parts). Indices into tensors are 0-based. Nothing else in the package add
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Literal, get_args
@@ -68,6 +68,11 @@ class Unit:
             wanted = f"{kind}:3.7" if kind in ("head", "neuron") else f"{kind}:3"
             raise UserError(f"{text!r}: write it like {wanted}")
         return cls(kind, layer, int(number) if number else None)  # type: ignore[arg-type]
+
+    @classmethod
+    def parse_all(cls, parts: str | Unit | Iterable[str | Unit]) -> list[Unit]:
+        """Several parts, or one."""
+        return [cls.parse(part) for part in ([parts] if isinstance(parts, (str, Unit)) else parts)]
 
     def check(self, head_counts: Sequence[int], neuron_counts: Sequence[int] | None = None) -> Unit:
         """This unit, if a model with that many heads (and neurons) in each layer has it."""

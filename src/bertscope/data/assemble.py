@@ -54,6 +54,7 @@ def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     if labels:
         scored = _without_unseen(material.source, fit, scored, labels, bad)
     notes = material.notes + bad.notes() + ((material.columns.note,) if material.columns.note else ())
+    notes += _on_quotes(material, examples)
     if not material.declared and options.kind is None and len(labels) > 2 and all(map(str.isdigit, labels)):
         notes += (
             f"{labels[0]} to {labels[-1]} are read as {len(labels)} classes; if they are scores: --kind regression",
@@ -122,6 +123,17 @@ def noting_repeats(task: Task) -> Task:
         return task
     note = f"{repeats} of {len(task.report)} report texts also occur in fit"
     return replace(task, notes=(*task.notes, note))
+
+
+def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, ...]:
+    """A note on texts that a program quoted as CSV has it: a .tsv file is read without quotes."""
+    if material.declared or material.train[0].path.suffix.lower() != ".tsv":
+        return ()
+    quoted = sum(text.startswith('"') and '""' in text[1:] for part in examples for text in part.text)
+    said = (
+        "texts have quotes as .csv has them, which .tsv is read without; if they don't belong there, save it as .csv"
+    )
+    return (f"{quoted:,} {said}",) if quoted else ()
 
 
 def _kind(declared: Declared | None, said: Kind | None, train: Sheet) -> Kind:

@@ -25,7 +25,7 @@ class BadRows:
     def refuse(self, reason: str, message: str, rows: int = 1) -> None:
         """Stop with this message, or count the rows: they are then left out by the caller."""
         if not (self.skip or reason in self.expected):
-            raise UserError(message)
+            raise UserError(f"{message} (--skip-bad leaves such rows out)")
         self.counts[reason] += rows
 
     def notes(self) -> tuple[str, ...]:

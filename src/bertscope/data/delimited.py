@@ -86,16 +86,20 @@ def read_text(path: Path, *, skip_invalid: bool = False) -> str:
         if skip_invalid:
             return raw.decode("utf-8", "surrogateescape")
         line = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}, line {line}: not valid UTF-8; save the file as UTF-8") from error
+        seems = " (it seems to be UTF-16)" if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
+        raise UserError(f"{path}, line {line}: not valid UTF-8{seems}; save the file as UTF-8") from error
 
 
 def refuse_long(path: Path, line: int, content: str, bad: BadRows) -> bool:
     """Whether a line is too long to be split into fields."""
     if len(content) <= LONGEST_LINE:
         return False
-    message = f"{path}, line {line}: {len(content):,} characters on one line; is this a file of texts, one on each?"
-    bad.refuse("line too long", message)
+    bad.refuse("line too long", _too_long(path, line, content))
     return True
+
+
+def _too_long(path: Path, line: int, content: str) -> str:
+    return f"{path}, line {line}: {len(content):,} characters on one line; is this a file of texts, one on each?"
 
 
 def _tsv(path: Path, text: str, bad: BadRows) -> Iterator[Row]:
@@ -108,7 +112,8 @@ def _tsv(path: Path, text: str, bad: BadRows) -> Iterator[Row]:
 def _csv(path: Path, text: str, bad: BadRows) -> Iterator[Row]:
     lines = list(io.StringIO(text, newline=""))
     for number, content in enumerate(lines, start=1):
-        refuse_long(path, number, content, BadRows())
+        if len(content) > LONGEST_LINE:  # always refused: quotes may hold it together with other lines
+            raise UserError(_too_long(path, number, content))
     usual = csv.field_size_limit(LONGEST_TEXT)  # Python's own is an eighth of that
     try:
         yield from _csv_rows(path, lines, bad)

@@ -48,6 +48,11 @@ def read_task(source: str | Path, **options: Any) -> Task:
     `without` leaves rows that mention certain words out of fit and select, or with `at_random` as many others. An
     example's id is its file's name and the line it begins on.
     """
+    if not isinstance(source, (str, Path)):
+        kind = type(source).__name__
+        raise UserError(
+            f"can't read {kind} as a task; give a name or a path: write tables to a .csv or .parquet file"
+        )
     asked = TaskOptions.of(options)
     if _is_demo(source):
         _refuse_columns(source, asked)

@@ -39,7 +39,7 @@ def token_f1(predicted: Sequence[str], gold: Sequence[str]) -> float:
     return 2 * shared / (len(predicted) + len(gold))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SpanTask(Task):
     """A task of kind `spans`: the question is the text, what it is about the pair."""
 

@@ -76,6 +76,11 @@ class Task:
     blind = "majority"
     """What is answered without looking at the texts: fit's most frequent label, or mean score."""
 
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{len(getattr(self, split)):,} {split}" for split in ("fit", "select", "report"))
+        labels = f" ({', '.join(self.labels)})" if 0 < len(self.labels) <= 10 else ""
+        return f"<{type(self).__name__} {self.name}: {self.kind}{labels}, rows {rows}, scored by {self.metric}>"
+
     @property
     def n_outputs(self) -> int:
         """How many numbers a model gives per example."""
@@ -126,7 +131,8 @@ class Task:
         return self._primary.value
 
     def score(self, outputs: np.ndarray, examples: Examples | None = None) -> Scores:
-        """How good a model's outputs are for `examples` (report by default)."""
+        """How good a model's outputs, or what `predict` gave, are for `examples` (report by default)."""
+        outputs = getattr(outputs, "logits", outputs)
         moments = self.moments(outputs, examples)
         low, high = bootstrap_interval(self.value, moments)
         return Scores(

@@ -28,7 +28,7 @@ def padded(rows: Sequence[Iterable[int]], lengths: np.ndarray) -> np.ndarray:
     return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TreeTask(Task):
     """A task of kind `trees`; `labels` are the relations that the fit split has, subtypes (`nsubj:pass`) included."""
 

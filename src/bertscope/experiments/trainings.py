@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.step import Root, Step
-from bertscope.models.source import layers_of
+from bertscope.models.families import family_of
+from bertscope.models.source import config_of, layers_of, locate
 from bertscope.training.finetune import FinetuneConfig
 
 
@@ -29,17 +30,50 @@ def by_recipe(config: Recipe, **more: Any) -> FinetuneConfig:
     return FinetuneConfig(recipe=config.recipe, epochs=config.epochs, learning_rate=config.learning_rate, **more)
 
 
-def fine_tunings(base: Step | Root, task: Root, how: Iterable[FinetuneConfig]) -> dict[str, Step]:
-    """A step for each, as the inputs `tuned.0`, `tuned.1` ... of the step that compares them."""
+def fine_tunings(base: Step | Root, task: Root, how: Sequence[FinetuneConfig]) -> dict[str, Step]:
+    """A step for each, as the inputs `tuned.0`, `tuned.1` ... of the step that compares them. What models of the
+    base's family can't lose or hold still is refused now, not when its turn comes."""
+    for each in how:
+        _refuse_unfit(base, each)
     steps = (spec("finetune").step({"base": base, "task": task}, each) for each in how)
     return {f"tuned.{place}": step for place, step in enumerate(steps)}
+
+
+def refuse_losing(base: Step | Root, layers: Layers) -> None:
+    """Refuse to leave out layers that models of the base's family can't do without."""
+    family_of(_config(base)["model_type"]).refuse_losing(layers.numbers, _root(base).source)
+
+
+def _refuse_unfit(base: Step | Root, how: FinetuneConfig) -> None:
+    config = _config(base)
+    family, kind = family_of(config["model_type"]), config["model_type"]
+    refuse_losing(base, how.left_out)
+    left = depth(base) - len(how.left_out.numbers)
+    family.refuse_holding(how.held.numbers, left, int(config.get("num_hidden_groups", 1)), _root(base).source)
+    if not how.pooler:
+        family.need_pooler(kind)
+    if how.dropout is not None:
+        family.need_dropout(kind)
 
 
 def depth(base: Step | Root) -> int:
     """How many layers the base has, or will have once it is made."""
     if isinstance(base, Root):
         return layers_of(base)
-    below = base.inputs.get("base") or base.inputs.get("model")
+    return depth(_below(base)) - len(Layers.parse(str(base.config.get("without", ""))).numbers)
+
+
+def _config(base: Step | Root) -> dict[str, Any]:
+    """The config.json of what the base is, or is made from."""
+    return config_of(locate(_root(base).source))
+
+
+def _root(base: Step | Root) -> Root:
+    return base if isinstance(base, Root) else _root(_below(base))
+
+
+def _below(step: Step) -> Step | Root:
+    below = step.inputs.get("base") or step.inputs.get("model")
     if below is None:
-        raise UserError(f"what {base.name} makes has no depth before it is made; give a model")
-    return depth(below) - len(Layers.parse(str(base.config.get("without", ""))).numbers)
+        raise UserError(f"what {step.name} makes has no depth before it is made; give a model")
+    return below

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +43,15 @@ class Encoder:
     family: Family
     head: HeadKind
     """What sits on top of the encoder."""
+
+    def __repr__(self) -> str:
+        least, most = min(self.head_counts, default=0), self.n_heads
+        heads = f"{most}" if least == most else f"{least} to {most}"
+        size = sum(weights.numel() for weights in self.model.parameters())
+        return (
+            f"<Encoder {self.name}: {self.model.config.model_type}, {self.n_layers} layers of {heads} heads, "
+            f"{self.hidden_size} hidden units, {size:,} parameters, head: {self.head}, on {self.device}>"
+        )
 
     @property
     def n_layers(self) -> int:
@@ -113,16 +122,18 @@ class Encoder:
         return digest_text(canonical_json([tokenizer, self.max_length]))
 
     def gates(
-        self, off: Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
+        self, off: str | Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
     ) -> AbstractContextManager[Gates]:
         """Switch parts off for the length of a block: `with encoder.gates(off=["head:3.7", "mlp:5"]): ...`"""
         return open_gates(self, off, mode=mode, reference=reference)
 
-    def predict(self, examples: Examples, *, tokens: int | None = None, window: int = WINDOW) -> Predictions:
+    def predict(
+        self, examples: Examples | Sequence[str], *, tokens: int | None = None, window: int = WINDOW
+    ) -> Predictions:
         """The outputs of what is on top (classifier, regressor, spans, parser) for every example, in their order."""
         from bertscope.models.predict import predict
 
-        return predict(self, examples, tokens=tokens, window=window)
+        return predict(self, Examples.of(examples), tokens=tokens, window=window)
 
     def means(self, examples: Examples) -> Means:
         """Every head's and MLP's average output over the real tokens of these examples, for `mode="mean"`."""
@@ -130,7 +141,7 @@ class Encoder:
 
         return means(self, examples)
 
-    def cut(self, off: Iterable[str | Unit]) -> Encoder:
+    def cut(self, off: str | Iterable[str | Unit]) -> Encoder:
         """A smaller copy without these parts: `encoder.cut(["head:3.7", "mlp:5", "neuron:2.1", "layer:12"])`."""
         from bertscope.models.surgery import cut
 

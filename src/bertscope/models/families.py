@@ -5,6 +5,7 @@ A new family is a row here. Paths are attribute paths: `layers` from the base mo
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -74,6 +75,32 @@ class Family:
     def reads_first_token(self, config: Any) -> bool:
         """Whether a classifier of this family looks at nothing but the first token's last state."""
         return self.reads is None or getattr(config, self.reads) in ("cls", "bos")
+
+    def refuse_losing(self, layers: Collection[int], name: str) -> None:
+        """Refuse to leave these layers (by number) out of a model of that name, if it can't do without."""
+        if self.first_stays_because and 1 in layers:
+            raise UserError(f"layer 1 of {name} can't be left out: {self.first_stays_because}")
+
+    def refuse_holding(self, layers: Collection[int], n_layers: int, blocks: int, name: str) -> None:
+        """Refuse to freeze some of a model's layers, if fewer blocks than that serve all of them."""
+        if self.groups and layers and len(layers) < n_layers and blocks < n_layers:
+            raise UserError(f"{name} has one block for many layers: freeze all {n_layers} of them, or none")
+
+    def need_pooler(self, model_type: str) -> None:
+        """Refuse to take off what is between the encoder and the last map, where that can't be."""
+        if not self.pooler:
+            raise UserError(
+                f"the layer before the classifier of a {model_type} can't be taken off: it is part of the family's "
+                "code, not a module; leave the pooler on"
+            )
+
+    def need_dropout(self, model_type: str) -> str:
+        """What the config calls the dropout before the last map; refuses where it has no name."""
+        if self.dropout is None:
+            raise UserError(
+                f"a {model_type} has no setting of its own for the dropout before the classifier; leave it out"
+            )
+        return self.dropout
 
     def blocks(self, base_model: nn.Module, n_layers: int) -> list[nn.Module]:
         """The block of each layer, in the order of the forward pass; a shared one occurs more than once."""

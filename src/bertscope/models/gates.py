@@ -132,7 +132,7 @@ def _busy(gate: Tensor, inner: int | None) -> list[bool]:
 
 @contextmanager
 def open_gates(
-    encoder: Encoder, off: Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
+    encoder: Encoder, off: str | Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
 ) -> Iterator[Gates]:
     """Gates on the whole encoder for the length of the block, with the units in `off` at 0. Blocks nest."""
     check_known("mode", mode, MODES)
@@ -141,8 +141,8 @@ def open_gates(
     if mode == "uniform" and getattr(encoder.model.config, "rotary_value", False):
         raise UserError(f"{encoder.name} rotates its values by position, so that their mean means nothing; use zero")
     gates = Gates(encoder, mode, reference)
-    for unit in off:
-        gates.switch_off(Unit.parse(unit).check(encoder.head_counts, encoder.neuron_counts))
+    for unit in Unit.parse_all(off):
+        gates.switch_off(unit.check(encoder.head_counts, encoder.neuron_counts))
     with tapped(encoder, gates):
         yield gates
 

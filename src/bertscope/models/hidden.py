@@ -46,7 +46,7 @@ _VERSION = 2  # of what is stored: raise it when the same source would give othe
 
 def hidden(
     encoder: Encoder,
-    examples: Examples,
+    examples: Examples | Sequence[str],
     *,
     pool: Pool = "word",
     store: str | Path | None = None,
@@ -65,6 +65,7 @@ def hidden(
 
     Examples longer than the model reads are left out and counted: a sentence cut short isn't the sentence.
     """
+    examples = Examples.of(examples)
     kept = _check(encoder, examples, pool, layers)
     temporary = TemporaryDirectory(prefix="bertscope-hidden-") if store is None else None
     folder = Path(temporary.name if temporary else store or "")

@@ -67,6 +67,12 @@ class HiddenStore:
         """How many rows there are."""
         return len(self.array)
 
+    def __repr__(self) -> str:
+        rows = f"{len(self):,} rows (pool: {self.pool}) of {len(self.ids) - len(self.left_out):,} texts"
+        return (
+            f"<HiddenStore {self.name}: {rows}, {len(self.layers)} layers, {self.dim} dimensions, in {self.folder}>"
+        )
+
     @property
     def dim(self) -> int:
         return self.array.shape[2]

@@ -19,7 +19,7 @@ from bertscope.models.encoder import Encoder, HeadKind
 from bertscope.models.families import Family, family_of
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
-from bertscope.models.source import config_of, locate, need_vocabulary, weight_files
+from bertscope.models.source import config_of, locate, need_vocabulary, own_folder, weight_files
 from bertscope.models.surgery import reshape
 from bertscope.models.top import Top
 
@@ -59,7 +59,7 @@ def load(
         return _from_folder(name, locate(name, allow_pickle=allow_pickle), head, device, allow_pickle, tokenizer)
     if isinstance(name_or_module, transformers.PreTrainedModel):
         return _from_memory(name_or_module, head, device, tokenizer)
-    raise UserError(f"can't open a {type(name_or_module).__name__} as a model; give a name or a transformers model")
+    raise UserError(f"can't open {type(name_or_module).__name__} as a model; give a name or a transformers model")
 
 
 def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
@@ -100,7 +100,7 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
             f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
             "they don't belong together; copy the tokenizer that the model was trained with"
         )
-    encoder = Encoder(model, _fitted(tokenizer, model), _display_name(name, folder, config), family, has)
+    encoder = Encoder(model, _fitted(tokenizer, model), _display_name(name, config), family, has)
     encoder.tokenizer.model_max_length = encoder.max_length
     return encoder
 
@@ -151,9 +151,10 @@ def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
     return Encoder(model, _fitted(tokenizer, model), type(model).__name__, family, has)
 
 
-def _display_name(name: str, folder: Path, config: dict[str, Any]) -> str:
+def _display_name(name: str, config: dict[str, Any]) -> str:
     """What the model's maker called it, or else the hub id, or the folder's own name."""
-    return config.get("bertscope", {}).get("name") or (folder.resolve().name if Path(name).is_dir() else name)
+    folder = own_folder(name)
+    return config.get("bertscope", {}).get("name") or (folder.name if folder else name)
 
 
 def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any, HeadKind]:

@@ -27,6 +27,9 @@ class Predictions:
     truncated: int
     """Texts of which something wasn't read: they are longer than the model allows."""
 
+    def __repr__(self) -> str:
+        return f"<Predictions: logits {list(self.logits.shape)}, {self.truncated:,} texts cut>"
+
 
 def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = WINDOW) -> Predictions:
     """See `Encoder.predict`."""

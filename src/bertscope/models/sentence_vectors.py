@@ -28,12 +28,17 @@ def pooled(hidden: Tensor, special: Tensor, pool: TextPool) -> Tensor:
 
 def sentence_vectors(
     encoder: Encoder, texts: Sequence[str], *, pools: Sequence[TextPool] = TEXT_POOLS, layers: Sequence[int]
-) -> np.ndarray:
-    """The vectors of texts, each read alone, of these layers (0: the embedding output): [pool, layer, text, d]."""
+) -> tuple[np.ndarray, int]:
+    """The vectors of texts, each read alone, of these layers (0: the embedding output), [pool, layer, text, d]; and
+    how many of the texts are longer than the model reads, and were cut."""
     vectors = _Vectors(len(texts), pools, layers, encoder.hidden_size)
-    ids = tuple(map(str, range(len(texts))))
-    observe([encoder], Examples(ids=ids, text=tuple(texts)), [vectors], label="texts")
-    return vectors.kept
+    passed = observe([encoder], unnamed(texts), [vectors], label="texts")
+    return vectors.kept, passed.truncated
+
+
+def unnamed(texts: Sequence[str]) -> Examples:
+    """Texts, each by its place."""
+    return Examples(ids=tuple(map(str, range(len(texts)))), text=tuple(texts))
 
 
 class _Vectors:

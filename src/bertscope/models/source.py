@@ -53,8 +53,15 @@ def model_root(name: str) -> Root:
     need_vocabulary(folder)
     # The tokenizer is part of what a model is: the same weights read other pieces of the text through another one.
     files = {path for pattern in _WANTED + _PICKLES for path in folder.glob(pattern)}
-    source = str(folder.resolve()) if name != "pocket" and Path(name).expanduser().is_dir() else name
-    return Root("model", source, digest_files(files))
+    return Root("model", str(own_folder(name) or name), digest_files(files))
+
+
+def own_folder(name: str) -> Path | None:
+    """The folder that the name is the path of, absolute, a link under its own name; None of `pocket` and hub ids."""
+    folder = Path(name).expanduser()
+    if name == "pocket" or not folder.is_dir():
+        return None
+    return folder.resolve() if ".." in folder.parts else folder.absolute()
 
 
 def config_of(folder: Path) -> dict[str, Any]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 
-def cut(encoder: Encoder, off: Iterable[str | Unit]) -> Encoder:
+def cut(encoder: Encoder, off: str | Iterable[str | Unit]) -> Encoder:
     """A copy of the encoder without these heads, MLPs, neurons and layers; the encoder itself is untouched.
 
     Numbers are the encoder's own. A layer may lose all of its heads (its output bias stays, as under a gate) or its
@@ -30,7 +30,7 @@ def cut(encoder: Encoder, off: Iterable[str | Unit]) -> Encoder:
     """
     from bertscope.models.encoder import Encoder
 
-    units = {Unit.parse(unit).check(encoder.head_counts, encoder.neuron_counts) for unit in off}
+    units = {unit.check(encoder.head_counts, encoder.neuron_counts) for unit in Unit.parse_all(off)}
     layers_off = {unit.layer_index for unit in units if unit.kind == "layer"}
     if layers_off and len(layers_off) == encoder.n_layers:
         raise UserError(f"all {encoder.n_layers} layers would go; leave at least one")
@@ -55,8 +55,7 @@ def cut(encoder: Encoder, off: Iterable[str | Unit]) -> Encoder:
 def without_layers(encoder: Encoder, layers: Collection[int]) -> Encoder:
     """A copy of an encoder of any family without these layers (by number); none at all may be left."""
     family = encoder.family
-    if family.first_stays_because and 1 in layers:
-        raise UserError(f"layer 1 of {encoder.name} can't be left out: {family.first_stays_because}")
+    family.refuse_losing(layers, encoder.name)
     if family.groups and len(set(encoder.layers)) > 1:
         raise UserError(
             f"{encoder.name} can't lose layers: {len(set(encoder.layers))} blocks share them out evenly, and others "

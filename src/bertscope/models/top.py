@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from bertscope.core.errors import UserError
 from bertscope.models.config_notes import notes_in
 from bertscope.models.families import Family, descend
 
@@ -67,11 +66,7 @@ class FirstTokenClassifier(nn.Module):
 
 def set_dropout(config: Any, family: Family, dropout: float) -> None:
     """Set the dropout before the last map, under the name that the family's config has for it."""
-    if family.dropout is None:
-        raise UserError(
-            f"a {config.model_type} has no setting of its own for the dropout before the classifier; leave it out"
-        )
-    setattr(config, family.dropout, dropout)
+    setattr(config, family.need_dropout(config.model_type), dropout)
 
 
 def _two_maps(last: nn.Linear, config: Any) -> nn.Sequential:
@@ -84,11 +79,7 @@ def _two_maps(last: nn.Linear, config: Any) -> nn.Sequential:
 
 
 def _take_pooler_off(model: Any, family: Family) -> None:
-    if not family.pooler:
-        raise UserError(
-            f"the layer before the classifier of a {model.config.model_type} can't be taken off: it is part of the "
-            "family's code, not a module; leave the pooler on"
-        )
+    family.need_pooler(model.config.model_type)
     for path, kind in family.pooler:
         parent, name = _parent(model, path)
         if kind == "first token":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import bertscope
 from bertscope.core.errors import UserError
-from bertscope.core.files import check_file, write_text
+from bertscope.core.files import canonical_json, check_file, digest_text, is_marked, write_text
 from bertscope.core.result import Result
 from bertscope.core.store import Store, Stored
 from bertscope.report import ledger, theme
@@ -43,6 +43,11 @@ def build_report(
     """
     check_file(Path(out), MARK)
     return write_page(stored_findings(store, only=only), out, title=title)
+
+
+def is_page_of(page: Path, steps: Iterable[str], title: str | None = None) -> bool:
+    """Whether the file is there and shows the steps of these ids, and no others, under this title."""
+    return page.exists() and is_marked(page, _shows(steps, title))
 
 
 def stored_findings(store: Store | str | Path, *, only: Container[str] | None = None) -> list[Finding]:
@@ -93,6 +98,7 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         tasks=tasks,
         created=max(str(finding.result.provenance.get("created", "")) for finding in findings)[:10],
         version=bertscope.__version__,
+        shows=_shows((finding.step.id for finding in findings), title),
         openings=[made for opening in OPENINGS if (made := opening(findings))],
         sections=answered,
         total=sum(len(section.answers) for section in answered),
@@ -106,6 +112,11 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         themes=Markup(script_json({"light": theme.page_config(dark=False), "dark": theme.page_config(dark=True)})),
         entries=Markup(script_json([answer.entry for section in answered for answer in section.everything])),
     )
+
+
+def _shows(steps: Iterable[str], title: str | None) -> str:
+    """What a page says of what it shows."""
+    return f"steps-{digest_text(canonical_json([sorted(steps), title]))}"
 
 
 def _all(answered: Sequence[Section], what: str) -> list[str]:

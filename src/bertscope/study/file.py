@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -48,6 +48,12 @@ class Study:
     """What a reader of the file may not expect."""
     said: dict[str, Any]
     """The file as it was understood, with what was set."""
+    places: Mapping[str, Said]
+    """Where it names each model and data set (by the root's id, and by its source) and asks each question (by the id
+    of its step)."""
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name}: {', '.join(step.name for step in self.steps)}>"
 
 
 def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
@@ -65,6 +71,7 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
     title, about = (" ".join(keys[key].word(key).split()) if key in keys else "" for key in ("title", "about"))
     names, notes = Names(keys), list[str]()
     steps: dict[str, Step] = {}
+    asked: dict[str, Said] = {}
     answers: dict[str, Answers] = {}
     used: set[str] = set()
     for question in read_questions(keys["questions"], names, answers):
@@ -73,12 +80,13 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
             notes.append(f"{question.spec.name} compares several answers, and there is only one: left out")
         answers.setdefault(question.spec.name, Answers()).steps.extend(found)
         steps |= {step.id: step for _, step in found}
+        asked |= {step.id: question.said for _, step in found}
         used |= {axis.partition(".")[0] for chosen, _ in found for axis in chosen}
     for unused in sorted({*names.models, *names.data} - used - {"tuned"}):
         notes.append(f"{unused} is named, but no question is about it")
     if ledger := claims_step(graph(list(steps.values())).values()):  # what the papers say of all this
         steps[ledger.id] = ledger
-    return Study(name, title or name, about, tuple(steps.values()), tuple(notes), whole.plain())
+    return Study(name, title or name, about, tuple(steps.values()), tuple(notes), whole.plain(), names.places | asked)
 
 
 def ready_studies() -> dict[str, str]:

@@ -88,6 +88,8 @@ class Names:
 
     def __init__(self, keys: Mapping[str, Said]) -> None:
         self._roots: dict[str, Root] = {}  # hashing a large model takes a while: once is enough
+        self.places: dict[str, Said] = {}
+        """Where the file names each root, by its id and by its source."""
         self.reading = {
             option: keys[key] for key, option in (("root", "root"), ("limit", "limit"), ("data_seed", "seed"))
             if key in keys
@@ -137,7 +139,9 @@ class Names:
         key = repr((kind, source, sorted(options.items())))
         if key not in self._roots:
             with said.blamed():
-                self._roots[key] = resolve(ROOTS[kind])(source, **options)
+                root = self._roots[key] = resolve(ROOTS[kind])(source, **options)
+            self.places[root.id] = said
+            self.places.setdefault(root.source, said)
         return self._roots[key]
 
 

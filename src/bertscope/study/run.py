@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bertscope.core.files import check_writable
 from bertscope.core.store import Store
+from bertscope.study.ahead import read_ahead
 from bertscope.study.file import Study, read_study
 from bertscope.study.runner import Outcome, run_steps
 from bertscope.study.state import remember
@@ -31,6 +32,9 @@ def run_study(
     study = file if isinstance(file, Study) else read_study(file, sets)
     store = store if isinstance(store, Store) else Store(store)
     check_writable(store.folder / "steps")
-    outcome = run_steps(study.steps, store, workers=workers, cluster=cluster, resume=resume, page=page)
+    inputs = read_ahead(study, store)
+    if workers or cluster:
+        inputs.forget()  # they read for themselves
+    outcome = run_steps(study.steps, store, workers=workers, cluster=cluster, resume=resume, page=page, inputs=inputs)
     remember(store, outcome)
     return outcome

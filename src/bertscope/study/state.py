@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from bertscope.core.files import write_text
 from bertscope.core.step import Step
 from bertscope.core.store import Store
+from bertscope.study.graph import graph
 from bertscope.study.runner import Outcome
 
-State = Literal["done", "running", "failed", "waiting"]
+State = Literal["done", "running", "failed", "waiting", "not needed"]
 
 
-def states(steps: Mapping[str, Step], store: Store) -> dict[str, State]:
-    """Where each step stands, by its id."""
-    now, found = store.running(), dict[str, State]()
-    for name, step in steps.items():
+def states(asked: Sequence[Step], store: Store) -> dict[str, State]:
+    """Where each of these steps, and of those they rest on, stands, by its id. One that isn't stored, while all that
+    was made of it is, isn't needed."""
+    now, needed = store.running(), graph(asked, store.has)
+
+    def state(name: str, step: Step) -> State:
         if store.has(step):
-            found[name] = "done"
-        else:
-            found[name] = "running" if name in now else "failed" if _failure(store, name).exists() else "waiting"
-    return found
+            return "done"
+        if name in now:
+            return "running"
+        if name not in needed:
+            return "not needed"
+        return "failed" if _failure(store, name).exists() else "waiting"
+
+    return {name: state(name, step) for name, step in graph(asked).items()}
 
 
 def remember(store: Store, outcome: Outcome) -> None:

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from bertscope.core.errors import UserError
-from bertscope.core.examples import Examples
 from bertscope.core.files import digest_text
 from bertscope.core.statistics import bootstrap_interval, rank_draws
 from bertscope.data.positives import Sets
@@ -24,7 +23,7 @@ from bertscope.data.task import Scores
 from bertscope.models.batches import Batch, Tokens, group_by_budget, pad, tokenise_all
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import default_budget
-from bertscope.models.sentence_vectors import TextPool, pooled, sentence_vectors
+from bertscope.models.sentence_vectors import TextPool, pooled, sentence_vectors, unnamed
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -39,7 +38,9 @@ def in_batch_loss(anchors: Tensor, candidates: Tensor, temperature: float) -> Te
     `anchors` is [n, d]. Of the `candidates` [n + more, d], the i-th is the i-th anchor's positive; all others, among
     them hard negatives after the first n, are negatives.
     """
-    similarity = normalize(anchors, dim=-1) @ normalize(candidates, dim=-1).T
+    # In half precision a cosine has two or three digits, and the temperature would magnify what rounding it leaves.
+    with torch.autocast(anchors.device.type, enabled=False):
+        similarity = normalize(anchors, dim=-1) @ normalize(candidates, dim=-1).T
     return cross_entropy(similarity / temperature, torch.arange(len(anchors), device=anchors.device))
 
 
@@ -86,16 +87,28 @@ class Contrastive:
             return Scores("retrieval", float(hits.mean()), low, high, n, self.chance, near)
         return _follows_scores(self.encoder, self.sts, self.config.pool, {"retrieval": float(hits.mean()), **near})
 
+    @property
+    def notes(self) -> list[str]:
+        """Which texts were cut: in training, and where the score is taken."""
+        cut = sum(int(tokens.truncated.sum()) for tokens in (self.tokens, *self._others))
+        said = [f"{cut:,} texts are longer than {self._length} tokens and were cut in training"] if cut else []
+        if self.sts is not None and self.sts.select.pair is not None:
+            watched, longest = unnamed([*self.sts.select.text, *self.sts.select.pair]), self.encoder.max_length
+            cut = int(tokenise_all(self.encoder.tokenizer, watched, longest).truncated.sum())
+            said += [f"{cut:,} texts of {self.sts.name} are longer than {longest} tokens and were cut"] if cut else []
+        return said
+
     def finish(self) -> None:
         """The projection is for training alone."""
         if self.config.projection:
             del self.encoder.model.projection
 
     def _tokenised(self, sets: Sets) -> list[Tokens]:
-        length = min(self.config.length, self.encoder.max_length)
-        ids = tuple(map(str, range(len(sets))))
-        texts = (Examples(ids=ids, text=column) for column in sets.columns)
-        return [tokenise_all(self.encoder.tokenizer, column, length) for column in texts]
+        return [tokenise_all(self.encoder.tokenizer, unnamed(column), self._length) for column in sets.columns]
+
+    @property
+    def _length(self) -> int:
+        return min(self.config.length, self.encoder.max_length)
 
     def _beside(self, others: Sequence[Tokens], batch: Batch) -> list[Batch]:
         """The positives and hard negatives of the batch's rows; where there are none, the same texts once more:
@@ -176,7 +189,7 @@ def _follows_scores(encoder: Encoder, sts: Task, pool: TextPool, beside: dict[st
     select = sts.select
     assert select.pair is not None and select.label is not None
     texts = [*select.text, *select.pair]
-    vectors = sentence_vectors(encoder, texts, pools=[pool], layers=[encoder.n_layers])[0, 0]
+    vectors = sentence_vectors(encoder, texts, pools=[pool], layers=[encoder.n_layers])[0][0, 0]
     ones, others = np.split(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True), 2)
     draws = rank_draws((ones * others).sum(-1)[None], select.label)[:, 0]
     low, high = np.quantile(draws[1:], [0.025, 0.975])

@@ -2,6 +2,7 @@
 
 # No `annotations` from `__future__`: other configs inherit these fields, and couldn't look up their types' names.
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import Literal
 
 from bertscope.core.config import check_known
@@ -46,7 +47,11 @@ class Contrasting:
             check_known(name, getattr(self, name, known[0]), known)
         if self.batch_size < 2:
             raise UserError(f"batch-size is {self.batch_size}; in a batch of one there is nothing to tell apart")
-        if self.temperature <= 0:
-            raise UserError(f"temperature is {self.temperature}; it must be above 0")
+        if not 0 < self.temperature < inf:
+            raise UserError(f"temperature is {self.temperature}; it must be above 0 and finite")
+        if self.least_score is not None and not isfinite(self.least_score):
+            raise UserError(f"least-score is {self.least_score}; give a finite number")
+        if self.least_score is not None and self.pairs != "pairs":
+            raise UserError("least-score says which pairs mean the same; leave it out, or use --pairs pairs")
         if self.length < 3:
             raise UserError(f"length is {self.length}; two tokens are special, so it must be at least 3")

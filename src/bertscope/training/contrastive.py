@@ -14,6 +14,7 @@ from bertscope.training.finetune import FinetuneConfig, Trained
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
+    from bertscope.data.positives import Sets
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
     from bertscope.training.loop import History
@@ -47,6 +48,18 @@ class ContrastiveConfig(Contrasting):
         )  # fmt: skip
 
 
+def check(data: Task | Examples, config: ContrastiveConfig) -> None:
+    """Refuse data that has too little that belongs together."""
+    _sets(data, config)
+
+
+def _sets(data: Task | Examples, config: ContrastiveConfig) -> tuple[Sets, Sets]:
+    """What is trained on, and what is held out of it."""
+    from bertscope.data.positives import held_out, matched
+
+    return held_out(matched(data, config.pairs, least_score=config.least_score, sentences=config.sentences))
+
+
 @question(
     "contrastive",
     inputs=("base", "data"),
@@ -56,6 +69,7 @@ class ContrastiveConfig(Contrasting):
     better="higher",
     cite="Gao et al. 2021, SimCSE: Simple Contrastive Learning of Sentence Embeddings",
     keeps="model",
+    check=check,
 )
 def contrastive(
     base: Encoder | str,
@@ -73,7 +87,6 @@ def contrastive(
     Hugging Face encoder is written there, and a training that was killed goes on from its last epoch.
     """
     from bertscope.data.corpus import read_data
-    from bertscope.data.positives import held_out, matched
     from bertscope.data.read import read_task
     from bertscope.models.heads import bare
     from bertscope.models.load import load
@@ -85,8 +98,7 @@ def contrastive(
     sts = read_task(sts) if isinstance(sts, str) else sts
     if sts is not None:
         sts.need_scored_pairs()
-    sets = matched(data, config.pairs, least_score=config.least_score, sentences=config.sentences)
-    fit, select = held_out(sets)
+    fit, select = _sets(data, config)
     if config.positives == "shuffled":
         fit = fit.shuffled(config.seed)
     base = load(base) if isinstance(base, str) else base
@@ -100,9 +112,7 @@ def contrastive(
     subject = {"model": base.name, "task": data.name or "texts", "pairs": config.pairs, "seed": str(config.seed)}
     if config.positives == "shuffled":
         subject["positives"] = "shuffled"
-    cut = int(objective.tokens.truncated.sum())
-    notes = [*data.notes, f"{len(fit):,} sets to train on, {len(select):,} held out"]
-    notes += [f"{cut:,} texts are longer than {config.length} tokens and were cut in training"] if cut else []
+    notes = [*data.notes, f"{len(fit):,} sets to train on, {len(select):,} held out", *objective.notes]
     return Trained(encoder, _result(history, settings, objective.metric, subject, notes))
 
 

@@ -104,6 +104,16 @@ class Trained:
     result: Result
 
 
+def check(task: Task, config: FinetuneConfig) -> None:
+    """Refuse another classifier for a task that has none."""
+    asked = config.classifier != "linear" or not config.pooler or config.dropout is not None
+    if asked and task.kind in ("spans", "trees"):
+        raise UserError(
+            f"classifier, pooler and dropout are for tasks with labels or scores; {task.name} is answered by "
+            f"{task.kind}: leave them out"
+        )
+
+
 @question(
     "finetune",
     inputs=("base", "task"),
@@ -112,6 +122,7 @@ class Trained:
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
     keeps="model",
+    check=check,
 )
 def finetune(
     base: Encoder | str,
@@ -139,6 +150,7 @@ def finetune(
 
     if isinstance(task, str):
         task = read_task(task)
+    check(task, config)
     base = base if not isinstance(base, str) else load(base)
     settings = config.settled(base.hidden_size)
     origin = base.name if config.init == "pretrained" else f"{base.name} (random init)"

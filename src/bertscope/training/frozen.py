@@ -8,7 +8,6 @@ from itertools import takewhile
 
 from torch import nn
 
-from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.models.encoder import Encoder
 from bertscope.models.families import descend
@@ -50,10 +49,7 @@ def _settled(encoder: Encoder, which: Layers) -> int:
 
 def _parameters(encoder: Encoder, which: Layers) -> list[nn.Parameter]:
     which.within(encoder.n_layers)
-    if which.numbers and len(which.numbers) < encoder.n_layers and len(set(encoder.layers)) < encoder.n_layers:
-        raise UserError(
-            f"{encoder.name} has one block for many layers: freeze all {encoder.n_layers} of them, or none"
-        )
+    encoder.family.refuse_holding(which.numbers, encoder.n_layers, len(set(encoder.layers)), encoder.name)
     base, family = encoder.model.base_model, encoder.family
     blocks = dict.fromkeys(encoder.layers)  # a shared one once
     chosen = [block for number, block in enumerate(encoder.layers, 1) if number in which.numbers]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bertscope.core.errors import UserError
 from bertscope.data.span_task import SpanTask
 from bertscope.data.task import Task
 from bertscope.data.tree_task import TreeTask
@@ -19,15 +18,11 @@ from bertscope.training.spans import Spans
 
 
 def with_head(base: Encoder, task: Task, *, top: Top = Top(), dropout: float | None = None, **how: Any) -> Encoder:  # noqa: B008
-    """A copy of the encoder with the fresh head that the task needs; all as for `with_classifier`."""
+    """A copy of the encoder with the fresh head that the task needs; all as for `with_classifier`, whose `top` and
+    `dropout` no other head has."""
     how = {"tuned_on": task.fingerprint} | how
     if not isinstance(task, (SpanTask, TreeTask)):
         return with_classifier(base, task.labels, top=top, dropout=dropout, **how)
-    if top != Top() or dropout is not None:
-        raise UserError(
-            f"classifier, pooler and dropout are for tasks with labels or scores; {task.name} is answered by "
-            f"{'spans' if isinstance(task, SpanTask) else 'trees'}: leave them out"
-        )
     return with_span_head(base, **how) if isinstance(task, SpanTask) else with_parser(base, task.labels, **how)
 
 

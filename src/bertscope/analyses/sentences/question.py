@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
+_FEWEST = 10  # pairs
+
 
 @dataclass(frozen=True)
 class SentencesConfig:
@@ -38,6 +40,13 @@ class SentencesConfig:
             )
 
 
+def check(task: Task, config: SentencesConfig) -> None:
+    """Refuse what isn't pairs with scores, or too few of them."""
+    task.need_scored_pairs()
+    if len(task.report) < _FEWEST:
+        raise UserError(f"{task.name} has {len(task.report)} pairs to report on; give at least {_FEWEST}")
+
+
 @question(
     "sentences",
     inputs=("model", "task"),
@@ -46,6 +55,7 @@ class SentencesConfig:
     better="higher",
     cite="Cer et al. 2017, SemEval-2017 Task 1 (STS); Wang and Isola 2020 (alignment and uniformity); Gao et al. "
     "2021, SimCSE",
+    check=check,
 )
 def sentences(
     model: Encoder | str,
@@ -63,7 +73,5 @@ def sentences(
     from bertscope.models.load import load
 
     task = read_task(task) if isinstance(task, str) else task
-    task.need_scored_pairs()
-    if len(task.report) < 10:
-        raise UserError(f"{task.name} has {len(task.report)} pairs to report on; give at least 10")
+    check(task, config)
     return sentences_result(load(model) if isinstance(model, str) else model, task, config)

@@ -45,6 +45,8 @@ class _Read:
     """[pool, layer, 2 x sampled pairs, d]: the vectors of some, two to a pair."""
     sampled: np.ndarray
     """[sampled pair]: which pairs those are."""
+    truncated: int
+    """Texts that are longer than the model reads, and were cut."""
 
 
 def sentences_result(encoder: Encoder, task: Task, config: SentencesConfig) -> Result:
@@ -58,6 +60,8 @@ def sentences_result(encoder: Encoder, task: Task, config: SentencesConfig) -> R
     arrays = {"cosine": read.cosines, "gold": pairs.label.astype(np.float64)}
     arrays |= _spread(encoder, read, same[read.sampled], edges)
     table = _table(arrays, config, {ALIGNMENT: int(same[read.sampled].sum()), UNIFORMITY: 2 * len(read.sampled)})
+    longest = f"{read.truncated} of the pairs' texts are longer than {encoder.max_length} tokens and were cut"
+    cut = [longest] if read.truncated else []
     last = table[table["layer"] == encoder.n_layers]
     return Result(
         "sentences",
@@ -67,7 +71,7 @@ def sentences_result(encoder: Encoder, task: Task, config: SentencesConfig) -> R
         headline=[_number(row) for _, row in last.iterrows()],
         figures=[_figure(measure, words.format(same=said)) for measure, words in _SAID.items()],
         subject={"model": encoder.name, "task": task.name},
-        notes=[*task.notes],
+        notes=[*task.notes, *cut],
     )
 
 
@@ -76,18 +80,19 @@ def _read(encoder: Encoder, pairs: Examples, config: SentencesConfig) -> _Read:
     layers = range(encoder.n_layers + 1)
     sampled = np.sort(np.argsort(hashed(pairs.ids, config.seed), kind="stable")[: config.sample // 2])
     cosines = np.empty((len(TEXT_POOLS), len(layers), len(pairs)), np.float32)
-    kept = []
+    kept, truncated = [], 0
     with progress("pairs", len(pairs)) as bar:
         for start in range(0, len(pairs), _PAIRS):
             some = slice(start, min(start + _PAIRS, len(pairs)))
-            vectors = sentence_vectors(encoder, [*pairs.text[some], *pairs.pair[some]], layers=layers)
+            vectors, cut = sentence_vectors(encoder, [*pairs.text[some], *pairs.pair[some]], layers=layers)
+            truncated += cut
             both = np.stack(np.split(vectors, 2, axis=2), 3)  # [pool, layer, pair, 2, d]
             both /= np.maximum(np.linalg.norm(both, axis=-1, keepdims=True), 1e-12)
             cosines[..., some] = (both[..., 0, :] * both[..., 1, :]).sum(-1)
             here = sampled[(sampled >= some.start) & (sampled < some.stop)] - start
             kept.append(both[:, :, here].reshape(*both.shape[:2], 2 * len(here), -1))
             bar.advance(some.stop - start)
-    return _Read(cosines, np.concatenate(kept, axis=2), sampled)
+    return _Read(cosines, np.concatenate(kept, axis=2), sampled, truncated)
 
 
 def _spread(encoder: Encoder, read: _Read, same: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:

@@ -50,19 +50,21 @@ class BiasConfig:
 
 def plan(base: Step | Root, task: Root, config: BiasConfig = BiasConfig()) -> Step:  # noqa: B008 (frozen)
     """Three fine-tunings for each seed, their answers to swapped texts, and the step that compares them."""
+    from bertscope.data.read import refuse_unlabelled
+    from bertscope.data.swaps import Swap
     from bertscope.experiments.trainings import by_recipe
 
-    swaps = _refuse_what_cannot_be_measured(task, config)
+    refuse_unlabelled(task)
+    Swap(config.swap)  # refuses what are no pairs
     inputs: dict[str, Step | Root] = {"task": task}
     for arm in ARMS:
         for seed in config.seeds:
             data = replace(task, options={**task.options, **_cut(arm, config, seed)})
             settings = by_recipe(config, seed=seed)
             model = inputs[f"{arm}.{seed}"] = spec("finetune").step({"base": base, "task": data}, settings)
-            if swaps:
-                inputs[f"swapped.{arm}.{seed}"] = spec("swap").step(
-                    {"model": model, "task": task}, SwapConfig(config.swap)
-                )
+            inputs[f"swapped.{arm}.{seed}"] = spec("swap").step(
+                {"model": model, "task": task}, SwapConfig(config.swap)
+            )
     return spec("bias").step(inputs, config)
 
 
@@ -73,26 +75,21 @@ def _cut(arm: str, config: BiasConfig, seed: int) -> dict[str, Any]:
     return {"without": list(config.words)} | ({"at_random": seed} if arm == "controls" else {})
 
 
-def _refuse_what_cannot_be_measured(task: Root, config: BiasConfig) -> bool:
-    """Refuse words that leave nothing to train on or to compare, before any training; whether the swap changes any
-    text."""
+def check(task: Task, config: BiasConfig) -> None:
+    """Refuse words that leave nothing to train on or to compare."""
     from bertscope.data.cuts import cut, in_brief
-    from bertscope.data.read import read_task, refuse_unlabelled
     from bertscope.data.slices import mentions
-    from bertscope.data.swaps import swapped
 
-    refuse_unlabelled(task)
-    whole, named = read_task(task.source, **task.options), in_brief(config.words)
+    named = in_brief(config.words)
     for split in ("fit", "report"):
-        if not mentions(getattr(whole, split), config.words).any():
+        if not mentions(getattr(task, split), config.words).any():
             default = " (the default, for English)" if config.words == WORDS else ""
             raise UserError(
-                f"no {split} row of {whole.name} mentions {named}{default}; name words that occur in it with --words"
+                f"no {split} row of {task.name} mentions {named}{default}; name words that occur in it with --words"
             )
-    cut(whole, config.words)  # refuses what would leave too little
-    if mentions(whole.report, config.words).all():
-        raise UserError(f"every report row of {whole.name} mentions {named}: there is no rest to compare it with")
-    return len(swapped(whole.report, config.swap)[0]) > 0
+    cut(task, config.words)  # refuses what would leave too little
+    if mentions(task.report, config.words).all():
+        raise UserError(f"every report row of {task.name} mentions {named}: there is no rest to compare it with")
 
 
 @question(
@@ -104,6 +101,7 @@ def _refuse_what_cannot_be_measured(task: Root, config: BiasConfig) -> bool:
     cite="the CS4650 project's biased data, with a control; Garg et al. 2019, Counterfactual Fairness in Text "
     "Classification through Robustness",
     plan=plan,
+    check=check,
 )
 def bias(
     tuned: Sequence[Result],

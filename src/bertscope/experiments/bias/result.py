@@ -43,7 +43,7 @@ def collect(
     }
     if task.name == "snli" and config.words == WORDS:
         tables |= _beside_the_slides(tables)
-    if swapped:
+    if swapped and len(swapped[0].arrays["rows"]):
         flips = _flips(trained, swapped, task)
         tables |= {"flips": flips.table().rename(columns={"score": "flips"}), "flip_effects": flips.effects(EFFECTS)}
     return Result(

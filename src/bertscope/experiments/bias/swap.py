@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bertscope.core.catalogue import question
-from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
@@ -34,13 +33,15 @@ def swap(model: Encoder, task: Task, config: SwapConfig = SwapConfig()) -> Resul
     """Answer the report texts with words exchanged.
 
     Only texts that the swap changes are read. The array `rows` has their places in the report split, `outputs` what
-    the model puts out for them; `swapped` is the score where every text keeps its label.
+    the model puts out for them; `swapped` is the score where every text keeps its label. Where the swap changes no
+    text there is nothing to put out.
     """
     from bertscope.data.swaps import swapped
 
     at, texts = swapped(task.report, config.pairs)
+    subject = {"model": model.name, "task": task.name}
     if not len(at):
-        raise UserError(f"the swap changes no report text of {task.name}; give pairs of words that occur in it")
+        return Result("swap", 1, arrays={"rows": at}, subject=subject, notes=["the swap changes no report text"])
     model.need_classifier(task.n_outputs)
     order, notes = task.match_labels(model.labels)
     outputs = model.predict(texts).logits[:, order]
@@ -50,6 +51,6 @@ def swap(model: Encoder, task: Task, config: SwapConfig = SwapConfig()) -> Resul
         1,
         arrays={"rows": at, "outputs": outputs},
         headline=[score.named("swapped")],
-        subject={"model": model.name, "task": task.name},
+        subject=subject,
         notes=notes,
     )

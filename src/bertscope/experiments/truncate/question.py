@@ -13,7 +13,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
-from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
+from bertscope.experiments.trainings import by_recipe, depth, fine_tunings, refuse_losing
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ class TruncateConfig:
         check_seeds(self.seeds)
         for name, known in _KNOWN.items():
             check_known(name, getattr(self, name), known)
+        for name in (*_KNOWN, "dropouts"):
+            if not getattr(self, name):
+                raise UserError(f"{name} has nothing in it; name one or more, or leave it out")
         for top in self.tops:
             self.training(0, Layers(), top)  # refuses what can't work
         for text in self.remove:
@@ -78,13 +81,14 @@ class TruncateConfig:
     @property
     def tops(self) -> list[OnTop]:
         """Everything that is put on the layers, the plain one first where it is among them."""
-        classifiers: Iterable[Any] = dict.fromkeys(("linear", "relu") if self.cross else self.classifiers)
-        dropouts = dict.fromkeys((*self.dropouts, "0") if self.cross else self.dropouts)
+        classifiers: Iterable[Any] = ("linear", "relu") if self.cross else self.classifiers
+        dropouts = (*self.dropouts, "0") if self.cross else self.dropouts
         try:
             numbers = [None if text == "own" else float(text) for text in dropouts]
         except ValueError:
             raise UserError(f"dropouts are {', '.join(dropouts)}; give numbers, or own for the model's") from None
-        return [OnTop(*one) for one in product(classifiers, numbers, [word == "kept" for word in self.poolers])]
+        made = (OnTop(*one) for one in product(classifiers, numbers, [word == "kept" for word in self.poolers]))
+        return list(dict.fromkeys(made))  # 0 and 0.0 are one dropout
 
     def sets(self, n_layers: int) -> list[Layers]:
         """What is left out of a model of that depth, nothing first."""
@@ -110,11 +114,20 @@ def _set(text: str, n_layers: int) -> Layers:
 
 def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig()) -> Step:  # noqa: B008 (frozen)
     """The fine-tunings, shared with whoever else needs them, and the step that compares them."""
-    sets = config.sets(depth(base)) if config.retrain else [Layers()]
+    sets = config.sets(depth(base))
+    for left_out in sets:
+        refuse_losing(base, left_out)  # also where they are only switched off: latency is that of the rest
+    sets = sets if config.retrain else [Layers()]
     how = [config.training(seed, left_out, top) for top in config.tops for left_out in sets for seed in config.seeds]
     tuned = fine_tunings(base, task, how)
     models = {} if config.retrain else {name.replace("tuned", "models"): step for name, step in tuned.items()}
     return spec("truncate").step({"base": base, "task": task} | tuned | models, config)
+
+
+def check(task: Task, config: TruncateConfig) -> None:
+    """Refuse to switch layers off in what isn't a classifier."""
+    if not config.retrain:
+        _ = task.n_outputs
 
 
 @question(
@@ -127,6 +140,7 @@ def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig(
     cite="the CS4650 slides on removing layers; Merchant et al. 2020, What Happens To BERT Embeddings During "
     "Fine-tuning?",
     plan=plan,
+    check=check,
 )
 def truncate(
     base: Encoder,

@@ -58,7 +58,7 @@ def claims(
         tables={"ledger": ledger, "summary": summary, "counts": counted},
         headline=[Number(verdict, float(counts.get(verdict, 0)), n=len(ledger)) for verdict in VERDICTS],
         figures=[_figure()],
-        subject={"of": f"{len(opened)} results"},
+        subject={"of": f"{len(opened)} result{'s' * (len(opened) != 1)}"},
         notes=[*unread, *unsaid],
     )
 

@@ -1,0 +1,50 @@
+"""`bertscope.answer`: in Python what a command does, stored and found again."""
+
+from __future__ import annotations
+
+import pytest
+
+import bertscope
+from bertscope.core.errors import UserError
+
+
+def test_an_experiment_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tuned = {"on": "demo/sentiment", "limit": 4, "config": bertscope.FinetuneConfig(epochs=1)}
+    found = bertscope.answer("finetune", "pocket", **tuned)
+    assert found.number("after").n == 4
+    made = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "bertscope-store" / "steps").iterdir()}
+    assert len(made) == 1
+    again = bertscope.answer("finetune", "pocket", store=bertscope.Store("bertscope-store"), **tuned)
+    assert again.equals(found)
+    assert made == {path.name: path.stat().st_mtime_ns for path in (tmp_path / "bertscope-store" / "steps").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("asked", "options", "said"),
+    [
+        (("scratc", "pocket"), {}, "no question 'scratc'; did you mean 'scratch'?"),
+        (("scratch",), {"on": "demo/sentiment"}, "scratch is asked of base; 0 given"),
+        (("change", "pocket"), {"on": "demo/sentiment"}, "change is asked of before, after; 1 given"),
+        (("scratch", "pocket"), {}, "scratch needs data: give on="),
+        (("overlap", "a", "b"), {"on": "demo/sentiment"}, "overlap reads results alone; leave out on="),
+        (("scratch", "pocket"), {"on": "demo/sentiment", "config": {}}, "scratch takes config=ScratchConfig"),
+        (
+            ("scratch", "pocket"),
+            {"on": "demo/sentiment", "limti": 3},
+            "unknown setting 'limti'; did you mean 'limit'?",
+        ),
+    ],
+)
+def test_mistakes_are_refused(asked, options, said):
+    with pytest.raises(UserError) as caught:
+        bertscope.answer(*asked, **options)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("name", ["scratch", "lottery", "bias", "truncate", "freeze", "contrast", "overlap"])
+def test_what_compares_stored_results_says_how_it_is_asked(name):
+    with pytest.raises(
+        UserError, match=rf"{name} compares stored results; ask it with bertscope.answer\('{name}', 'p'"
+    ):
+        getattr(bertscope, name)("p", "demo/sentiment")
