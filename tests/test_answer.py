@@ -48,3 +48,11 @@ def test_what_compares_stored_results_says_how_it_is_asked(name):
         UserError, match=rf"{name} compares stored results; ask it with bertscope.answer\('{name}', 'p'"
     ):
         getattr(bertscope, name)("p", "demo/sentiment")
+
+
+def test_a_path_is_a_name(tmp_path, tiny, texts):
+    """By position, by keyword, alone and in a list."""
+    folder = tiny.save(tmp_path / "tiny")
+    alone = bertscope.states(model=folder, examples=texts, out=tmp_path / "kept").store
+    both = bertscope.project([folder, folder], texts)
+    assert alone.name in both.subject["model"] and (tmp_path / "kept").is_dir()

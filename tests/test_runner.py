@@ -221,22 +221,22 @@ def test_time_left_is_that_of_steps_alike(tmp_path):
     one, same = (Step("sum", 1, {"add": add}, {"number": Root("number", "5", "d5")}) for add in (0, 1))
     other, unheard = Step("sum", 1, {}, {"number": Root("number", "6", "d6")}), Step("product", 1, {}, {})
     times = Times()
-    assert times.left([one]) is None and times.estimate(one) is None
+    assert times.left([one]) is None and times.guess(one) is None
     for step_made, seconds in ((one, 10.0), (one, 20.0), (other, 1.0)):
         times.add(step_made, seconds)
-    assert times.estimate(same).seconds == 15 and times.estimate(other).seconds == 1
-    assert times.estimate(unheard) is None
+    assert times.guess(same).seconds == 15 and times.guess(other).seconds == 1
+    assert times.guess(unheard) is None
     assert times.left([same, other, unheard], [(one, 5.0), (other, 9.0)]) == 15 + 1 + 10 + 10 + 0
     assert times.left([same, other], slots=2) == 8
     times.add(one, 90.0)
-    assert times.estimate(same).seconds == 20, "what was asked before is not kept"
+    assert times.guess(same).seconds == 20, "what was asked before is not kept"
     store = Store(tmp_path)
     store.run(step())
     seconds = Result.load(store.path(step()) / "result").provenance["seconds"]
-    assert Times.of_store(store).estimate(step(add=1)).seconds == seconds
+    assert Times.of_store(store).guess(step(add=1)).seconds == seconds
     store.run(step(add=2))
     (store.path(step(add=2)) / "step.json").write_text("{")
-    assert Times.of_store(store).estimate(step(add=1)).seconds == seconds, "a damaged step is no reason to stop"
+    assert Times.of_store(store).guess(step(add=1)).seconds == seconds, "a damaged step is no reason to stop"
 
 
 def test_the_live_view_says_what_is_done_running_waiting_and_left():

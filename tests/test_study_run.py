@@ -232,9 +232,9 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
     }
     times = Times.of_store(stored)
     for name, like in (("same", "same models and data"), ("model", "same models"), ("other", "other models")):
-        found = times.estimate(asked[name].steps[0])
+        found = times.guess(asked[name].steps[0])
         assert found.seconds == 3 and like in found.like
-    assert not {step.name for step in asked["none"].steps if times.estimate(step)} - {"claims"}
+    assert not {step.name for step in asked["none"].steps if times.guess(step)} - {"claims"}
 
 
 def test_show_and_list(run):

@@ -12,11 +12,12 @@ import torch
 from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments, pipeline
 
 from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
 from bertscope.core.units import Unit
 from bertscope.models.load import load
 from bertscope.models.observe import observe
 from bertscope.models.predict import predict
-from conftest import DEVICE, on_cpu
+from conftest import DEVICE, SENTENCES, on_cpu
 from families import CONFIGS, CUT, tiny_model
 
 HIDDEN, HEAD, NEURONS = 24, 6, 40
@@ -73,18 +74,34 @@ def test_gate_0_equals_the_cut_and_reloads_bit_equal(encoder, texts, tmp_path, s
     assert again.head_counts == smaller.head_counts and again.neuron_counts == smaller.neuron_counts
 
 
+PREDICT = """
+import sys
+from pathlib import Path
+import numpy as np
+from bertscope import Examples, load
+texts = tuple(sys.argv[2:])
+for folder in Path(sys.argv[1]).iterdir():
+    np.save(folder / "logits.npy", load(folder).predict(Examples(texts, texts)).logits)
+"""
+
+
+@pytest.fixture(scope="module")
+def opened_elsewhere(_pocket, tmp_path_factory):
+    """Of each family a cut model's logits, here and from its folder in a new process, one for all."""
+    folder, here = tmp_path_factory.mktemp("cut"), {}
+    for name in CUT:
+        whole = load(tiny_model(name).to(DEVICE), tokenizer=_pocket.tokenizer)
+        smaller = whole.cut(["heads:1", "head:2.2", "mlp:3", "neuron:2.7", "neuron:2.40"])
+        smaller.save(folder / name)
+        here[name] = predict(smaller, Examples(SENTENCES, SENTENCES)).logits
+    subprocess.run([sys.executable, "-c", PREDICT, str(folder), *SENTENCES], check=True)
+    return {name: (logits, np.load(folder / name / "logits.npy")) for name, logits in here.items()}
+
+
 @pytest.mark.parametrize("name", CUT)
-def test_reloads_bit_equal_in_a_new_process(encoder, texts, tmp_path, name):
-    smaller = encoder.cut(["heads:1", "head:2.2", "mlp:3", "neuron:2.7", "neuron:2.40"])
-    folder = smaller.save(tmp_path / "cut")
-    script = (
-        "import sys, numpy as np\nfrom bertscope import load\nfrom bertscope.core.examples import Examples\n"
-        "texts = tuple(sys.argv[3:])\n"
-        "np.save(sys.argv[2], load(sys.argv[1]).predict(Examples(texts, texts)).logits)"
-    )
-    out = tmp_path / "logits.npy"
-    subprocess.run([sys.executable, "-c", script, str(folder), str(out), *texts.text], check=True)
-    assert np.array_equal(np.load(out), predict(smaller, texts).logits)
+def test_reloads_bit_equal_in_a_new_process(opened_elsewhere, name):
+    here, there = opened_elsewhere[name]
+    assert np.array_equal(here, there)
 
 
 @pytest.mark.parametrize("name", CUT)

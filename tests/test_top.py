@@ -125,11 +125,11 @@ def test_families_without_a_dropout_of_the_classifier_say_so(base):
 def test_what_is_trained_further_or_cut_keeps_or_loses_its_form(base, texts):
     made = with_classifier(base, LABELS, top=Top("relu", pooler=False))
     cut = made.cut(["head:1.2", "layer:3"])
-    assert Top.of(cut.model.config.bertscope) == Top("relu", pooler=False)
+    assert Top.of(cut.model.config) == Top("relu", pooler=False)
     with made.gates(off=["head:1.2", "layer:3"]):
         assert np.allclose(cut.predict(texts).logits, made.predict(texts).logits, atol=1e-5)
     plain = with_classifier(made, LABELS)
-    assert Top.of(plain.model.config.bertscope) == Top() and isinstance(last_map(plain), nn.Linear)
+    assert Top.of(plain.model.config) == Top() and isinstance(last_map(plain), nn.Linear)
 
 
 @pytest.mark.parametrize("name", ["bert"])

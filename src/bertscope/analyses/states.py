@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
     from bertscope.models.hidden_store import HiddenStore
+
+    Given = HiddenStore | Encoder | str
+    """What hidden states come from: a store of them, or a model that has them."""
 
 Pool = Literal["word", "token", "cls", "mean"]
 _POOLS = ("word", "token", "cls", "mean")
@@ -113,27 +116,28 @@ def state_steps(models: Sequence[Step | Root], examples: Root, *, name: str = "s
     }
 
 
-def open_states(
-    states: HiddenStore | Encoder | str | Sequence[HiddenStore | Encoder | str],
-    examples: Examples,
-    pool: Pool = "word",
-) -> dict[str, HiddenStore]:
+def opened(states: Given | Sequence[Given]) -> Iterator[HiddenStore | Encoder]:
+    """What hidden states come from, one after the other; models that are named are loaded as their turn comes."""
+    from bertscope.models.encoder import Encoder
+    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.load import load
+
+    for one in [states] if isinstance(states, (HiddenStore, Encoder, str)) else states:
+        yield load(one) if isinstance(one, str) else one
+
+
+def open_states(states: Given | Sequence[Given], examples: Examples, pool: Pool = "word") -> dict[str, HiddenStore]:
     """Hidden states by the names that tables call them: their encoders', numbered where two have the same.
 
     What is a store already is only checked: it must hold these examples, pooled like that.
     """
     from bertscope.analyses.checkpoints import told_apart
-    from bertscope.models.encoder import Encoder
     from bertscope.models.hidden import hidden
     from bertscope.models.hidden_store import HiddenStore
-    from bertscope.models.load import load
 
     stores = []
-    for given in [states] if isinstance(states, (HiddenStore, Encoder, str)) else states:
-        if isinstance(given, HiddenStore):
-            store = given
-        else:
-            store = hidden(load(given) if isinstance(given, str) else given, examples, pool=pool)
+    for given in opened(states):
+        store = given if isinstance(given, HiddenStore) else hidden(given, examples, pool=pool)
         if store.pool != pool or list(store.ids) != list(examples.ids):
             raise UserError(
                 f"{store.folder} holds {store.pool} vectors of {len(store.ids):,} texts, not {pool} vectors of these "

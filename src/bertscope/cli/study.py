@@ -214,7 +214,7 @@ def _foretell(read: Study, store: Store) -> None:
     found = states(read.steps, store)
     left = [step for name, step in steps.items() if found[name] not in _MADE]
     times = Times.of_store(store)
-    guesses = {step.id: guess for step in left if (guess := times.estimate(step))}
+    guesses = {step.id: guess for step in left if (guess := times.guess(step))}
     took = {name: duration(guess.seconds) for name, guess in guesses.items()}
     _columns(
         (_MADE.get(found[name]) or took.get(name, "unknown"), short(step), _about(step))

@@ -219,7 +219,7 @@ def question(
 
         @functools.wraps(function)
         def answer(*args: Any, **kwargs: Any) -> Any:
-            args = tuple(str(one) if isinstance(one, Path) else one for one in args)
+            args, kwargs = tuple(map(_paths_named, args)), {key: _paths_named(one) for key, one in kwargs.items()}
             if args and isinstance(args[0], str) and "result" in map(INPUT_KINDS.get, inputs):
                 raise UserError(
                     f"{name} compares stored results; ask it with bertscope.answer({name!r}, {args[0]!r}, ...)"
@@ -238,6 +238,13 @@ def question(
         return answer
 
     return declare
+
+
+def _paths_named(given: Any) -> Any:
+    """What a question is given, with a path, alone or in a list, as the name that it is."""
+    if isinstance(given, list | tuple):
+        return [_paths_named(one) for one in given]
+    return str(given) if isinstance(given, Path) else given
 
 
 def resolve(target: str) -> Any:

@@ -19,6 +19,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text, whole_folder
 from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import WINDOW
+from bertscope.models.config_notes import notes_in
 from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, Means, open_gates
 from bertscope.models.quiet import quiet_library
@@ -154,7 +155,7 @@ class Encoder:
     @property
     def tuned_on(self) -> str | None:
         """The fingerprint of the task that this package fine-tuned it on, if it did."""
-        return (getattr(self.model.config, "bertscope", None) or {}).get("tuned_on")
+        return notes_in(self.model.config).get("tuned_on")
 
     def need_classifier(self, outputs: int | None = None) -> None:
         """Refuse, with what to do, if nothing on this model predicts labels, or not that many."""
@@ -178,7 +179,7 @@ class Encoder:
         folder = Path(folder)
         with whole_folder(folder, FOLDER) as scratch, quiet_library():
             config = self.model.config
-            config.bertscope = {"name": self.name} | (getattr(config, "bertscope", None) or {})
+            config.bertscope = {"name": self.name} | notes_in(config)
             # Where only we can open it, weights have the names that the library's modules have, not an older file's.
             self.model.save_pretrained(scratch, save_original_format="top" not in config.bertscope)
             self.tokenizer.save_pretrained(scratch)

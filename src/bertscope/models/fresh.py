@@ -8,18 +8,9 @@ from typing import Any, Literal
 
 import torch
 
+from bertscope.models.config_notes import encoder_notes_in
 from bertscope.models.encoder import Encoder
 from bertscope.models.surgery import reshape
-
-PARSER = "parser"
-"""Where config.json's `bertscope` says what parser is on top."""
-_ON_TOP = (PARSER, "top")
-
-
-def said_of_encoder(config: Any) -> dict[str, Any]:
-    """What a model's config says of the encoder, and not of what is on top of it."""
-    said = getattr(config, "bertscope", None) or {}
-    return {key: value for key, value in said.items() if key not in _ON_TOP}
 
 
 def fresh(
@@ -37,13 +28,13 @@ def fresh(
     fingerprint `tuned_on` travel with the model, inside its config; what was on top of the base doesn't.
     """
     config = copy.deepcopy(base.model.config)
-    said = said_of_encoder(config)
-    config.bertscope = said | {"name": name or base.name, "tuned_on": tuned_on}
+    noted = encoder_notes_in(config)
+    config.bertscope = noted | {"name": name or base.name, "tuned_on": tuned_on}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build(config)
-    if "shape" in said:  # a cut encoder stays cut
-        reshape(model, base.family, base.head_size, said["shape"])
+    if "shape" in noted:  # a cut encoder stays cut
+        reshape(model, base.family, base.head_size, noted["shape"])
     if init == "pretrained":
         # Not strict: neither a pooler nor an old parser need be the same.
         missing, _ = model.base_model.load_state_dict(base.model.base_model.state_dict(), strict=False)

@@ -8,8 +8,9 @@ from typing import Any, Literal
 import torch
 import transformers
 
+from bertscope.models.config_notes import PARSER, encoder_notes_in
 from bertscope.models.encoder import Encoder
-from bertscope.models.fresh import PARSER, fresh, said_of_encoder
+from bertscope.models.fresh import fresh
 from bertscope.models.top import Top, set_dropout
 
 
@@ -52,7 +53,7 @@ def bare(base: Encoder, *, name: str) -> Encoder:
     model = copy.deepcopy(base.model.base_model).eval()
     if hasattr(model, PARSER):
         delattr(model, PARSER)
-    model.config.bertscope = said_of_encoder(model.config) | {"name": name, "tuned_on": None}
+    model.config.bertscope = encoder_notes_in(model.config) | {"name": name, "tuned_on": None}
     return Encoder(model, base.tokenizer, name, base.family, "none")
 
 

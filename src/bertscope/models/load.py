@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 import transformers
@@ -14,9 +14,9 @@ from safetensors.torch import load_file
 
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
+from bertscope.models.config_notes import encoder_notes_in, notes_in
 from bertscope.models.encoder import Encoder, HeadKind
 from bertscope.models.families import Family, family_of
-from bertscope.models.fresh import said_of_encoder
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, need_vocabulary, own_folder, weight_files
@@ -33,7 +33,7 @@ _OPENED_BY: dict[str, tuple[type, HeadKind]] = {
     "Model": (transformers.AutoModel, "none"),
 }
 _MASKED_LM = ("cls.predictions", "lm_head", "lm_predictions", "vocab_", "predictions", "generator_")
-_HEADS = ("auto", "none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator")
+_HEADS = ("auto", *get_args(HeadKind))
 
 
 def load(
@@ -91,8 +91,8 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
         raise UserError(f"{folder} lacks {len(lacking)} of the model's weights, {lacking[0]!r} first; copy it again")
     if has == "none":
         model = model.base_model  # a cut model is opened with its top, which is left off here
-        if said := said_of_encoder(model.config):
-            model.config.bertscope = said
+        if noted := encoder_notes_in(model.config):
+            model.config.bertscope = noted
     model.eval().to(_device(device))
     tokenizer = tokenizer or _tokenizer(folder)
     if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
@@ -109,7 +109,7 @@ def _open(
     opener: Any, folder: Path, config: dict[str, Any], family: Family, weights: list[Path]
 ) -> tuple[Any, set[str]]:
     """The model and the names of weights it needs but the folder lacks."""
-    shape, top = _shape(config), Top.of(config.get("bertscope"))
+    shape, top = _shape(config), Top.of(config)
     if shape is None and (top == Top() or opener is transformers.AutoModel):
         model, report = opener.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=weights[0].suffix == ".safetensors", local_files_only=True,
@@ -128,7 +128,7 @@ def _open(
 
 def _shape(config: dict[str, Any]) -> dict[str, list[int]] | None:
     """The shape that was written down when the model was cut; None for a model as its family makes it."""
-    return (config.get("bertscope") or {}).get("shape")
+    return notes_in(config).get("shape")
 
 
 def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:

@@ -21,8 +21,9 @@ from bertscope.core.progress import progress
 from bertscope.models.arborescence import best_trees
 from bertscope.models.batches import WINDOW, Batch, batches
 from bertscope.models.biaffine import Biaffine
+from bertscope.models.config_notes import PARSER, notes_in
 from bertscope.models.encoder import Encoder
-from bertscope.models.fresh import PARSER, fresh
+from bertscope.models.fresh import fresh
 from bertscope.models.observe import default_budget, evaluating
 
 _SIZES = {"arc_size": 128, "relation_size": 64}
@@ -47,7 +48,7 @@ def with_parser(base: Encoder, relations: tuple[str, ...], *, seed: int = 0, **h
 
 def parser_of(config: dict[str, Any]) -> dict[str, Any] | None:
     """What a config.json says of the parser on top, if there is one."""
-    return (config.get("bertscope") or {}).get(PARSER)
+    return notes_in(config).get(PARSER)
 
 
 def add_parser(model: Any, said: dict[str, Any], weights: list[Path]) -> set[str]:

@@ -15,6 +15,7 @@ from torch import nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
+from bertscope.models.config_notes import notes_in
 from bertscope.models.families import Family, descend
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def refuse_whole(encoder: Encoder) -> None:
 
 def is_plain(encoder: Encoder) -> bool:
     """Whether plain transformers opens it: all of its layers have the shape that its config names."""
-    return "shape" not in (getattr(encoder.model.config, "bertscope", None) or {})
+    return "shape" not in notes_in(encoder.model.config)
 
 
 def reshape(model: Any, family: Family, head_size: int, shape: dict[str, list[int]]) -> None:
@@ -143,7 +144,7 @@ def _written_down(encoder: Encoder, model: Any, units: set[Unit]) -> Encoder:
 
     smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
     config = model.config
-    said = copy.deepcopy(getattr(config, "bertscope", None) or {})
+    said = copy.deepcopy(notes_in(config))
     said["cut"] = [*said.get("cut", []), sorted(map(str, units))]
     without_mlp = [
         layer for layer, block in enumerate(smaller.layers, 1)

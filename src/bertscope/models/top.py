@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
+from bertscope.models.config_notes import notes_in
 from bertscope.models.families import Family, descend
 
 Classifier = Literal["linear", "relu"]
@@ -26,13 +27,13 @@ class Top:
     otherwise that map reads the first token's last state, or what else the family pools."""
 
     @classmethod
-    def of(cls, said: dict[str, Any] | None) -> Top:
+    def of(cls, config: Any) -> Top:
         """What a model's config says of it."""
-        return cls(**(said or {}).get("top", {}))
+        return cls(**notes_in(config).get("top", {}))
 
     def write_down(self, config: Any) -> None:
         """Say in the model's config what is unlike the family's own."""
-        said = {name: value for name, value in (getattr(config, "bertscope", None) or {}).items() if name != "top"}
+        said = {name: value for name, value in notes_in(config).items() if name != "top"}
         changed = {} if self == Top() else {"top": {"classifier": self.classifier, "pooler": self.pooler}}
         config.bertscope = said | changed
 

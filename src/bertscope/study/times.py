@@ -19,7 +19,7 @@ Kind = tuple[str | frozenset[str], ...]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Guess:
     """How long a step may take."""
 
     seconds: float
@@ -50,11 +50,11 @@ class Times:
             self._took[kind].append(seconds)
             self._medians.pop(kind, None)
 
-    def estimate(self, step: Step) -> Estimate | None:
+    def guess(self, step: Step) -> Guess | None:
         """The median of the steps of the same question that are most like this one; None if there is none."""
         for like, kind in zip(get_args(Like), self._kinds_of(step), strict=True):
             if kind in self._took:
-                return Estimate(self._median(kind), like)
+                return Guess(self._median(kind), like)
         return None
 
     def left(
@@ -64,7 +64,7 @@ class Times:
         question was never answered, it takes what the others do; None if none was."""
         if () not in self._took:
             return None
-        whole = ((self.estimate(step), passed) for step, passed in (*((step, 0.0) for step in waiting), *running))
+        whole = ((self.guess(step), passed) for step, passed in (*((step, 0.0) for step in waiting), *running))
         usual = self._median(())
         return sum(max(0.0, (found.seconds if found else usual) - passed) for found, passed in whole) / max(1, slots)
 

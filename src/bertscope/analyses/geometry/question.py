@@ -14,9 +14,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
+    from bertscope.analyses.states import Given
     from bertscope.core.examples import Examples
-    from bertscope.models.encoder import Encoder
-    from bertscope.models.hidden_store import HiddenStore
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class GeometryConfig:
     plan=planned("geometry"),
 )
 def geometry(
-    states: HiddenStore | Encoder | str | Sequence[HiddenStore | Encoder | str],
+    states: Given | Sequence[Given],
     examples: Examples | str,
     config: GeometryConfig = GeometryConfig(),  # noqa: B008 (frozen)
 ) -> Result:

@@ -15,9 +15,8 @@ from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.analyses.probe.targets import Limits
+    from bertscope.analyses.states import Given
     from bertscope.core.examples import Examples
-    from bertscope.models.encoder import Encoder
-    from bertscope.models.hidden_store import HiddenStore
 
 OF_WORDS = ("pos", "relation", "frame", "entity", "gender", "word")
 TARGETS = (*OF_WORDS, "label", "length")
@@ -87,7 +86,7 @@ def _limits(config: ProbeConfig) -> Limits:
     check=check,
 )
 def probe(
-    states: HiddenStore | Encoder | str | Sequence[HiddenStore | Encoder | str],
+    states: Given | Sequence[Given],
     examples: Examples | str,
     config: ProbeConfig = ProbeConfig(),  # noqa: B008 (frozen)
 ) -> Result:

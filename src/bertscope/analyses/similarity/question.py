@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.analyses.checkpoints import open_examples, told_apart
-from bertscope.analyses.states import open_states, state_steps
+from bertscope.analyses.states import open_states, opened, state_steps
 from bertscope.core.catalogue import question, spec
 from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
@@ -15,11 +15,9 @@ from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
+    from bertscope.analyses.states import Given
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
-    from bertscope.models.hidden_store import HiddenStore
-
-    States = HiddenStore | Encoder | str
 
 
 @dataclass(frozen=True)
@@ -62,12 +60,12 @@ def plan(*arguments: Any, against: Root | None = None) -> Step:
     plan=plan,
 )
 def similarity(
-    states: States | Sequence[States],
+    states: Given | Sequence[Given],
     examples: Examples | str,
     config: SimilarityConfig = SimilarityConfig(),  # noqa: B008 (frozen)
     *,
     against: Examples | str | None = None,
-    against_states: States | Sequence[States] | None = None,
+    against_states: Given | Sequence[Given] | None = None,
 ) -> Result:
     """How far did each layer's representation move?
 
@@ -98,17 +96,15 @@ def similarity(
         return similarity_result(corpora, config)
 
 
-def _loaded(states: States | Sequence[States]) -> list[Encoder]:
+def _loaded(states: Given | Sequence[Given]) -> list[Encoder]:
     """Encoders to read two corpora with."""
-    from bertscope.models.encoder import Encoder
     from bertscope.models.hidden_store import HiddenStore
-    from bertscope.models.load import load
 
     encoders = []
-    for given in [states] if isinstance(states, (HiddenStore, Encoder, str)) else states:
+    for given in opened(states):
         if isinstance(given, HiddenStore):
             raise UserError(
                 "hidden states of one corpus say nothing of another; give against_states, or the encoders"
             )
-        encoders.append(load(given) if isinstance(given, str) else given)
+        encoders.append(given)
     return encoders

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bertscope.analyses.checkpoints import open_examples, subject
-from bertscope.analyses.states import StatesConfig, open_states, state_steps
+from bertscope.analyses.states import StatesConfig, open_states, opened, state_steps
 from bertscope.core.catalogue import question, spec
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
@@ -15,11 +15,10 @@ from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
+    from bertscope.analyses.states import Given
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
     from bertscope.models.hidden_store import HiddenStore
-
-    States = HiddenStore | Encoder | str
 
 
 @dataclass(frozen=True)
@@ -93,12 +92,12 @@ def check(examples: Examples, config: StructureConfig) -> None:
     card=(),  # its table of trees has heads too: the words that others depend on
 )
 def structure(
-    states: States | Sequence[States],
+    states: Given | Sequence[Given],
     examples: Examples | str,
     config: StructureConfig = StructureConfig(),  # noqa: B008 (frozen)
     *,
     fit: Examples | str | None = None,
-    fit_states: States | Sequence[States] | None = None,
+    fit_states: Given | Sequence[Given] | None = None,
 ) -> Result:
     """Does a layer hold the syntax tree?
 
@@ -131,15 +130,12 @@ def structure(
     return result
 
 
-def _with_random(states: States | Sequence[States], config: StructureConfig) -> list[HiddenStore | Encoder]:
+def _with_random(states: Given | Sequence[Given], config: StructureConfig) -> list[HiddenStore | Encoder]:
     """The states as a list, models loaded, and the first model with random weights among them if it is asked for."""
     from bertscope.models.encoder import Encoder
     from bertscope.models.heads import with_random_weights
-    from bertscope.models.hidden_store import HiddenStore
-    from bertscope.models.load import load
 
-    listed = [states] if isinstance(states, (HiddenStore, Encoder, str)) else states
-    given = [load(one) if isinstance(one, str) else one for one in listed]
+    given = list(opened(states))
     if config.random and isinstance(given[0], Encoder):
         given.append(with_random_weights(given[0], config.seed))
     return given
