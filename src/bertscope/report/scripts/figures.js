@@ -22,7 +22,8 @@ function reserved(takes, room) {
   if (!spacing) return once + takes.height + below;
   const { columns, height } = arranged(takes, room);
   const rows = Math.ceil(heading.length / columns);
-  const apart = spacing + Math.max(...heading); // all rows are equally far apart, as the highest heading needs it
+  // All rows are equally far apart, as the highest heading between them needs it.
+  const apart = spacing + Math.max(0, ...heading.slice(columns));
   return once + Math.max(...heading.slice(0, columns)) + rows * (height + below) + (rows - 1) * apart;
 }
 
