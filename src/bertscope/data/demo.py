@@ -111,7 +111,7 @@ def _recipe(name: str) -> _Recipe:
     return _RECIPES[name]
 
 
-@lru_cache(maxsize=4)  # the steps of an experiment ask for the same sentences one after the other
+@lru_cache(maxsize=8)  # the steps of a study ask for the same sentences again and again
 def _splits(name: str, seed: int) -> dict[str, Examples]:
     """All splits, drawn one after the other so that they share no sentence."""
     recipe = _recipe(name)
