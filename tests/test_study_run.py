@@ -14,6 +14,7 @@ import bertscope
 from bertscope.core.store import Store
 from bertscope.study.collect import delete_unneeded, unneeded
 from bertscope.study.file import read_study
+from bertscope.study.graph import graph
 from bertscope.study.state import states
 from bertscope.study.times import Times
 from bertscope.study.words import about, duration, settings, short
@@ -235,6 +236,19 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
         found = times.guess(asked[name].steps[0])
         assert found.seconds == 3 and like in found.like
     assert not {step.name for step in asked["none"].steps if times.guess(step)} - {"claims"}
+
+
+def test_a_new_store_knows_how_long_our_demo_took(folder):
+    """Of every question that it asks, so that the first plan has an estimate; of other models and data nothing."""
+    steps, times = graph(read_study("demo").steps), Times()
+    found = {name: times.estimate(step) for name, step in steps.items()}
+    assert {one.like for one in found.values()} == {"of the demo, on another machine"}
+    assert times.left(steps.values()) == sum(one.seconds for one in found.values()) > 60
+    times.add(next(step for step in steps.values() if step.name == "ablate"), 7.0)
+    again = next(step for step in read_study("demo", ["data_seed=1"]).steps if step.name == "ablate")
+    assert times.estimate(again).seconds == 7, "what this machine took counts more"
+    own = read_study("demo", ["questions=[patterns]", f"tasks={folder / 'reviews.csv'}"])
+    assert not any(times.estimate(step) for step in own.steps)
 
 
 def test_show_and_list(run):

@@ -210,10 +210,8 @@ def _foretell(read: Study, store: Store) -> None:
     from bertscope.study.words import duration, short
 
     read_ahead(read, store)
-    steps = graph(read.steps)
-    found = states(read.steps, store)
+    steps, found, times = graph(read.steps), states(read.steps, store), Times.of_store(store)
     left = [step for name, step in steps.items() if found[name] not in _MADE]
-    times = Times.of_store(store)
     guesses = {step.id: guess for step in left if (guess := times.guess(step))}
     took = {name: duration(guess.seconds) for name, guess in guesses.items()}
     _columns(
@@ -222,10 +220,8 @@ def _foretell(read: Study, store: Store) -> None:
     )
     _notes(read)
     counts = Counter(found.values())
-    said = ", ".join(
-        [f"{len(steps)} steps"]
-        + [f"{counts[state]} {word}" for state, word in _MADE.items() if counts[state] or state == "done"]
-    )
+    made = [f"{counts[state]} {word}" for state, word in _MADE.items() if counts[state] or state == "done"]
+    said = ", ".join([f"{len(steps)} steps", *made])
     if not left:
         print(f"{said}: nothing to compute")
     elif not guesses:
