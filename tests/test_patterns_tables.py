@@ -82,6 +82,8 @@ def test_of_several_checkpoints_the_headline_is_the_last_ones(pocket):
     assert result.number("vertical").value == pytest.approx(0.5, abs=0.05)
     assert result.number("diagonal").value < 0.05
     assert result.number("over half on [CLS] and [SEP]").value == 0.5
+    last = result.tables["heads"]["checkpoint"].iloc[-1]
+    assert f"the numbers above are of {last}" in result.notes
     where, maps = result.tables["head_maps"], result.arrays["maps"]
     tokens = result.tables["map_tokens"].groupby("example")["token"].agg(list)
     for place, row in where.iterrows():  # each checkpoint's own map is shown
@@ -127,6 +129,7 @@ def test_weighted_attention_is_what_is_classified(tiny, texts):
     wanted = reader.result(read_maps([tiny], texts, [reader], weighted=True)).tables["heads"]
     np.testing.assert_allclose(weighted.tables["heads"]["entropy"], wanted["entropy"], atol=1e-5)
     assert np.abs(plain.tables["heads"]["entropy"] - wanted["entropy"]).max() > 0.01
+    assert "none of them norm-weighted" in weighted.notes[-1] and "norm" not in plain.notes[-1]
 
 
 def test_rows_are_given_back_their_sum(pocket):

@@ -87,7 +87,7 @@ class PatternsReader:
             headline=self._headline(names, models),
             figures=self._figures(names, typical),
             subject=subject(names, self._examples, weighted=self._config.weighted),
-            notes=[*self._examples.notes, *read_notes(passed), self._how_sure()],
+            notes=[*self._examples.notes, *read_notes(passed), *self._whose(), self._how_sure()],
         )
 
     def _of_encoder(self, which: int, name: str) -> list[pd.DataFrame]:
@@ -121,12 +121,17 @@ class PatternsReader:
         special = self.means[-1].draws[..., len(CLASSES) + list(MEASURES).index("to_special")]
         return [*numbers, drawn_number("over half on [CLS] and [SEP]", over_half(special), n, "of heads")]
 
+    def _whose(self) -> list[str]:
+        return [f"the numbers above are of {self._names[-1]}"] if len(self._names) > 1 else []
+
     def _how_sure(self) -> str:
         known = facts(self._config.classifier)
         held_out = known["evaluations"][0]
+        plain = ", none of them norm-weighted" if self._config.weighted else ""
         return (
             f"the classifier ({self._config.classifier}) has a macro F1 of {held_out['macro_f1']:.2f} on "
-            f"{held_out['maps']} maps, labelled by eye, of heads it never saw; intervals don't include its mistakes"
+            f"{held_out['maps']} maps, labelled by eye, of heads it never saw{plain}; intervals don't include its "
+            "mistakes"
         )
 
     def _figures(self, names: Sequence[str], typical: pd.DataFrame) -> list[Figure]:
