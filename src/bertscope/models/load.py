@@ -95,11 +95,7 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
             model.config.bertscope = noted
     model.eval().to(_device(device))
     tokenizer = tokenizer or _tokenizer(folder)
-    if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
-        raise UserError(
-            f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
-            "they don't belong together; copy the tokenizer that the model was trained with"
-        )
+    _refuse_foreign(tokenizer, model, folder)
     encoder = Encoder(model, _fitted(tokenizer, model), _display_name(name, config), family, has)
     encoder.tokenizer.model_max_length = encoder.max_length
     return encoder
@@ -154,7 +150,7 @@ def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
 def _display_name(name: str, config: dict[str, Any]) -> str:
     """What the model's maker called it, or else the hub id, or the folder's own name."""
     folder = own_folder(name)
-    return config.get("bertscope", {}).get("name") or (folder.name if folder else name)
+    return notes_in(config).get("name") or (folder.name if folder else name)
 
 
 def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any, HeadKind]:
@@ -195,6 +191,15 @@ def _tokenizer(folder: Path) -> Any:
     if not tokenizer.is_fast:
         raise UserError(f"the tokenizer in {folder} is not a fast one; save it with tokenizer.json and try again")
     return tokenizer
+
+
+def _refuse_foreign(tokenizer: Any, model: Any, folder: Path) -> None:
+    """Refuse a tokenizer that knows tokens for which the model has no vector."""
+    if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
+        raise UserError(
+            f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
+            "they don't belong together; copy the tokenizer that the model was trained with"
+        )
 
 
 def _fitted(tokenizer: Any, model: Any) -> Any:
