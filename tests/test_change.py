@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import pytest
 import torch
+from tokenizers.normalizers import NFC
 from transformers import AutoTokenizer
 
 from bertscope.analyses.attention.maps import read_maps
@@ -18,6 +19,7 @@ from bertscope.core.result import Result
 from bertscope.models.load import load
 from conftest import SENTENCES, on_cpu
 from families import CONFIGS, tiny_model
+from planted_features import planted
 
 FEW = ChangeConfig(repeats=100)
 
@@ -186,6 +188,32 @@ def test_classes_before_and_after_are_counted_together(tiny, other, texts):
     assert 0 < moved.value < 1, "this test needs maps of both kinds"
 
 
+def test_every_head_counts_alike_in_layers_of_few_heads_too(tiny, other, texts):
+    """Layers of one, two and four heads, cut in both: means, shares and the even share are over heads."""
+    off = ["head:1.1", "head:1.2", "head:1.3", "head:2.1", "head:2.2"]
+    result = change(tiny.cut(off), other.cut(off), texts, FEW)
+    table, layers = result.table, result.tables["layers"].set_index("layer")
+    assert result.number("cosine").value == pytest.approx(table["cosine"].mean())
+    assert result.number("the same if all heads changed alike").value == pytest.approx(6 / 7)
+    moved = 1 - table.set_index("layer")["cosine"]
+    np.testing.assert_allclose(layers["share"], moved.groupby(level=0).sum() / moved.sum())
+    order = layers["cosine"].sort_values().index
+    assert result.number("layer that changed most").value == order[0]
+    assert result.number("layer that changed second most").value == order[1]
+    by_layer = result.tables["transitions_by_layer"].pivot_table("share", ["before", "after"], "layer", sort=False)
+    whole = result.tables["transitions"].set_index(["before", "after"])["share"]
+    np.testing.assert_allclose(whole, (by_layer @ [1, 2, 4] / 7)[whole.index], atol=1e-9)
+    assert whole.sum() == pytest.approx(1) and not np.allclose(whole, by_layer.mean(axis=1)[whole.index], atol=1e-3)
+
+
+def test_before_comes_first(pocket, texts):
+    """The head looks one back before, at [SEP] after."""
+    before, after = (planted(pocket.tokenizer, (kind, "uniform")) for kind in ("previous", "sep"))
+    moves = change(before, after, texts.take([0, 1, 3, 4]), FEW).tables["transitions"]
+    share = moves.set_index(["before", "after"])["share"]
+    assert share["diagonal", "vertical"] == 0.5 and share["vertical", "diagonal"] == 0
+
+
 @pytest.mark.parametrize("name", CONFIGS)
 def test_every_family_is_compared(name, pocket):
     one, two = (load(tiny_model(name), tokenizer=pocket.tokenizer) for _ in range(2))
@@ -226,6 +254,12 @@ def test_what_can_not_be_compared_is_refused_with_the_reason(tiny, pocket, texts
     assert len(other.tokenizer.get_vocab()) == len(words) + 1
     with pytest.raises(UserError, match="different tokenizers: their tokens can't be compared"):
         change(tiny, other, texts)
+    unlowered = copy.deepcopy(tiny)
+    unlowered.tokenizer = AutoTokenizer.from_pretrained(tiny.tokenizer.name_or_path)
+    unlowered.tokenizer.backend_tokenizer.normalizer = NFC()
+    change(tiny, unlowered, texts, FEW)  # these texts have no capitals: both cut them alike
+    with pytest.raises(UserError, match="different tokenizers: their tokens can't be compared"):
+        change(tiny, unlowered, Examples(("a",), ("Anna Karenina",)), FEW)
     with pytest.raises(UserError, match="at least 100"):
         ChangeConfig(repeats=5)
     with pytest.raises(UserError, match="seed is -1"):

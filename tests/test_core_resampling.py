@@ -104,3 +104,9 @@ def test_equal_texts_fall_on_one_side():
     assert hashed(["one", "one"], 3)[0] != hashed(["one", "one"], 3)[1]  # examples that share an id are two examples
     many = to_unit(hashed_texts([str(number) for number in range(20_000)], 0))
     assert abs((many < 0.3).mean() - 0.3) < 0.015
+
+
+def test_the_sample_itself_is_no_resample():
+    """Of values that lie far from all resamples the interval knows nothing."""
+    low, high = interval(np.array([[100.0], [1.0], [2.0], [3.0]]))
+    assert low == pytest.approx(1 + 2 * 0.025) and high == pytest.approx(1 + 2 * 0.975)

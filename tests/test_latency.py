@@ -84,7 +84,8 @@ def test_a_planted_cost_is_found_again():
     assert (found.rest, found.layer, found.head, found.neuron) == pytest.approx((2.0, 0.5, 0.25, 0.01))
     assert found.error == pytest.approx(0, abs=1e-9)
     # One number for 1 and 3 ms: (r - 1)^2 + (r/3 - 1)^2 is least at 1.2, not halfway.
-    assert fitted(np.array([[1, 0, 0, 0]] * 2), np.array([1.0, 3.0])).rest == pytest.approx(1.2)
+    halfway = fitted(np.array([[1, 0, 0, 0]] * 2), np.array([1.0, 3.0]))
+    assert (halfway.rest, halfway.error) == pytest.approx((1.2, 0.6))  # 1.2 ms are 60% off 3, and 20% off 1
     # Without heads it takes longer, if anything: they cost nothing, not less than nothing.
     nothing = fitted(counts, np.where(counts[:, 2] < 100, 1.01, 1.0) * counts[:, 1])
     assert nothing.head == 0 and nothing.error > 0

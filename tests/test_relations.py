@@ -71,7 +71,7 @@ def test_pairs_are_those_of_trees_and_links():
     assert names[:10] == ["det", "nsubj", "case", "det", "nmod", "advmod", "punct", "frame element", "nsubj", "punct"]
     assert ends[0] == [(0,), (1,)] and ends[7] == [(0, 1), (6,)] and names[-3:] == ["Speaker", "Speaker", "Listener"]
     assert ends[-3:] == [[(3, 4, 5), (6,)], [(0,), (1,)], [(8,), (6, 7)]]
-    assert np.flatnonzero(pairs.linked).tolist() == [7, 19, 20, 21]
+    assert np.flatnonzero(pairs.framed).tolist() == [7], "the others are own relations"
     assert "nsubj:pass" in collect_pairs(BOTH, subtypes=True).names
     assert len(collect_pairs(BOTH, core=False).relation) == 23
 
@@ -142,7 +142,7 @@ def test_sums_are_those_of_loops_over_plain_maps(pocket, tokens):
                 if control[0]:
                     by_chance = words[list(control[which])].mean(0)[list(control[1 - which])].sum()
                     apart.setdefault((name, direction), []).append(row_of[list(target)].sum() - by_chance)
-            if pairs.linked[pair]:
+            if pairs.framed[pair]:
                 for (a, b), kept in ((true, scores), (control, by_distance)):
                     tokens_of = [[i for word in end for i in pieces[word]] for end in (a, b)]
                     strongest = max((one[i, j] for i, j in product(*tokens_of)), default=np.nan)
@@ -154,7 +154,7 @@ def test_sums_are_those_of_loops_over_plain_maps(pocket, tokens):
             assert row["difference"] == pytest.approx(np.mean(apart.get(key, np.nan)), abs=1e-5, nan_ok=True)
         assert frames.loc[layer, head]["score"] == pytest.approx(np.mean(list(scores.values())), abs=1e-5)
         assert frames.loc[layer, head]["control"] == pytest.approx(np.mean(list(by_distance.values())), abs=1e-5)
-        assert frames.loc[layer, head][["n", "n_compared"]].tolist() == [2, 2]
+        assert frames.loc[layer, head][["n", "n_compared"]].tolist() == [1, 1]
 
 
 def test_planted_heads_are_found_and_only_content_beats_the_offset(pocket):
@@ -200,7 +200,7 @@ def test_rare_relations_are_listed_and_not_tested(pocket, tmp_path):
     best = result.tables["best"]
     assert len(best) == 2 * len(collect_pairs(BOTH).names) and best["p"].isna().all()
     assert "too rare to be tested (under 20 pairs to score)" in result.notes[0]
-    assert result.notes[1] == "frames: a low-powered sample of 2 sentences; the paper has 473"
+    assert result.notes[1] == "frames: a low-powered sample of 1 sentences; the paper has 473"
     assert Result.load(result.save(tmp_path / "result")).equals(result)
 
 

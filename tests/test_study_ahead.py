@@ -47,6 +47,9 @@ MISTAKES = {
     "no such words": (
         "tasks: good.csv\nquestions:\n  - ablate\n  - bias:\n      words: [zebra]", 5, "no fit row of good mentions",
     ),
+    "no scores": ("tasks: good.csv\nquestions: [sentences]", 3, "good has no pairs of texts with scores"),
+    "no relations": ("tasks: good.csv\nquestions: [relations]", 3, "no relations between words; give a treebank"),
+    "no such text": ("tasks: good.csv\nquestions:\n  - project: {example: 99}", 4, "there is no text '99'"),
     "set": ("tasks: good.csv" + ASK, "--set tasks", "empty.csv is empty"),
 }  # fmt: skip
 

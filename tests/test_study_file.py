@@ -195,7 +195,7 @@ def test_what_is_set_counts_as_if_it_were_written(study):
     assert found.said["questions"][0] == {"ablate": {"mode": "zero"}} and found.said["training"] == {"epochs": 1}
     fewer = study(text, "questions.patterns=false")
     assert [step.name for step in fewer.steps] == ["ablate"]
-    assert [step.name for step in study(text, "questions=[change, ablate]").steps] == ["change", "ablate"]
+    assert [step.name for step in study(text, "questions=[change, {ablate: true}]").steps] == ["change", "ablate"]
 
 
 def test_what_no_question_is_about_is_noted(study):

@@ -46,6 +46,7 @@ def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
         logits = made.model(**padded(made)).logits
     hook.remove()
     first, _, second = last_map(made)
+    assert BETWEEN == first.out_features == 50, "as in the slides: 768-50-3"
     by_hand = (read["features"] @ first.weight.T + first.bias).clamp_min(0) @ second.weight.T + second.bias
     assert torch.allclose(logits, by_hand, atol=1e-5)
     again = load(made.save(tmp_path / "relu"))
@@ -86,6 +87,24 @@ def test_the_dropout_is_the_familys_own_setting(base, tmp_path):
     for model in (made.model, plain):
         assert [module.p for module in model.modules() if isinstance(module, nn.Dropout)].count(0.37) >= 1
     assert torch.equal(plain.state_dict()[f"{base.family.last_map}.weight"], last_map(made).weight.cpu())
+
+
+@pytest.mark.parametrize(
+    ("name", "pooler"),
+    [
+        (name, pooler)
+        for name, family in FAMILIES.items()
+        if family.dropout
+        for pooler in (True, False)
+        if pooler or family.pooler
+    ],
+)
+def test_the_dropout_is_right_before_the_last_map(base, padded, pooler):
+    """Where it drops everything, the map's bias is left, for every text."""
+    made = with_classifier(base, LABELS, dropout=1.0, top=Top(pooler=pooler))
+    bias = torch.nn.init.normal_(last_map(made).bias) if last_map(made).bias is not None else torch.zeros(3)
+    made.model.train()
+    assert torch.equal(made.model(**padded(made)).logits, bias.expand(6, 3))
 
 
 @pytest.mark.parametrize("name", ["distilbert"])

@@ -63,6 +63,8 @@ class Figure:
     rules: dict[str, float] = field(default_factory=dict)
     """Named reference values, drawn as dashed rules: `{"majority": 0.51}`."""
     log_x: bool = False
+    log_y: bool = False
+    """Lines and points: whether the axis counts in factors, as where panels of very different height share it."""
 
     def columns(self) -> list[str]:
         """The columns the figure needs its table to have."""

@@ -15,7 +15,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.memory import lasting
 from bertscope.core.progress import progress
-from bertscope.models.batches import WINDOW, Batch, batches
+from bertscope.models.batches import WINDOW, Batch, batches, tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.taps import Tap, tapped
@@ -252,8 +252,17 @@ def _check(encoders: Sequence[Encoder], examples: Examples, needs: frozenset[str
         raise ValueError(f"an observer needs {sorted(unknown)}; there is {sorted(known)}")
     first, *others = encoders
     for other in others:
-        if other.tokenizer.get_vocab() != first.tokenizer.get_vocab():
+        if other.tokenizer.get_vocab() != first.tokenizer.get_vocab() or not _cut_alike(first, other, examples):
             raise UserError(
                 f"{first.name} and {other.name} have different tokenizers: their tokens can't be compared; "
                 "choose two checkpoints of one model"
             )
+
+
+def _cut_alike(first: Encoder, other: Encoder, examples: Examples) -> bool:
+    """Whether two tokenizers of one vocabulary cut these texts alike: one may lower them and the other not."""
+    if first.tokenizer_digest == other.tokenizer_digest:
+        return True
+    some, longest = examples.take(range(min(len(examples), WINDOW))), min(first.max_length, other.max_length)
+    one, two = (tokenise(each.tokenizer, some, longest).fields["input_ids"] for each in (first, other))
+    return np.array_equal(one, two)

@@ -100,7 +100,7 @@ def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
     if pickled:
         raise UserError(
             f"{pickled[0]} is a pickle, which can run any code when opened; convert it to safetensors, "
-            "or load it with allow_pickle=True if you trust where it came from"
+            "or load it in Python with allow_pickle=True if you trust where it came from"
         )
     raise UserError(f"{folder} has a config.json but no weights (model.safetensors); copy the model again")
 

@@ -127,7 +127,7 @@ def _lines(drawing: Drawing) -> Any:
 
     figure = drawing.figure
     about = drawing.measure(figure.x, log=figure.log_x) if drawing.numeric(figure.x) else drawing.axis(figure.x)
-    x, y = alt.X(**about), alt.Y(**drawing.measure(figure.y))
+    x, y = alt.X(**about), alt.Y(**drawing.measure(figure.y, log=figure.log_y))
     colour = drawing.colour()
     layers = level_rules(drawing)  # under the data, never over it
     if ends := drawing.interval():
@@ -201,7 +201,7 @@ def _points(drawing: Drawing) -> Any:
     import altair as alt
 
     figure = drawing.figure
-    across, up = drawing.measure(figure.x, log=figure.log_x), drawing.measure(figure.y)
+    across, up = drawing.measure(figure.x, log=figure.log_x), drawing.measure(figure.y, log=figure.log_y)
     if figure.step is not None:
         across, up = fixed(drawing, figure.x, across), fixed(drawing, figure.y, up)
     x, y = alt.X(**across), alt.Y(**up)

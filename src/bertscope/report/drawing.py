@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DIGITS = ".4~r"  # d3's four significant digits, without an exponent
+_ORDERED = "layer"  # of the columns that separate series, the one that is no mere name
 _PHONE = 42  # letters of a legend that fit side by side on a narrow screen
 
 
@@ -111,17 +112,24 @@ class Drawing:
         ]
 
     def series(self) -> dict[str, Any]:
-        """Colour and shape for the column that separates the series: both, for those who see or print no colour."""
+        """Colour and shape for the column that separates the series: both, for those who see or print no colour.
+
+        Layers have an order and get shades, which differ in lightness: shapes would only break it.
+        """
         import altair as alt
 
         column = self.figure.color
-        return {} if column is None else self.colour() | {"shape": alt.Shape(**self._apart(column))}
+        if column is None or column == _ORDERED:
+            return self.colour()
+        return self.colour() | {"shape": alt.Shape(**self._apart(column))}
 
     def colour(self, **scale: Any) -> dict[str, Any]:
         """The series' colour alone, for lines and bars, which have no shape."""
         import altair as alt
 
         column = self.figure.color
+        if column == _ORDERED:
+            scale = {"range": "ramp"}
         return {} if column is None else {"color": alt.Color(**self._apart(column, **scale))}
 
     def _apart(self, column: str, **scale: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Panels: a figure repeated for each value of its `facet` column, as many side by side as there is room for.
 
-The page arranges them anew for its own width (`fitted` in page.js); here is the arrangement for files and notebooks.
+The page arranges them anew for its own width (`arranged` in figures.js); here is how files and notebooks have them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bertscope.report.drawing import Drawing
 
 ROOM, GAP = 780, 20  # pixels: the width of the page's column, and what is free between panels
-LABEL, TITLE, HEADING = 6.5, 30, 45  # pixels: a letter beside an axis, its title, the lines over and under a panel
+LABEL, TITLE = 6.5, 30  # pixels: a letter beside an axis, and its title
 TOKEN = 48  # pixels: a map's tokens beside it; the theme cuts longer ones
 
 
@@ -34,14 +34,6 @@ def panels(drawing: Drawing, one: Any) -> Any:
     # Each panel has its own axis below: the page may put them under each other, or leave the last row's end free.
     whole = whole.resolve_axis(x="independent")
     return whole.properties(spacing=GAP, usermeta={"beside": beside, "around": around})
-
-
-def size(chart: dict[str, Any]) -> tuple[int, int]:
-    """About the width and height of the drawn chart, without axes and legends."""
-    if "facet" not in chart:
-        return chart["width"], chart["height"]
-    rows = math.ceil(len(chart["facet"]["sort"]) / chart["columns"])
-    return ROOM, rows * (chart["spec"]["height"] + HEADING + GAP)
 
 
 def _columns(count: int, fitting: float) -> int:

@@ -12,7 +12,7 @@ from bertscope.core.differences import differences
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.report import heads, packed, subjects
-from bertscope.report.panels import size
+from bertscope.report.room import room
 from bertscope.report.values import NOTHING, texts
 
 ROWS = 200
@@ -46,8 +46,8 @@ class Card:
 class Picture:
     title: str
     caption: str
-    width: int
-    height: int
+    room: dict[str, Any]
+    """What it will take of the page."""
     heads: bool
     """Whether what it draws are heads, which have a card."""
 
@@ -158,7 +158,7 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None, pa
     with_heads = heads.about_heads(result, declared)
     charts = [packed.figure(result, figure) for figure in result.figures]
     pictures = [
-        Picture(figure.title, figure.caption, *size(chart["spec"]),
+        Picture(figure.title, figure.caption, room(chart["spec"]),
                 heads=figure.table in with_heads and heads.draws_heads(figure, result))
         for figure, chart in zip(result.figures, charts, strict=True)
     ]  # fmt: skip

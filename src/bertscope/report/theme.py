@@ -18,6 +18,8 @@ _LIGHT = {
     # Orange for less, blue for more: what is lost by switching a part off is what the eye should find first.
     "diverging": ["#8c3b00", "#d9741a", "#f4b77a", "#f6f4f0", "#a3c6e8", "#3d82c4", "#0f4686"],
     "sequential": ["#f1f5fa", "#bcd4ec", "#74a9d8", "#2f75b5", "#0b3c70"],
+    # Lines and dots in order, such as layers: no shade as faint as the first of the areas'.
+    "ramp": ["#f3a72e", "#e0655f", "#b32d8e", "#5f3bb3", "#101c3f"],
 }  # fmt: skip
 _DARK = {
     "surface": "#171c24", "ink": "#e4e8ee", "muted": "#a0abba", "grid": "#2b323d",
@@ -26,6 +28,7 @@ _DARK = {
     "fill": ["#4b80d6", "#d0602a", "#22c690", "#f5acdc", "#ebdc78", "#7d8896", "#a9d3f5"],
     "diverging": ["#ffc48a", "#e8862f", "#84491c", "#232932", "#24517f", "#4a97dc", "#b3dbff"],
     "sequential": ["#1f2630", "#24517f", "#3b82c4", "#7fbcf0", "#d6ecff"],
+    "ramp": ["#8b3fc8", "#cc4778", "#f07f4f", "#fdb32f", "#f0f921"],
 }  # fmt: skip
 
 
@@ -51,6 +54,7 @@ def config(*, dark: bool = False) -> dict[str, Any]:
             "ordinal": c["fill"],
             "diverging": c["diverging"],
             "heatmap": c["sequential"],
+            "ramp": {"scheme": c["ramp"]},  # as many as there are series, in even steps
         },
         # Pictures of maps come without colours: see maps.py.
         "params": [{"name": "map_palette", "value": png.palette(c["sequential"])}],

@@ -65,9 +65,11 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
     name, whole = _read(source)
     for words in sets:
         whole = with_set(whole, words)
+    if whole.value is None:
+        raise whole.wrong("the file is empty; say at least a model, tasks or a corpus, and a list of questions")
     keys = {key: said for key, said in whole.mapping("a study", KEYS).items() if said.value is not None}
     if "questions" not in keys:
-        raise whole.wrong("the study asks nothing; give it a list of questions")
+        raise whole.wrong("the study asks nothing; give it a list of questions, such as questions: [patterns]")
     title, about = (" ".join(keys[key].word(key).split()) if key in keys else "" for key in ("title", "about"))
     names, notes = Names(keys), list[str]()
     steps: dict[str, Step] = {}
@@ -82,6 +84,8 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
         steps |= {step.id: step for _, step in found}
         asked |= {step.id: question.said for _, step in found}
         used |= {axis.partition(".")[0] for chosen, _ in found for axis in chosen}
+    if not steps:
+        raise keys["questions"].wrong("; ".join(["every question is left out: nothing is asked", *notes]))
     for unused in sorted({*names.models, *names.data} - used - {"tuned"}):
         notes.append(f"{unused} is named, but no question is about it")
     if ledger := claims_step(graph(list(steps.values())).values()):  # what the papers say of all this

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from bertscope.core.catalogue import ROOTS, Spec, resolve, spec
@@ -132,8 +133,7 @@ class Names:
         source = keys["source"].word("a data set's source")
         given = {key: one for key, one in self.reading.items() if key != "root" or declared(source.partition("@")[0])}
         given |= {key: one for key, one in keys.items() if key != "source"} | ({"limit": limit} if limit else {})
-        hints = get_type_hints(TaskOptions)
-        return self._once(kind, source, {key: _fitted(key, one, hints[key]) for key, one in given.items()}, said)
+        return self._once(kind, source, {key: _option(key, one) for key, one in given.items()}, said)
 
     def _once(self, kind: str, source: str, options: dict[str, Any], said: Said) -> Root:
         key = repr((kind, source, sorted(options.items())))
@@ -149,10 +149,18 @@ def find(said: Said, names: Mapping[str, Thing], what: str) -> Thing:
     """The model, the data or the answers of that name."""
     name = said.word(f"the name of {what}")
     if name not in names:
-        raise said.wrong(
-            f"no {what} {name!r} in this study; {did_you_mean(name, names) if names else 'it names none'}"
-        )
+        known = did_you_mean(name, names) if names else "it names none"
+        raise said.wrong(f"no {what} {name!r} in this study; {_NEEDS.get(name, known)}")
     return names[name]
+
+
+_NEEDS = {
+    "model": "add one: model: pocket",
+    "tuned": "it is model fine-tuned on tasks: add both, such as model: pocket and tasks: demo/sentiment",
+    "tasks": "add some: tasks: demo/sentiment",
+    "corpus": "add some: tasks: demo/sentiment, or corpus: demo/corpus",
+}
+"""What the file has to say for a question to be asked of, or on, what it is asked of if nothing else is said."""
 
 
 def settings_of(spec: Spec, said: Mapping[str, Said]) -> Any:
@@ -169,6 +177,17 @@ def settings_of(spec: Spec, said: Mapping[str, Said]) -> Any:
         named = re.findall(r"\w+", str(error).replace("-", "_"))
         blamed = [one for key, one in said.items() if key in named] or list(said.values())
         raise blamed[0].wrong(str(error)) from error
+
+
+def _option(key: str, said: Said) -> Any:
+    """How data is read, in one respect."""
+    value = _fitted(key, said, get_type_hints(TaskOptions)[key])
+    with said.blamed():
+        if key == "root" and value is not None and not Path(value).is_dir():
+            raise UserError(f"no folder {value}; root is the one in which tasks known by name lie")
+        if key in ("limit", "seed"):
+            TaskOptions.of({key: value})
+    return value
 
 
 def _declared(keys: Mapping[str, Said], own: Sequence[str], others: str) -> dict[str, Said]:

@@ -81,7 +81,7 @@ class Question:
 def read_questions(said: Said, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:
     """Each question of the list; one with several data sets, or several models one at a time, becomes several."""
     if not isinstance(said.value, list) or not said.value:
-        raise said.wrong("questions must be a list with one question or more")
+        raise said.wrong("questions must be a list, such as [patterns, ablate], or a line '- patterns' for each")
     for one in said.value:
         if isinstance(one.value, dict) and len(one.value) == 1:
             ((name, settings),) = one.value.items()
@@ -94,8 +94,11 @@ def read_questions(said: Said, names: Names, answers: Mapping[str, Answers]) -> 
             raise one.wrong(f"no question {name!r}; {did_you_mean(name, known)}")
         if name == "claims":
             raise one.wrong("claims are checked at the end of every study; leave the question out")
+        if not isinstance(settings.value, dict | bool | None):
+            raise one.wrong(f"the settings of {name} must be a mapping: '- {name}: {{of: model}}'")
         if settings.value is not False:
-            yield from _read(Said({} if settings.value is None else settings.value, one.where), name, names, answers)
+            given = settings.value if isinstance(settings.value, dict) else {}
+            yield from _read(Said(given, one.where), name, names, answers)
 
 
 def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:

@@ -152,12 +152,34 @@ def _parse(text: str, place: Callable[[int], str]) -> Said:
             f"{place(text.count(chr(10), 0, error.position))}: a character that YAML can't have"
         ) from error
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise Misplaced(
-            f"{place(mark.line if mark else 0)}: {', '.join(filter(None, (error.context, error.problem)))}"
-        ) from error
+        line, words = _in_plain_words(error)
+        raise Misplaced(f"{place(line)}: {words}") from error
     except RecursionError:
         raise Misplaced(f"{place(0)}: too deep lists in lists") from None
+
+
+_UNCLOSED = (
+    (r"unexpected end of stream", "a quote that is opened here is never closed"),
+    (r"expected ',' or '(.)'", "a bracket that is opened here isn't closed with '{0}', or a comma is missing"),
+)
+_MISFITS = (
+    (r"'\\t' that cannot start", "a tab; indent with spaces"),
+    (r"character '(.)' that cannot start", "no value can begin with {0}; put it into quotes"),
+    (r"mapping values", "a ':' that isn't expected; check the indentation, and that the line above has its own"),
+    (r"<block end>", "this line doesn't go on with what was begun above; check the indentation and the quotes"),
+    (r"another document", "a second document begins; a study is one, without '---'"),
+)
+"""What YAML says of a mistake, and what that means; of what is never closed, the place is where it begins."""
+
+
+def _in_plain_words(error: yaml.MarkedYAMLError) -> tuple[int, str]:
+    """The line of a mistake, from 0, and what it is."""
+    at, began = error.problem_mark or error.context_mark, error.context_mark or error.problem_mark
+    for mark, known in ((began, _UNCLOSED), (at, _MISFITS)):
+        for pattern, words in known:
+            if found := re.search(pattern, error.problem or ""):
+                return mark.line if mark else 0, words.format(*found.groups())
+    return at.line if at else 0, ", ".join(filter(None, (error.context, error.problem)))
 
 
 def _read(loader: _Loader, node: Any, place: Callable[[int], str], where: str) -> Said:
@@ -175,6 +197,6 @@ def _read(loader: _Loader, node: Any, place: Callable[[int], str], where: str) -
         if not isinstance(key, yaml.ScalarNode):
             raise wrong(key, "a key must be a word")
         if key.value in found:
-            raise wrong(key, f"the key {key.value!r} is there twice")
+            raise wrong(key, f"the key {key.value!r} is there twice; leave one of them out")
         found[key.value] = _read(loader, value, place, place(key.start_mark.line))
     return Said(found, where)

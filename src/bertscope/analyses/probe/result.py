@@ -188,9 +188,10 @@ def _figures(config: ProbeConfig) -> list[Figure]:
             "heart.",
         ),
         replace(
-            by_checkpoint, table="probes", y="compression", low=None, high=None, title="How easily it is read",
-            caption="How many times shorter an online code of the labels is than a uniform one (Voita & Titov 2020): "
-            "1 is no gain. A code is short if few examples teach a probe to read the label.",
+            by_checkpoint, table="probes", y="compression", low=None, high=None, middle=1.0, log_y=True,
+            title="How easily it is read",
+            caption="How many times shorter an online code of the labels is than a uniform one (Voita & Titov 2020), "
+            "in factors: 1 is no gain. A code is short if few examples teach a probe to read the label.",
         ),
         Figure(
             "intervals", "expected", x="expected", y="target", low="low", high="high", color="checkpoint",

@@ -36,12 +36,18 @@ class ProjectConfig:
         check_least(self, seed=0)
 
 
+def check(examples: Examples, config: ProjectConfig) -> None:
+    """Refuse a text that isn't there."""
+    _find(examples, config.example)
+
+
 @question(
     "project",
     inputs=("models", "examples"),
     version=1,
     main="explained variance",
     cite="van Aken et al. 2020, VisBERT: Hidden-State Visualizations for Transformers",
+    check=check,
 )
 def project(
     models: Encoder | str | Sequence[Encoder | str],

@@ -75,9 +75,7 @@ def together(
     repeats: int = 2000,
 ) -> Together:
     """Switch these heads off together, and as many random heads of the same layers, on the report split."""
-    named = sorted({Unit.parse(unit).check(encoder.head_counts) for unit in units})
-    if not named or any(unit.kind != "head" for unit in named):
-        raise UserError("name one or more single heads to switch off together, such as head:3.7")
+    named = check_together(encoder, task, units)
     others = _random_sets(named, encoder.head_counts, random_sets, seed)
     draws = _scores(encoder, task, [[], named, *others], mode, repeats, seed)
     effects = draws[0, 1:] - draws[0, 0]
@@ -86,6 +84,18 @@ def together(
     return Together(
         float(effects[0]), float(low), float(high), effects[1:], worse + 1, (1 + as_bad) / (1 + len(others))
     )
+
+
+def check_together(encoder: Encoder, task: Task, units: Sequence[Unit | str]) -> list[Unit]:
+    """The heads to switch off together; refused where that can't be scored or set beside other heads."""
+    encoder.need_classifier(task.n_outputs)
+    task.match_labels(encoder.labels)
+    named = sorted({Unit.parse(unit).check(encoder.head_counts) for unit in units})
+    if not named or any(unit.kind != "head" for unit in named):
+        raise UserError("name one or more single heads to switch off together, such as head:3.7")
+    if len(named) == sum(encoder.head_counts[layer] for layer in {unit.layer_index for unit in named}):
+        raise UserError(f"no other heads in the layers of {', '.join(map(str, named))}: nothing to compare them with")
+    return named
 
 
 def random_partners(pairs: Sequence[Pair], head_counts: Sequence[int], seed: int) -> list[Pair]:
@@ -118,8 +128,6 @@ def _random_sets(named: list[Unit], head_counts: Sequence[int], wanted: int, see
             found[tuple(drawn)] = None
         if len(found) == wanted:
             break
-    if not found:
-        raise UserError(f"no other heads in the layers of {', '.join(map(str, named))}: nothing to compare them with")
     return [list(drawn) for drawn in found]
 
 

@@ -58,6 +58,7 @@ def _reading(
     models: Encoder | str | Sequence[Encoder | str], data: Task | Examples | str, config: RedundancyConfig
 ) -> Reading:
     from bertscope.analyses.attention.reading import Reading
+    from bertscope.analyses.redundancy.interactions import check_together
     from bertscope.analyses.redundancy.reader import RedundancyReader
     from bertscope.analyses.redundancy.result import Compared, redundancy_result
     from bertscope.core.examples import Examples
@@ -67,6 +68,11 @@ def _reading(
     _refuse_few(encoders)
     given = read_data(data) if isinstance(data, str) else data
     task, examples = (None, given) if isinstance(given, Examples) else (given, given.report)
+    if config.together:  # refused before the pass, not after it
+        if task is None:
+            raise UserError("--together scores a task without some heads; give a task with --on")
+        for encoder in encoders.values():
+            check_together(encoder, task, config.together)
     reader = RedundancyReader(
         examples.ids, [encoder.head_counts for encoder in encoders.values()],
         queries=config.queries, tokens=config.tokens, repeats=config.repeats, seed=config.seed,

@@ -183,10 +183,8 @@ def _pairs(
 
 def _together(one: Compared, task: Task | None, config: RedundancyConfig) -> tuple[pd.DataFrame, list[Number]]:
     """The named heads off together, beside random sets of the same layers."""
-    if not config.together:
+    if not config.together or task is None:
         return pd.DataFrame(), []
-    if task is None:
-        raise UserError("--together scores a task without some heads; give a task with --on")
     found = together(one.encoder, task, config.together, seed=config.seed, mode=config.mode, repeats=config.repeats)
     kinds = ["named", *["random"] * len(found.random)]
     table = pd.DataFrame({"set": kinds, "effect": [found.effect, *found.random]})

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertscope.core.errors import UserError
-from bertscope.core.examples import ROOT, Examples
+from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.resampling import hashed, hashed_texts, mixed, to_unit
 
 OFFSETS = np.array([sign * far for far in range(1, 11) for sign in (-1, 1)])
@@ -25,7 +25,7 @@ _HALF, _CONTROL = np.uint64(2**32), np.uint64(2**32 + 1)  # apart from the numbe
 
 Span = tuple[int, ...]
 _Pair = tuple[str, Span, Span, bool]
-"""Relation, source, target, and whether a link says it (a frame, own annotation) or the tree."""
+"""Relation, source, target, and whether it is a frame's element to what evokes the frame."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Pairs:
     near: np.ndarray
     """[pair, 2]: bit k is 1 where `OFFSETS[k]` leads from the source to the target, and from the target to the
     source. A span is left from its nearer end."""
-    linked: np.ndarray
-    """Whether a link says so, not the tree."""
+    framed: np.ndarray
+    """Whether it is a frame's element, not the tree's or own annotation's."""
     span_starts: np.ndarray
     """Where each example's spans begin in `word_starts`, and the last one's end."""
     word_starts: np.ndarray
@@ -67,6 +67,12 @@ def gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return starts[rows][place] + within, place
 
 
+def need_relations(examples: Examples) -> None:
+    """Refuse texts without trees and links."""
+    if examples.words is None or (examples.heads is None and examples.links is None):
+        raise UserError("these texts have no relations between words; give a treebank, FrameNet or own annotation")
+
+
 def collect_pairs(
     examples: Examples, *, subtypes: bool = False, core: bool = True, select_share: float = 0.5, seed: int = 0
 ) -> Pairs:
@@ -75,11 +81,12 @@ def collect_pairs(
     subtypes   keep `nsubj:pass` apart from `nsubj`
     core       leave out a frame's elements that aren't core
     """
-    if examples.words is None or (examples.heads is None and examples.links is None):
-        raise UserError("these texts have no relations between words; give a treebank, FrameNet or own annotation")
+    need_relations(examples)
+    assert examples.words is not None
     found = [list(_told(examples, row, subtypes, core)) for row in range(len(examples))]
     if not any(found):
-        raise UserError("no word of these texts stands in a relation to another; check the annotation")
+        why = "".join(f" ({note})" for note in links_left_out(examples, core=core))
+        raise UserError(f"no word of these texts stands in a relation to another{why}; check the annotation")
     names = {name: at for at, name in enumerate(sorted({pair[0] for pairs in found for pair in pairs}))}
     starts = np.cumsum([0, *map(len, found)])
     chance = _chances(examples.ids, starts, seed)
@@ -98,13 +105,28 @@ def collect_pairs(
         ends=flat[:, 1:3],
         controls=flat[:, 3:5],
         near=flat[:, 5:7],
-        linked=flat[:, 7].astype(bool),
+        framed=flat[:, 7].astype(bool),
         span_starts=np.cumsum([0, *map(len, spans)]),
         word_starts=np.cumsum([0, *(len(words) for units in spans for words in units)]),
         span_words=np.array([word for units in spans for words in units for word in words], dtype=np.int64),
         n_words=np.array([len(words) for words in examples.words]),
         selects=to_unit(mixed(hashed_texts(examples.text, seed), _HALF)) < select_share,
     )
+
+
+def links_left_out(examples: Examples, *, core: bool = True) -> list[str]:
+    """What is said of links that make no pairs."""
+    links = [link for row in examples.links or () for link in row]
+    reasons = {
+        "have a word at both ends": sum(_overlap(link) for link in links),
+        "aren't core": sum(core and not link.core for link in links),
+    }
+    return [f"{count:,} of {len(links):,} links {why}: left out" for why, count in reasons.items() if count]
+
+
+def _overlap(link: Link) -> bool:
+    """A link between overlapping spans can't be told by attention to other words."""
+    return bool(set(link.source) & set(link.target))
 
 
 def _chances(ids: Sequence[str], starts: np.ndarray, seed: int) -> list[float]:
@@ -117,12 +139,12 @@ def _chances(ids: Sequence[str], starts: np.ndarray, seed: int) -> list[float]:
 def _numbers(
     pair: _Pair, control: tuple[Span, Span] | None, names: Mapping[str, int], units: _Units
 ) -> tuple[int, ...]:
-    """Relation, source and target, those of the control, the offsets both ways, and whether a link says it."""
-    name, source, target, linked = pair
+    """Relation, source and target, those of the control, the offsets both ways, and whether it is of a frame."""
+    name, source, target, framed = pair
     one, other = control or ((), ())
     return (
         names[name], units[source], units[target], units[one], units[other],
-        _near(source, target), _near(target, source), linked,
+        _near(source, target), _near(target, source), framed,
     )  # fmt: skip
 
 
@@ -136,9 +158,8 @@ def _told(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[
                 yield mark if subtypes else mark.partition(":")[0], (word,), (head,), False
     if examples.links is not None:
         for link in examples.links[row]:
-            # A link between overlapping spans can't be told by attention to other words.
-            if (link.core or not core) and not set(link.source) & set(link.target):
-                yield ELEMENT if link.frame else link.name, link.source, link.target, True
+            if (link.core or not core) and not _overlap(link):
+                yield ELEMENT if link.frame else link.name, link.source, link.target, bool(link.frame)
 
 
 class _Units:

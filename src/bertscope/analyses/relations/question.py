@@ -59,11 +59,18 @@ class RelationsConfig:
         check_least(self, repeats=100, seed=0)
 
 
+def check(examples: Examples, config: RelationsConfig) -> None:
+    """Refuse what has no relations."""
+    from bertscope.analyses.relations.pairs import need_relations
+
+    need_relations(examples)
+
+
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: RelationsConfig
 ) -> Reading:
     from bertscope.analyses.attention.reading import Reading
-    from bertscope.analyses.relations.pairs import collect_pairs
+    from bertscope.analyses.relations.pairs import collect_pairs, links_left_out
     from bertscope.analyses.relations.reader import RelationReader
 
     checkpoints, read = open_checkpoints(models), open_examples(examples)
@@ -75,7 +82,7 @@ def _reading(
     def finish(passed: Passed) -> Result:
         result = relations_result(reader, passed, list(checkpoints), config)
         result.subject = subject(list(checkpoints), read, weighted=config.weighted)
-        result.notes = [*read.notes, *result.notes]
+        result.notes = [*read.notes, *links_left_out(read, core=config.core), *result.notes]
         return result
 
     # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.
@@ -97,12 +104,13 @@ _CARD = (
 @question(
     "relations",
     inputs=("models", "examples"),
-    version=2,
+    version=3,
     main=_MAIN,
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
     card=_CARD,
     reads=_reading,
+    check=check,
 )
 def relations(
     models: Encoder | str | Sequence[Encoder | str],
@@ -126,12 +134,12 @@ def relations_result(reader: RelationReader, passed: Passed, names: Sequence[str
 
     best = best_heads(reader, names, config.least)
     tables = {"best": best.table, "heads": heads_table(reader, names, config.least), "compared": best.compared}
-    frames = frames_table(reader, names) if reader.pairs.linked.any() else None
+    frames = frames_table(reader, names) if reader.pairs.framed.any() else None
     if frames is not None:
         tables["frames"] = frames
     return Result(
         "relations",
-        2,
+        3,
         tables=tables,
         headline=_headline(best, frames, names),
         figures=_figures(tables, names, config),

@@ -130,11 +130,11 @@ class _Batch:
         self._group = self._tensor(group)
         self._group_relation = self._one_hot(groups % n_names, n_names).double().cpu().numpy()
         self._group_size = np.bincount(group, matched, len(groups))
-        self._frames = self._masks(row, ends, controls, matched, pairs.linked[at]) if pairs.linked.any() else None
+        self._frames = self._masks(row, ends, controls, matched, pairs.framed[at]) if pairs.framed.any() else None
 
     def take(self, maps: LayerMaps) -> tuple[Tensor, ...]:
         """[pair, direction, head] each: the most attended other word, attention in the pair, and in its control;
-        where links say who is paired, also [row, (true, control), head]: the frame scores."""
+        where there are frames, also [row, (true, control), head]: the frame scores."""
         words = between = maps.between_words  # [row, to, from, head]
         if self._spans:  # from a span: the mean over its words; to it: their sum
             share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)

@@ -2,14 +2,37 @@
 const drawn = new Map(); // a chart's element -> what vega-embed made of it
 
 // Panels fill the room in few and even rows: they shrink or grow a little, and keep their shape.
-function fitted(spec, room) {
-  if (!spec.facet) return { ...spec, width: "container" };
-  const { spec: panel, spacing, usermeta: { beside, around } } = spec;
+function arranged({ width: wanted, height, spacing, beside, around, heading }, room) {
   const inner = room - beside - 8 + spacing;
-  const most = Math.max(1, Math.floor(inner / (panel.width + around + spacing)));
-  const columns = Math.ceil(spec.facet.sort.length / Math.ceil(spec.facet.sort.length / most));
-  const width = Math.min(1.6 * panel.width, Math.floor(inner / columns - spacing - around));
-  return { ...spec, columns, spec: { ...panel, width, height: (panel.height * width) / panel.width } };
+  const most = Math.max(1, Math.floor(inner / (wanted + around + spacing)));
+  const columns = Math.ceil(heading.length / Math.ceil(heading.length / most));
+  const width = Math.min(1.6 * wanted, Math.floor(inner / columns - spacing - around));
+  return { columns, width, height: (height * width) / wanted };
+}
+
+function fitted(spec, takes, room) {
+  if (!spec.facet) return { ...spec, width: "container" };
+  const { columns, width, height } = arranged(takes, room);
+  return { ...spec, columns, spec: { ...spec.spec, width, height } };
+}
+
+// A chart's height before it is drawn, so that nothing below it jumps.
+function reserved(takes, room) {
+  const { once, below, spacing, heading } = takes;
+  if (!spacing) return once + takes.height + below;
+  const { columns, height } = arranged(takes, room);
+  const rows = Math.ceil(heading.length / columns);
+  const apart = spacing + Math.max(...heading); // all rows are equally far apart, as the highest heading needs it
+  return once + Math.max(...heading.slice(0, columns)) + rows * (height + below) + (rows - 1) * apart;
+}
+
+// For all that aren't drawn, also those in folds: figures are equally wide everywhere.
+function reserveRoom() {
+  const room = all("figure").find((figure) => figure.clientWidth)?.clientWidth;
+  for (const chart of room ? all(".chart:not([data-drawn])") : []) {
+    const takes = JSON.parse(chart.dataset.room);
+    chart.style.minHeight = `${Math.round(reserved(takes, room))}px`;
+  }
 }
 
 async function draw(chart) {
@@ -19,7 +42,7 @@ async function draw(chart) {
   const table = data.tables[figure.table];
   const rows = figure.spec.data?.name ? { data: { values: vegaRows(table, figure.where) } } : {};
   const before = drawn.get(chart);
-  const made = await vegaEmbed(chart, fitted({ ...figure.spec, ...rows }, chart.clientWidth), {
+  const made = await vegaEmbed(chart, fitted({ ...figure.spec, ...rows }, JSON.parse(chart.dataset.room), chart.clientWidth), {
     mode: "vega-lite", renderer: "svg", actions: false, config: read("themes")[theme],
     ast: true, // expressions are interpreted, never compiled: the page's policy forbids eval
     tooltip: { theme },
@@ -110,14 +133,15 @@ function watchFigures() {
     }
   }, { rootMargin: "600px" });
   for (const chart of all(".chart")) {
-    chart.style.maxWidth = `${Number(chart.dataset.width) + 140}px`; // wide screens don't stretch it
-    chart.style.minHeight = `${Number(chart.dataset.height) + 80}px`; // the page doesn't jump as it appears
+    const { width, spacing } = JSON.parse(chart.dataset.room);
+    if (!spacing) chart.style.maxWidth = `${width + 140}px`; // wide screens don't stretch it
     seen.observe(chart);
   }
   let resized; // charts of one panel follow their container by themselves
   addEventListener("resize", () => {
     clearTimeout(resized);
     resized = setTimeout(() => {
+      reserveRoom();
       for (const chart of all(".chart[data-drawn]")) if (drawn.get(chart).spec.facet) redraw(chart);
     }, 200);
   });

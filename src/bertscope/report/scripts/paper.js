@@ -1,14 +1,17 @@
 // Printing: paper is white and unfolds nothing, so every figure is drawn in light and what is folded is opened: each
 // result in words, each reading of a claim, and the tables that a page can hold. Long ones would bury the rest.
 const unfolded = []; // what was closed
+const OPENED = "details:is([data-paper], [data-follows])";
+
+// Browsers measure what is in a fold, too: that it has a width doesn't say that it will be on paper.
+const onPaper = (element) => element.clientWidth && !element.parentElement.closest(`details:not([open], ${OPENED})`);
 
 async function preparePaper() {
   root.dataset.theme = "light";
-  const folds = all("main details:is([data-paper], [data-follows]):not([open])");
-  const closed = folds.filter((details) => details.parentElement.clientWidth);
+  const closed = all(`main ${OPENED}:not([open])`).filter(onPaper);
   for (const details of closed) details.open = true;
   unfolded.push(...closed);
-  const charts = all(".chart").filter((chart) => chart.clientWidth && chart.dataset.drawn !== "light");
+  const charts = all(".chart").filter((chart) => onPaper(chart) && chart.dataset.drawn !== "light");
   await Promise.all([...closed.filter((details) => details.matches(".table")).map(fillTable), ...charts.map(draw)]);
   const pictures = all(".chart image").map((image) => {
     const picture = new Image();

@@ -1,0 +1,157 @@
+"""What is said of a smaller model, by hand: the card's lines, the headline, the tables of models and of times."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bertscope.core.errors import UserError
+from bertscope.core.result import Number, Result
+from bertscope.core.units import Unit
+from bertscope.data.task import Scores
+from bertscope.experiments.shrink import result as shrink_result
+from bertscope.experiments.shrink import shrinking
+from bertscope.experiments.shrink.card import card
+from bertscope.experiments.shrink.question import ShrinkConfig, shrink
+
+BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
+NAMES = ["whole", "cut", "cut, int8"]
+
+
+@pytest.fixture
+def models() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "model": NAMES, "way": NAMES, "parameters": [7_000_000, 4_200_300, 4_200_300],
+            "megabytes": [28.04, 16.81, 4.26], "select": [0.95, 0.94, 0.93], "score": [0.9, 0.875, 0.87],
+            "low": [0.88, 0.85, 0.845], "high": [0.92, 0.9, 0.895], "change": [0.0, -0.025, -0.03],
+            "change_low": [0.0, -0.04, -0.05], "change_high": [0.0, -0.01, -0.012],
+        }
+    )  # fmt: skip
+
+
+@pytest.fixture
+def times() -> pd.DataFrame:
+    milliseconds, faster = [10.0, 5.0, 4.0, 160.0, 64.0, 80.0], [1.0, 2.0, 2.5, 1.0, 2.5, 2.0]
+    return pd.DataFrame(
+        {
+            "model": NAMES * 2, "texts": [1] * 3 + [32] * 3,
+            "load": ["1 text at a time"] * 3 + ["32 texts at a time"] * 3, "milliseconds": milliseconds,
+            "faster": faster, "low": np.array(faster) - 0.1, "high": np.array(faster) + 0.25,
+            "rounds": [15] * 3 + [9] * 3,
+        }
+    )  # fmt: skip
+
+
+def test_the_card_says_what_the_tables_say(models, times, toy_model):
+    layers = pd.DataFrame(
+        {"layer": [1] * 3 + [2] * 3, "part": ["layer", "heads", "neurons"] * 2, "left": [1, 3, 40, 0, 0, 0],
+         "whole": [1, 4, 48] * 2}
+    )  # fmt: skip
+    said = Result(
+        "shrink", 2, tables={"models": models, "times": times, "layers": layers},
+        headline=[Number("change", -0.025, unit="pearson")], subject={"model": "m", "task": "t", "target": "2x"},
+    )  # fmt: skip
+    lines = card(said, toy_model, onnx=False).splitlines()
+    assert [line for line in lines if line.startswith("|")] == [
+        "| model | parameters | MB | 1 text at a time | 32 texts at a time | pearson | change |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| whole | 7,000,000 | 28.0 | 10.00 ms | 160.00 ms | 0.900 [0.880, 0.920] |  |",
+        "| cut | 4,200,300 | 16.8 | 5.00 ms, 2.00 [1.90, 2.25]x | 64.00 ms, 2.50 [2.40, 2.75]x | "
+        "0.875 [0.850, 0.900] | -0.025 [-0.040, -0.010] |",
+        "| cut, int8 | 4,200,300 | 4.3 | 4.00 ms, 2.50 [2.40, 2.75]x | 80.00 ms, 2.00 [1.90, 2.25]x | "
+        "0.870 [0.845, 0.895] | -0.030 [-0.050, -0.012] |",
+        "| layer | heads left | neurons left |",
+        "| --- | --- | --- |",
+        "| 1 | 3 of 4 | 40 of 48 |",
+        "| 2 | gone | gone |",
+    ]
+
+
+@pytest.mark.parametrize("batch", [1, 32])
+def test_the_headline_says_what_the_tables_say(models, times, toy_task, batch):
+    report = replace(toy_task.report, label=np.array([0] * 100 + [1] * 28))  # whose majority isn't select's
+    task = replace(toy_task, report=report)
+    work = SimpleNamespace(task=task, config=ShrinkConfig(batch=batch), score=SimpleNamespace(chance=0.5))
+    one, many = ((2.0, 1.9, 2.25, 15), (2.5, 2.4, 2.75, 9))
+    first, second = (one, many) if batch == 1 else (many, one)
+    loads = ("1 text at a time", "32 texts at a time")
+    asked, other = loads if batch == 1 else loads[::-1]
+    found = shrink_result._headline(work, 0.6, models, times)
+    assert found == [
+        Number("faster", *first, f"x, {asked}"),
+        Number(f"faster, {other}", *second, "x"),
+        Number("left", 0.6, unit="of the blocks' parameters"),
+        Number("size, whole", 28.04, unit="MB"),
+        Number("size, cut", 16.81, unit="MB"),
+        Number("score, whole", 0.9, 0.88, 0.92, 128, "accuracy"),
+        Number("score, cut", 0.875, 0.85, 0.9, 128, "accuracy"),
+        Number("score, cut, int8", 0.87, 0.845, 0.895, 128, "accuracy"),
+        Number("change", -0.025, -0.04, -0.01, 128, "accuracy"),
+        Number("chance", 100 / 128, n=128, unit="accuracy"),
+    ]
+
+
+@pytest.mark.usefixtures("clock")
+def test_intervals_times_and_shares_are_those_of_the_models(toy_model, toy_task):
+    shrunk = shrink(toy_model, toy_task, replace(BARE, target="5%", step=0.5))
+    tables = shrunk.result.tables
+    models = tables["models"].set_index("model")
+    for name, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
+        score = toy_task.score(encoder.predict(toy_task.report).logits)
+        assert (models.loc[name, "low"], models.loc[name, "high"]) == (score.low, score.high)
+        times = tables["times"].query("model == @name")
+        taken = 1 + 0.5 * encoder.n_layers + 0.25 * sum(encoder.head_counts) + 0.02 * sum(encoder.neuron_counts)
+        assert times["milliseconds"].tolist() == pytest.approx([taken] * 2) and set(times["rounds"]) == {7}
+    assert "take turns for 7 rounds or more" in " ".join(shrunk.result.notes)
+    heads = tables["layers"].query("part == 'heads'")
+    assert heads["share"].tolist() == [left / 4 for left in heads["left"]]
+
+
+def test_the_config_names_what_was_cut_and_counts_neurons(toy_model, tmp_path):
+    off = ["head:1.1", "mlp:2", "neuron:1.3", "neuron:1.7"]
+    shrinking._save(toy_model.cut(["layer:4"]).cut(off), tmp_path / "small")
+    said = json.loads((tmp_path / "small" / "config.json").read_text())["bertscope"]
+    assert said["cut"][-2:] == [["layer:4"], ["head:1.1", "mlp:2", "2 neurons"]]
+
+
+def test_better_than_chance_by_luck_is_not_clearly_above_it(toy_model, toy_task, monkeypatch):
+    lucky = Scores("accuracy", 0.6, 0.5, 0.7, 96, 0.5, {})
+    monkeypatch.setattr(shrinking.Shrinking, "select_score", lambda self, encoder: lucky)
+    with pytest.raises(UserError, match=r"isn't clearly above chance on toy \(select: 0\.600 \[0\.500, 0\.700\]"):
+        shrinking.Shrinking(toy_model, toy_task, BARE, None)
+    assert shrinking.Shrinking(toy_model, toy_task, replace(BARE, force=True), None).target.value == 0.5
+
+
+def test_data_that_the_model_may_have_seen_are_told(toy_model, toy_task):
+    told = "the model was fine-tuned on another split or other data"
+    for tuned_on, warned in ((toy_task.fingerprint, False), ("another", True)):
+        toy_model.model.config.bertscope = {**toy_model.model.config.bertscope, "tuned_on": tuned_on}
+        notes = shrinking.Shrinking(toy_model, toy_task, BARE, None).notes
+        assert any(note.startswith(told) for note in notes) == warned
+
+
+@pytest.mark.parametrize(("apart", "fine"), [(0.8, True), (-1.5, False), (1.5, False)])
+def test_cut_and_masked_may_differ_by_1e_5_of_the_largest_logit(toy_model, toy_task, monkeypatch, apart, fine):
+    logits = toy_model.predict(toy_task.select).logits
+    cut, largest = type(toy_model).cut, max(1.0, np.abs(logits).max())
+
+    def wrong(encoder, off):
+        smaller = cut(encoder, off)
+        smaller.model.classifier.bias.data[0] += apart * 1e-5 * largest
+        return smaller
+
+    monkeypatch.setattr(type(toy_model), "cut", wrong)
+    work = shrinking.Shrinking(toy_model, toy_task, BARE, None)
+    if fine:
+        work.finished([Unit("neuron", 4, 1)])
+    else:
+        with pytest.raises(
+            RuntimeError, match=r"the cut model and the masked one give logits that differ by 1\.\de-05"
+        ):
+            work.finished([Unit("neuron", 4, 1)])
