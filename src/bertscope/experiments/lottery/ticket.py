@@ -46,6 +46,7 @@ class TicketConfig:
 
     def __post_init__(self) -> None:
         check_known("subnetwork", self.arm, ARMS)
+        self.training  # refuses what can't work  # noqa: B018
 
     @property
     def training(self) -> FinetuneConfig:
