@@ -16,6 +16,7 @@ from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.models.config_notes import encoder_notes_in, notes_in
 from bertscope.models.encoder import Encoder, HeadKind
+from bertscope.models.evaluating import best_device
 from bertscope.models.families import Family, family_of
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
@@ -214,7 +215,7 @@ def _fitted(tokenizer: Any, model: Any) -> Any:
 
 def _device(wanted: str) -> torch.device:
     if wanted == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return best_device()
     try:
         device = torch.device(wanted)
         torch.empty(0, device=device)
