@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from functools import cache
 from math import inf, isfinite
 from pathlib import Path
 from types import NoneType, UnionType
@@ -47,17 +46,10 @@ def check_known(what: str, said: str | Iterable[str], known: Collection[str]) ->
 
 def check_choices(config: Any) -> None:
     """Refuse a word that isn't among those that its field's annotation lists, whether it takes one or several."""
-    for name, known in _choices(type(config)).items():
-        if (said := getattr(config, name)) is not None:
-            check_known(name.replace("_", "-"), said, known)
-
-
-@cache
-def _choices(config_class: type) -> dict[str, tuple[str, ...]]:
-    """The words that fields choose from: `Literal[...]`, or a tuple of such."""
-    hints = {name: (hint, *get_args(hint)) for name, hint in get_type_hints(config_class).items()}
-    listed = {name: [get_args(one) for one in either if get_origin(one) is Literal] for name, either in hints.items()}
-    return {name: words[0] for name, words in listed.items() if words}
+    for name, hint in get_type_hints(type(config)).items():
+        for one in (hint, *get_args(hint)):  # `Literal[...]`, or a tuple of such
+            if get_origin(one) is Literal:
+                check_known(name.replace("_", "-"), getattr(config, name), get_args(one))
 
 
 def check_least(config: Any, **least: float) -> None:
