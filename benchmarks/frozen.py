@@ -21,7 +21,7 @@ EPOCHS = 4  # as many as the recipe for small encoders has
 
 
 def run(options: Options) -> Report:
-    data = sentences(options, "train.tsv", options.size(2000, 40))
+    data = sentences(options, "train.tsv", options.size(2000, 16))
     encoder = plain.classifier(options.device)
     half = str(Layers.first(encoder.n_layers // 2))
 

@@ -29,7 +29,7 @@ RATE = 1e-4
 def run(options: Options) -> Report:
     if find_spec("accelerate") is None:
         raise Skipped("Hugging Face's Trainer needs accelerate: pip install accelerate")
-    data = sentences(options, "train.tsv", options.size(2000, 40))
+    data = sentences(options, "train.tsv", options.size(2000, 16))
     encoder = plain.classifier(options.device)
     agreement = difference(_after_three_steps(encoder, data, options))
     variants = [

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
 import bertscope
 from bertscope.core import catalogue
+from bertscope.core.errors import UserError
 
 SOURCE = Path(bertscope.__file__).parent
 ROOMS = {
@@ -90,6 +92,16 @@ def test_catalogue_and_declarations_agree(name):
         assert after.startswith('"""'), f"{spec.config_class.__name__}.{field.name} has no docstring"
     assert spec.config_class.__dataclass_params__.frozen
     assert name not in ROOMS, "no exported function has the name of a room"
+
+
+@pytest.mark.parametrize("name", catalogue.CATALOGUE)
+def test_what_a_setting_can_be_is_what_its_annotation_lists(name):
+    config_class = catalogue.spec(name).config_class
+    for field, hint in get_type_hints(config_class).items():
+        for one in (hint, *get_args(hint)):
+            if get_origin(one) is Literal:
+                with pytest.raises(UserError, match=f"unknown .* 'nonsense'; known: {min(get_args(one))}"):
+                    config_class(**{field: "nonsense" if one is hint else ("nonsense",)})
 
 
 @pytest.mark.parametrize("name", [name for name, entry in catalogue.CATALOGUE.items() if entry.command])

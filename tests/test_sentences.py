@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.resampling import hashed
 from bertscope.core.statistics import over_runs, rank_draws
 from bertscope.data.task import Task
-from test_contrastive import sts
+from contrast_sets import sts
 
 
 def plain_vectors(encoder, text: str) -> list[np.ndarray]:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question, spec
-from bertscope.core.config import check_known, check_least
+from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
+from bertscope.models.hidden_store import Pool
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     Given = HiddenStore | Encoder | str
     """What hidden states come from: a store of them, or a model that has them."""
-
-Pool = Literal["word", "token", "cls", "mean"]
-_POOLS = ("word", "token", "cls", "mean")
-_INITS = ("pretrained", "random")
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,7 @@ class StatesConfig:
     """Of the random weights; nothing else is random."""
 
     def __post_init__(self) -> None:
-        check_known("pool", self.pool, _POOLS)
-        check_known("init", self.init, _INITS)
+        check_choices(self)
         check_least(self, seed=0)
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from math import inf, isfinite
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from bertscope.core.errors import UserError, did_you_mean
 
@@ -42,6 +42,14 @@ def check_known(what: str, said: str | Iterable[str], known: Collection[str]) ->
     for word in (said,) if isinstance(said, str) else said:
         if word not in known:
             raise UserError(f"unknown {what} {word!r}; {did_you_mean(word, known)}")
+
+
+def check_choices(config: Any) -> None:
+    """Refuse a word that isn't among those that its field's annotation lists, whether it takes one or several."""
+    for name, hint in get_type_hints(type(config)).items():
+        for one in (hint, *get_args(hint)):  # `Literal[...]`, or a tuple of such
+            if get_origin(one) is Literal:
+                check_known(name.replace("_", "-"), getattr(config, name), get_args(one))
 
 
 def check_least(config: Any, **least: float) -> None:

@@ -16,8 +16,6 @@ from bertscope.data.task import Task
 from bertscope.data.tree_task import TreeTask
 
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # of the data against the penalty; the first wins a tie: the simpler model
-
-
 _SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 
 

@@ -74,11 +74,12 @@ def task_root(source: str | Path, **options: Any) -> Root:
 def refuse_unlabelled(task: Root) -> None:
     """Refuse a task of spans or trees, before anything is trained on it."""
     source, asked = task.source, TaskOptions.of(task.options)
-    known = None if _is_demo(source) else _known(source, asked)
     if _is_demo(source):
         labelled = demo.is_labelled(source)
+    elif known := _known(source, asked):
+        labelled = known.task.kind != "answers"
     else:
-        labelled = known.task.kind != "answers" if known else structured_kind(source, asked) is None
+        labelled = structured_kind(source, asked) is None
     if not labelled:
         raise UserError(f"{source} asks for spans of a text, or for trees: {NEEDS_LABELS}")
 

@@ -7,7 +7,7 @@ A tree is its heads: for each word the number of its head, `ROOT` for the one th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -32,20 +32,12 @@ def distances(heads: Heads) -> np.ndarray:
 
 def all_depths(trees: Sequence[Heads]) -> list[np.ndarray]:
     """The depths of each tree's words."""
-    found: list[np.ndarray] = [np.empty(0)] * len(trees)
-    for rows, up in _of_one_length(trees):
-        for row, depth in zip(rows, _depths(up), strict=True):
-            found[row] = depth
-    return found
+    return _of_each(trees, _depths)
 
 
 def all_distances(trees: Sequence[Heads]) -> list[np.ndarray]:
     """The distances in each tree."""
-    found: list[np.ndarray] = [np.empty(0)] * len(trees)
-    for rows, up in _of_one_length(trees):
-        for row, distance in zip(rows, _distances(up), strict=True):
-            found[row] = distance
-    return found
+    return _of_each(trees, _distances)
 
 
 def check_tree(heads: Heads) -> str | None:
@@ -65,6 +57,14 @@ def check_tree(heads: Heads) -> str | None:
     if len(looping):
         return f"word {looping[0] + 1} hangs on a cycle" + ("" if len(roots) else ", and no word is the root")
     return None
+
+
+def _of_each(trees: Sequence[Heads], measure: Callable[[np.ndarray], np.ndarray]) -> list[np.ndarray]:
+    found: list[np.ndarray] = [np.empty(0)] * len(trees)
+    for rows, up in _of_one_length(trees):
+        for row, value in zip(rows, measure(up), strict=True):
+            found[row] = value
+    return found
 
 
 def _of_one_length(trees: Sequence[Heads]) -> Iterator[tuple[list[int], np.ndarray]]:

@@ -1,13 +1,20 @@
-"""How models are run when they are measured: without dropout, in full precision."""
+"""How models are run when they are measured, and vectors compared: where, without dropout, in full precision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 
-from bertscope.models.encoder import Encoder
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+def best_device() -> torch.device:
+    """The GPU where there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.models.config_notes import encoder_notes_in, notes_in
 from bertscope.models.encoder import Encoder, HeadKind
+from bertscope.models.evaluating import best_device
 from bertscope.models.families import Family, family_of
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
@@ -95,11 +96,7 @@ def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: 
             model.config.bertscope = noted
     model.eval().to(_device(device))
     tokenizer = tokenizer or _tokenizer(folder)
-    if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
-        raise UserError(
-            f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
-            "they don't belong together; copy the tokenizer that the model was trained with"
-        )
+    _refuse_foreign(tokenizer, model, folder)
     encoder = Encoder(model, _fitted(tokenizer, model), _display_name(name, config), family, has)
     encoder.tokenizer.model_max_length = encoder.max_length
     return encoder
@@ -154,7 +151,7 @@ def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
 def _display_name(name: str, config: dict[str, Any]) -> str:
     """What the model's maker called it, or else the hub id, or the folder's own name."""
     folder = own_folder(name)
-    return config.get("bertscope", {}).get("name") or (folder.name if folder else name)
+    return notes_in(config).get("name") or (folder.name if folder else name)
 
 
 def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any, HeadKind]:
@@ -197,6 +194,15 @@ def _tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
+def _refuse_foreign(tokenizer: Any, model: Any, folder: Path) -> None:
+    """Refuse a tokenizer that knows tokens for which the model has no vector."""
+    if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
+        raise UserError(
+            f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
+            "they don't belong together; copy the tokenizer that the model was trained with"
+        )
+
+
 def _fitted(tokenizer: Any, model: Any) -> Any:
     """The tokenizer, giving only what this model takes: a DistilBERT has no segments, whatever its tokenizer says."""
     taken = inspect.signature(model.forward).parameters
@@ -209,7 +215,7 @@ def _fitted(tokenizer: Any, model: Any) -> Any:
 
 def _device(wanted: str) -> torch.device:
     if wanted == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return best_device()
     try:
         device = torch.device(wanted)
         torch.empty(0, device=device)

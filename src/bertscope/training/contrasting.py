@@ -5,13 +5,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Literal
 
-from bertscope.core.config import check_known
+from bertscope.core.config import check_choices
 from bertscope.core.errors import UserError
-
-_CHOICES = {
-    "pairs": ("unsupervised", "pairs", "triples"), "pool": ("cls", "mean"), "keep": ("last", "best"),
-    "positives": ("true", "shuffled"),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -43,8 +38,7 @@ class Contrasting:
     """Unsupervised: split texts into sentences."""
 
     def __post_init__(self) -> None:
-        for name, known in _CHOICES.items():
-            check_known(name, getattr(self, name, known[0]), known)
+        check_choices(self)
         if self.batch_size < 2:
             raise UserError(f"batch-size is {self.batch_size}; in a batch of one there is nothing to tell apart")
         if not 0 < self.temperature < inf:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question
-from bertscope.core.config import check_known, check_least
+from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.layers import Layers
@@ -61,10 +61,7 @@ class FinetuneConfig:
     """Decides the new classifier's weights, the order of the examples, and dropout."""
 
     def __post_init__(self) -> None:
-        check_known("recipe", self.recipe, ("auto", *RECIPES))
-        check_known("init", self.init, ("pretrained", "random"))
-        check_known("keep", self.keep, ("last", "best"))
-        check_known("classifier", self.classifier, ("linear", "relu"))
+        check_choices(self)
         check_least(self, seed=0, epochs=1, learning_rate=0, weight_decay=0, batch_size=1, clip=0)
         for name in ("warmup", "dropout"):
             if (value := getattr(self, name)) is not None and not 0 <= value <= 1:

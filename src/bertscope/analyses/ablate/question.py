@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bertscope.core.catalogue import question
-from bertscope.core.config import check_known, check_least
+from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
-from bertscope.core.units import MODES, Mode, Unit, every
+from bertscope.core.units import Mode, Unit, every
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
 PartKind = Literal["head", "heads", "mlp", "layer"]
-KINDS: tuple[PartKind, ...] = ("head", "heads", "mlp", "layer")
+KINDS: tuple[PartKind, ...] = get_args(PartKind)
 _SET = re.compile(r"(?P<name>[\w -]+)=(?P<units>[^=]+)")
 
 
@@ -47,7 +47,7 @@ class AblateConfig:
         if not self.units and not self.sets:
             raise UserError(f"no parts to switch off; name some of {', '.join(KINDS)}")
         named_sets(self.sets)
-        check_known("mode", self.mode, MODES)
+        check_choices(self)
         check_least(self, repeats=100, permutations=99, seed=0)
 
 

@@ -26,7 +26,7 @@ from bertscope.analyses.probe.sample import (
 )
 from bertscope.analyses.probe.targets import Limits, Target
 from bertscope.analyses.probe.training import Training, train_probes
-from bertscope.analyses.probe.vectors import Rows, Source, Vectors, best_device, have_vectors, standardised
+from bertscope.analyses.probe.vectors import Rows, Source, Vectors, have_vectors, standardised
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.jackknife import runs
@@ -35,7 +35,7 @@ from bertscope.core.statistics import metric_draws
 from bertscope.data.task import Task
 from bertscope.models.changed import Change, logits_with, masked_losses
 from bertscope.models.encoder import Encoder
-from bertscope.models.evaluating import evaluating
+from bertscope.models.evaluating import best_device, full_precision
 from bertscope.models.hidden_store import HiddenStore
 
 
@@ -199,7 +199,7 @@ def _checked(
         return Check(hits.float().mean(1).cpu().numpy(), bits.cpu().numpy())
 
     n, half = len(erasers), int(runs(sample.target.example[sample.items(REPORT)], 2)[1])  # whole texts on either side
-    with evaluating([]):
+    with full_precision():
         return {
             "as they are": check(range(n), fit, report),
             "erased": check(range(n, 2 * n), fit, report),

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from bertscope.analyses.geometry.words import Words
 from bertscope.core.jackknife import left_out
+from bertscope.models.evaluating import best_device
 
 AS_IT_IS, TOP_REMOVED, STANDARDISED = "as it is", "top directions removed", "standardised"
 
@@ -19,7 +20,7 @@ class LayerVectors:
 
     def __init__(self, vectors: np.ndarray) -> None:
         self._vectors = vectors
-        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._device = best_device()
 
     def __getitem__(self, rows: slice | np.ndarray) -> Tensor:
         part = self._vectors[rows]

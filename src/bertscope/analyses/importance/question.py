@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bertscope.core.catalogue import question
-from bertscope.core.config import check_known, check_least
+from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
-from bertscope.core.units import MODES, Mode
+from bertscope.core.units import Mode
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
 GatedKind = Literal["head", "mlp", "neuron"]
-KINDS: tuple[GatedKind, ...] = ("head", "mlp", "neuron")
-FORMS = ("example", "token", "cumulative")
+KINDS: tuple[GatedKind, ...] = get_args(GatedKind)
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,7 @@ class ImportanceConfig:
         check_known("kind of part", self.units, KINDS)
         if not self.units:
             raise UserError(f"no parts to measure; name some of {', '.join(KINDS)}")
-        check_known("form", self.form, FORMS)
-        check_known("mode", self.mode, MODES)
+        check_choices(self)
         if self.form == "cumulative" and "neuron" in self.units:
             raise UserError("the cumulative form is for comparison with old results, which have no neurons; choose "
                             "example or token")  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.checkpoints import open_checkpoints, open_examples
 from bertscope.core.catalogue import question
-from bertscope.core.config import check_known, check_least
+from bertscope.core.config import check_choices, check_least
 from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.result import Result
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
 
-METHODS = ("features", "cnn")
 MEASURES = {
     "to_special": "attention to [CLS] and [SEP]", "entropy": "entropy, bits", "distance": "distance, tokens",
 }  # fmt: skip
@@ -39,7 +38,7 @@ class PatternsConfig:
     """Of the resampling."""
 
     def __post_init__(self) -> None:
-        check_known("classifier", self.classifier, METHODS)
+        check_choices(self)
         check_least(self, repeats=100, seed=0)
 
 

@@ -12,10 +12,10 @@ from bertscope.analyses.probe.question import ProbeConfig, ProbeKind
 from bertscope.analyses.probe.sample import REPORT, Sample, draw_sample
 from bertscope.analyses.probe.targets import Limits, Target
 from bertscope.analyses.probe.training import Training
-from bertscope.analyses.probe.vectors import Rows, Vectors, best_device, gather, have_vectors
+from bertscope.analyses.probe.vectors import Rows, Vectors, gather, have_vectors
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Resampling
-from bertscope.models.evaluating import evaluating
+from bertscope.models.evaluating import best_device, full_precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Asked:
         sample = draw_sample(target, examples, limits, config.seed, have_vectors(rows, target))
         found: list[Found] = []
         mixes: dict[str, tuple[list[int], np.ndarray]] = {}
-        with evaluating([]):
+        with full_precision():
             for vectors in gather(rows, sample, best_device()):
                 for place, kind in enumerate(dict.fromkeys(config.probes)):
                     training = Training(hidden=config.hidden if kind == "mlp" else 0, seed=config.seed)

@@ -94,7 +94,7 @@ def have_vectors(rows: Mapping[str, Rows], target: Target) -> np.ndarray:
     return np.all([(of.of(target) != NO_ROW).all(1) for of in rows.values()], axis=0)
 
 
-def gather(rows: Mapping[str, Rows], sample: Sample, device: str) -> list[Vectors]:
+def gather(rows: Mapping[str, Rows], sample: Sample, device: torch.device | str) -> list[Vectors]:
     """The sample's vectors of all layers of all checkpoints, in a stack for each width that checkpoints have."""
     widths = dict.fromkeys(of.store.dim for of in rows.values())
     return [
@@ -102,7 +102,7 @@ def gather(rows: Mapping[str, Rows], sample: Sample, device: str) -> list[Vector
     ]
 
 
-def _stacked(rows: Mapping[str, Rows], sample: Sample, device: str) -> Vectors:
+def _stacked(rows: Mapping[str, Rows], sample: Sample, device: torch.device | str) -> Vectors:
     sources, layers, units = [], [], None
     for name, of in rows.items():
         found, places = np.unique(of.of(sample.target), return_inverse=True)
@@ -122,10 +122,6 @@ def standardised(stack: Tensor, fit: Tensor) -> Tensor:
     """[unit, source, dim], in place: every dimension with mean 0 and deviation 1 over the units of fit."""
     spread, mean = torch.std_mean(stack[fit], dim=0, correction=0)
     return stack.sub_(mean).div_(spread.clamp_min(1e-6))
-
-
-def best_device() -> str:
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def same_layers(sources: Sequence[Source]) -> list[list[int]]:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subject
 from bertscope.core.catalogue import question
-from bertscope.core.config import check_known, check_least
+from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
-
-METHODS = ("pca", "joint", "umap")
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class ProjectConfig:
     """Of UMAP; PCA has nothing random in it."""
 
     def __post_init__(self) -> None:
-        check_known("method", self.method, METHODS)
+        check_choices(self)
         check_least(self, seed=0)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from bertscope.analyses.checkpoints import open_checkpoints
 from bertscope.core.catalogue import question
-from bertscope.core.config import check_known, check_least
+from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
-from bertscope.core.units import MODES, Mode
+from bertscope.core.units import Mode
 
 if TYPE_CHECKING:
     from bertscope.analyses.attention.reading import Reading
@@ -51,7 +51,7 @@ class RedundancyConfig:
 
     def __post_init__(self) -> None:
         check_least(self, queries=0, tokens=100, clusters=0, pairs=0, repeats=100, seed=0)
-        check_known("mode", self.mode, MODES)
+        check_choices(self)
 
 
 def _reading(

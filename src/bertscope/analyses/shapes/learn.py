@@ -18,6 +18,7 @@ from bertscope.analyses.shapes.labelled import LabelledMaps
 from bertscope.analyses.shapes.made import some
 from bertscope.analyses.shapes.net import NETS, Method
 from bertscope.core.progress import progress
+from bertscope.models.evaluating import best_device
 
 TEST_SHARE = 0.25
 _MADE_SHARE = 0.3  # of each batch
@@ -78,7 +79,7 @@ def learn(labelled: LabelledMaps, method: Method, *, seed: int = 0) -> nn.Module
     random = np.random.default_rng(seed)
     made = _made(random)
     torch.manual_seed(seed)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = best_device()
     net = NETS[method]().to(device)
     net.prepare(labelled)
     optimiser = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=_DECAY)

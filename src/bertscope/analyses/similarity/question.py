@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bertscope.analyses.checkpoints import open_examples, told_apart
 from bertscope.analyses.states import open_states, opened, state_steps
 from bertscope.core.catalogue import question, spec
-from bertscope.core.config import check_known, check_least
+from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
@@ -37,7 +37,7 @@ class SimilarityConfig:
 
     def __post_init__(self) -> None:
         check_least(self, words=50, groups=2, seed=0)
-        check_known("pairs", self.pairs, ("first", "all"))
+        check_choices(self)
 
 
 def plan(*arguments: Any, against: Root | None = None) -> Step:

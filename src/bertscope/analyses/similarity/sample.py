@@ -14,6 +14,7 @@ import torch
 from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.measures import cka, plain_cosine, rsa
 from bertscope.core.jackknife import runs
+from bertscope.models.evaluating import best_device
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -120,5 +121,4 @@ class Sample:
 
     def _vectors(self, space: Space) -> torch.Tensor:
         rows = self._rows[space.checkpoint]
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        return torch.from_numpy(self._stores[space.checkpoint].vectors(space.layer)[rows]).to(device)
+        return torch.from_numpy(self._stores[space.checkpoint].vectors(space.layer)[rows]).to(best_device())

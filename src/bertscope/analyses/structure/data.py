@@ -12,6 +12,7 @@ from bertscope.analyses.structure.probes import Corpus, Vectors
 from bertscope.analyses.structure.trees import Trees, parts
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.models.evaluating import best_device
 from bertscope.models.hidden_store import HiddenStore
 
 Stores = Mapping[str, HiddenStore]
@@ -33,7 +34,7 @@ class Material:
 
 def gather(scored: Stores, texts: Examples, fitted: Stores | None, fit_texts: Examples | None, seed: int) -> Material:
     """One corpus split in three; or `fit_texts` split in two, and `texts` to be scored whole."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = best_device()
     report_on, report, notes = _corpus(scored, texts, device)
     if fitted is None or fit_texts is None:
         fit_on = report_on

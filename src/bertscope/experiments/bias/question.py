@@ -12,6 +12,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.bias.swap import SwapConfig
+from bertscope.experiments.trainings import by_recipe
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -44,6 +45,7 @@ class BiasConfig:
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
+        by_recipe(self)  # refuses what can't work
         if not self.words or not all(word.strip() for word in self.words):
             raise UserError("words has a blank, or nothing, in it; name the words whose rows are to leave")
 
@@ -52,7 +54,6 @@ def plan(base: Step | Root, task: Root, config: BiasConfig = BiasConfig()) -> St
     """Three fine-tunings for each seed, their answers to swapped texts, and the step that compares them."""
     from bertscope.data.read import refuse_unlabelled
     from bertscope.data.swaps import Swap
-    from bertscope.experiments.trainings import by_recipe
 
     refuse_unlabelled(task)
     Swap(config.swap)  # refuses what are no pairs

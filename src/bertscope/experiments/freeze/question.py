@@ -52,6 +52,7 @@ class FreezeConfig:
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
+        by_recipe(self)  # refuses what can't work
         for text in self.sets:
             if not text.isdigit():
                 Layers.parse(text)

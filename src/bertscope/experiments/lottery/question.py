@@ -15,6 +15,7 @@ from bertscope.core.step import Root, Step
 from bertscope.experiments.lottery.ticket import HANS, TicketConfig
 from bertscope.experiments.prune.question import PruneConfig
 from bertscope.experiments.subnetworks import EVERY_SEED, Arm
+from bertscope.experiments.trainings import by_recipe
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -59,6 +60,7 @@ class LotteryConfig:
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
+        by_recipe(self)  # refuses what can't work
         if not self.methods or len(set(self.methods)) != len(self.methods):
             raise UserError(f"methods are {self.methods}; give s, m or both")
         for method in self.methods:
@@ -74,7 +76,6 @@ class LotteryConfig:
 def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig()) -> Step:  # noqa: B008 (frozen)
     """A fine-tuning, a pruning and a training of each subnetwork, for each seed; and the step that compares them."""
     from bertscope.data.read import refuse_unlabelled
-    from bertscope.experiments.trainings import by_recipe
 
     refuse_unlabelled(task)
     tuned = {

@@ -13,6 +13,7 @@ from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.experiments.subnetworks import ARMS, EVERY_SEED, Arm, Subnetwork, draw, only, share_left, trainable
+from bertscope.experiments.trainings import by_recipe
 from bertscope.training.finetune import FinetuneConfig, Trained
 
 if TYPE_CHECKING:
@@ -45,13 +46,11 @@ class TicketConfig:
 
     def __post_init__(self) -> None:
         check_known("subnetwork", self.arm, ARMS)
+        self.training  # refuses what can't work  # noqa: B018
 
     @property
     def training(self) -> FinetuneConfig:
-        return FinetuneConfig(
-            recipe=self.recipe, epochs=self.epochs, learning_rate=self.learning_rate, seed=self.seed,
-            init="random" if self.arm == "reinit" else "pretrained",
-        )  # fmt: skip
+        return by_recipe(self, seed=self.seed, init="random" if self.arm == "reinit" else "pretrained")
 
 
 @question(
@@ -80,12 +79,6 @@ def ticket(
     The subnetwork is scored as it is in the fine-tuned `model`, and after the same fine-tuning of `base` with the
     mask held from the first step to the last.
     """
-    from bertscope.models.heads import with_classifier
-    from bertscope.training.checkpoint import Checkpoint
-    from bertscope.training.loop import train
-    from bertscope.training.objective import Labelled
-
-    out = None if out is None else Path(out)
     if config.keep_models and base.family.whole_because:
         raise UserError(f"{base.name} can't be kept pruned: {base.family.whole_because}; leave out --keep-models")
     found = [Subnetwork.of(one) for one in pruned]
@@ -96,6 +89,25 @@ def ticket(
     if config.arm != "reinit":
         with only(model, subnetwork) as smaller:
             scored.add("pruned", smaller)
+    retrained, epochs = _retrained(base, task, subnetwork, scored, config, None if out is None else Path(out))
+    best = draw("super" if config.arm in EVERY_SEED else "good", found, model, config.seed)
+    shared = (subnetwork.kept & best.kept).sum() / max(1, subnetwork.kept.sum())
+    size = [
+        Number("left", share_left(model, subnetwork), unit="share of the blocks' weights"),
+        Number("shared", float(shared), unit="share of its parts that survived"),
+    ]
+    return Trained(retrained, _result(base, task, config, subnetwork, size, scored, epochs))
+
+
+def _retrained(
+    base: Encoder, task: Task, subnetwork: Subnetwork, scored: _Scored, config: TicketConfig, out: Path | None
+) -> tuple[Encoder, list[dict[str, float]]]:
+    """The subnetwork after the training, which is scored, and its epochs."""
+    from bertscope.models.heads import with_classifier
+    from bertscope.training.checkpoint import Checkpoint
+    from bertscope.training.loop import train
+    from bertscope.training.objective import Labelled
+
     settings = config.training.settled(base.hidden_size)
     name = f"{config.arm} ticket of {base.name} on {task.name}"
     fresh = with_classifier(
@@ -108,13 +120,7 @@ def ticket(
         Checkpoint.of(out).remove()
         if not config.keep_models:
             shutil.rmtree(out)
-    best = draw("super" if config.arm in EVERY_SEED else "good", found, model, config.seed)
-    shared = (subnetwork.kept & best.kept).sum() / max(1, subnetwork.kept.sum())
-    size = [
-        Number("left", share_left(model, subnetwork), unit="share of the blocks' weights"),
-        Number("shared", float(shared), unit="share of its parts that survived"),
-    ]
-    return Trained(ready, _result(base, task, config, subnetwork, size, scored, history.epochs))
+    return ready, history.epochs
 
 
 class _Scored:
@@ -168,10 +174,7 @@ def _result(
         1,
         tables=tables,
         arrays=dict(scored.outputs),
-        headline=[
-            *size,
-            *(score.named(stage) for stage, score in scored.scores.items()),
-        ],
+        headline=[*size, *(score.named(stage) for stage, score in scored.scores.items())],
         subject={
             "model": base.name, "task": task.name, "method": subnetwork.method, "arm": config.arm,
             "seed": str(config.seed),

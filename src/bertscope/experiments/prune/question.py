@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bertscope.analyses.importance.question import FORMS
 from bertscope.core.catalogue import question
-from bertscope.core.config import check_known
+from bertscope.core.config import check_choices
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
@@ -39,9 +38,7 @@ class PruneConfig:
     """Go on where the full model isn't clearly above chance."""
 
     def __post_init__(self) -> None:
-        check_known("method", self.method, METHODS)
-        check_known("rule", self.rule, ("chance", "paper"))
-        check_known("importance", self.importance, FORMS)
+        check_choices(self)
         for name in ("threshold", "share"):
             if not 0 < (value := getattr(self, name)) < 1:
                 raise UserError(f"{name} is {value}; it must be between 0 and 1")

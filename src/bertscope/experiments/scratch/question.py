@@ -10,6 +10,7 @@ from bertscope.core.catalogue import question, spec
 from bertscope.core.config import check_seeds
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
+from bertscope.experiments.trainings import by_recipe
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -53,12 +54,12 @@ class ScratchConfig:
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
+        by_recipe(self)  # refuses what can't work
 
 
 def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig()) -> Step:  # noqa: B008 (frozen)
     """The fine-tunings that are compared, shared with whoever else needs them, and the step that compares them."""
     from bertscope.experiments.scratch.untuned import UntunedConfig
-    from bertscope.experiments.trainings import by_recipe
 
     on = {"base": base, "task": task}
     untuned = {f"untuned.{seed}": spec("untuned").step(on, UntunedConfig(seed)) for seed in config.seeds}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.core.catalogue import question
-from bertscope.core.config import check_known, check_least
+from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.experiments.shrink.targets import Target
@@ -17,8 +17,6 @@ from bertscope.training.finetune import FinetuneConfig
 if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
-
-_CHOICES = {"shape": ("free", "plain"), "timed_on": ("same", "cpu")}
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,7 @@ class ShrinkConfig:
     def __post_init__(self) -> None:
         if self.target is not None:
             Target.parse(self.target)
-        for name, known in _CHOICES.items():
-            check_known(name.replace("_", "-"), getattr(self, name), known)
+        check_choices(self)
         check_least(self, batch=1, rows=1)
         if not 0 < self.step <= 0.5:
             raise UserError(f"step is {self.step}; it must be above 0 and at most 0.5")

@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.catalogue import question, spec
-from bertscope.core.config import check_known, check_seeds
+from bertscope.core.config import check_choices, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.result import Result
@@ -19,8 +19,6 @@ from bertscope.training.finetune import FinetuneConfig
 if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
-
-_KNOWN = {"classifiers": ("linear", "relu"), "poolers": ("kept", "off")}
 
 
 @dataclass(frozen=True)
@@ -67,9 +65,8 @@ class TruncateConfig:
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
-        for name, known in _KNOWN.items():
-            check_known(name, getattr(self, name), known)
-        for name in (*_KNOWN, "dropouts"):
+        check_choices(self)
+        for name in ("classifiers", "poolers", "dropouts"):
             if not getattr(self, name):
                 raise UserError(f"{name} has nothing in it; name one or more, or leave it out")
         for top in self.tops:
