@@ -241,14 +241,14 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
 def test_a_new_store_knows_how_long_our_demo_took(folder):
     """Of every question that it asks, so that the first plan has an estimate; of other models and data nothing."""
     steps, times = graph(read_study("demo").steps), Times()
-    found = {name: times.estimate(step) for name, step in steps.items()}
+    found = {name: times.guess(step) for name, step in steps.items()}
     assert {one.like for one in found.values()} == {"of the demo, on another machine"}
     assert times.left(steps.values()) == sum(one.seconds for one in found.values()) > 60
     times.add(next(step for step in steps.values() if step.name == "ablate"), 7.0)
     again = next(step for step in read_study("demo", ["data_seed=1"]).steps if step.name == "ablate")
-    assert times.estimate(again).seconds == 7, "what this machine took counts more"
+    assert times.guess(again).seconds == 7, "what this machine took counts more"
     own = read_study("demo", ["questions=[patterns]", f"tasks={folder / 'reviews.csv'}"])
-    assert not any(times.estimate(step) for step in own.steps)
+    assert not any(times.guess(step) for step in own.steps)
 
 
 def test_show_and_list(run):
