@@ -18,6 +18,7 @@ from bertscope.experiments.shrink import result as shrink_result
 from bertscope.experiments.shrink import shrinking
 from bertscope.experiments.shrink.card import card
 from bertscope.experiments.shrink.question import ShrinkConfig, shrink
+from bertscope.experiments.shrink.targets import Target
 
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
 NAMES = ["whole", "cut", "cut, int8"]
@@ -125,7 +126,8 @@ def test_better_than_chance_by_luck_is_not_clearly_above_it(toy_model, toy_task,
     monkeypatch.setattr(shrinking.Shrinking, "select_score", lambda self, encoder: lucky)
     with pytest.raises(UserError, match=r"isn't clearly above chance on toy \(select: 0\.600 \[0\.500, 0\.700\]"):
         shrinking.Shrinking(toy_model, toy_task, BARE, None)
-    assert shrinking.Shrinking(toy_model, toy_task, replace(BARE, force=True), None).target.value == 0.5
+    insisting = shrinking.Shrinking(toy_model, toy_task, replace(BARE, force=True, target=None), None)
+    assert insisting.target == Target("times", 2.0)  # where none is given
 
 
 def test_data_that_the_model_may_have_seen_are_told(toy_model, toy_task):

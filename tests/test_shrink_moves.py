@@ -15,6 +15,7 @@ from bertscope.experiments.shrink.costs import Cost
 from bertscope.experiments.shrink.question import ShrinkConfig, shrink
 from bertscope.experiments.shrink.search import Search
 from bertscope.experiments.shrink.targets import Target
+from bertscope.models.latency import Times
 
 TIME = Cost("ms", 1.0, 0.5, 1.0, 0.05)
 BARE = ShrinkConfig(target="30%", retrain=False, onnx=False, step=0.5)
@@ -76,3 +77,11 @@ def test_points_are_hundredths_of_the_metric_not_of_the_score():
     )  # fmt: skip
     found = reaching._good_enough(work, search, Target.parse("5 points"))
     assert (found.off, found.steps) == (ways[0], 1)
+
+
+def test_how_fast_a_model_is_is_the_median_of_the_rounds(toy_model, monkeypatch):
+    rounds = np.array([2.0, 4.0, 3.0, 2.5, 5.0, 1.5, 2.25])
+    times = Times(("whole", "cut"), np.stack([rounds, np.ones(7)])[..., None])
+    monkeypatch.setattr(reaching, "time_in_turn", lambda variants, batches: times)
+    work = SimpleNamespace(encoder=toy_model, timed=lambda one: one, batches={1: []}, config=replace(BARE, batch=1))
+    assert reaching._times_as_fast(work, toy_model) == 2.5
