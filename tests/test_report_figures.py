@@ -15,6 +15,7 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 from bertscope.core.figure import Figure
 from bertscope.report import theme
 from bertscope.report.charts import chart, draw, save_figure
+from bertscope.report.drawing import round_numbers
 from test_report import HOSTILE, heads, heat
 
 CLASSES = ["vertical", "diagonal", "block"]
@@ -257,3 +258,27 @@ def test_intervals_of_which_there_are_none_are_not_drawn():
     table = pd.DataFrame({"arm": ["a", "b"], "score": [0.1, 0.2], "low": [None, 0.1], "high": [0.3, None]})
     figure = Figure("intervals", "t", "score", "arm", "Arms", "c", low="low", high="high")
     assert [layer["mark"]["type"] for layer in draw(figure, table).to_dict()["layer"]] == ["point"]
+
+
+@pytest.mark.parametrize(("layers", "marked"), [(13, True), (25, False)])
+def test_each_of_few_layers_is_marked(layers, marked, tmp_path):
+    rows = [{"layer": layer, "score": layer / layers, "of": of} for layer in range(layers) for of in "ab"]
+    figure = Figure("lines", "lines", x="layer", y="score", facet="of", title="", caption="")
+    drawn = save_figure(figure, pd.DataFrame(rows), tmp_path / "lines.svg").read_text()
+    axis = re.findall(r'aria-roledescription="axis" aria-label="X-axis.*?</g></g></g>', drawn, re.DOTALL)[0]
+    written = re.findall(r">(\d+)</text>", axis)
+    assert (written == [str(layer) for layer in range(layers)]) == marked and written[0] == "0"
+
+
+@pytest.mark.parametrize(
+    ("values", "marks"),
+    [
+        ([1, 40], [1, 2, 5, 10, 20]),
+        ([0.3, 6.2], [0.5, 1, 2, 5]),
+        ([1e-6, 20], [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10]),
+        ([0, 3], []),
+        ([], []),
+    ],
+)
+def test_marks_of_a_logarithmic_axis_are_round(values, marks):
+    assert round_numbers(values) == pytest.approx(marks)

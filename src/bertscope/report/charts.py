@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("svg", "png", "pdf")
 CELL, ROW, BAR, WIDE, TALL = 34, 30, 22, 640, 280  # pixels
-SMALL_CELL, PANEL, STEPPED = 18, 216, 340  # the same in panels; points among which there are words need more room
+SMALL_CELL, PANEL, LOW, STEPPED = 18, 216, 172, 340  # the same in panels; points with words need more room
 _LETTERS = 5  # that fit under a cell of a heat map
 
 
@@ -137,7 +137,8 @@ def _lines(drawing: Drawing) -> Any:
     layers.append(alt.Chart().mark_line(style="series").encode(x=x, y=y, **colour))
     points = alt.Chart().mark_point(filled=True, size=50, opacity=1, style="series")
     layers.append(points.encode(x=x, y=y, tooltip=drawing.tooltip(), **drawing.series()))
-    return alt.layer(*layers, data=drawing.data).properties(width=_width(figure), height=TALL)
+    height = TALL if figure.facet is None else LOW
+    return alt.layer(*layers, data=drawing.data).properties(width=_width(figure), height=height)
 
 
 def _intervals(drawing: Drawing) -> Any:

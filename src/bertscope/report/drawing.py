@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _DIGITS = ".4~r"  # d3's four significant digits, without an exponent
 _ORDERED = "layer"  # of the columns that separate series, the one that is no mere name
+_FEW = 13  # numbers that are each written along an axis: the layers of BERT, with the embeddings
 _PHONE = 42  # letters of a legend that fit side by side on a narrow screen
 
 
@@ -96,8 +97,17 @@ class Drawing:
         ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": between_panels, "grid": True}
         if self.whole(column):
             ticks |= {"tickMinStep": 1, "format": "~s" if log else ",d"}
+        if marks := self._marks(column, log):
+            ticks |= {"values": marks, "tickCount": len(marks)}  # of more than it counts, Vega leaves out every other
         return {"field": self.fields[column], "type": "quantitative", "title": self.label(column),
                 "scale": scale, "axis": alt.Axis(**ticks)}  # fmt: skip
+
+    def _marks(self, column: str, log: bool) -> list[float]:
+        """What is to be written along the axis, where that isn't left to Vega: round numbers, each of few layers."""
+        if log:
+            return marks if len(marks := round_numbers(self.extent(column))) > 1 else []
+        few = column == self.figure.x and self.whole(column) and len(self.values(column)) <= _FEW
+        return self.values(column) if few else []
 
     def tooltip(self, columns: Collection[str] | None = None) -> list[alt.Tooltip]:
         """What is shown of the cell or point under the mouse: all columns, if none are named."""
@@ -160,6 +170,16 @@ class Drawing:
         low, high = self.figure.low, self.figure.high
         known = low is not None and high is not None and self.table[[low, high]].notna().all(axis=1).any()
         return (str(low), str(high)) if known else None
+
+
+def round_numbers(values: list[float]) -> list[float]:
+    """1, 2, 5, 10, 20 ... as far as the values reach; only 1, 10, 100 ... where those would be many."""
+    if not values or (low := min(values)) <= 0:
+        return []
+    high = max(values)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(powers) <= _FEW / 3 else (1,)
+    return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
 
 
 def chosen(figure: Figure, table: pd.DataFrame) -> pd.DataFrame:

@@ -30,9 +30,9 @@ def room(chart: Spec) -> dict[str, Any]:
     margins = chart.get("usermeta", {"beside": 0, "around": 0})
     once = EDGE + _above(one, alone=not names) + SLIDER * len(chart.get("params", []))
     return {
-        "width": one["width"], "height": one["height"], "spacing": chart.get("spacing", 0), **margins,
+        "width": one["width"], "height": round(one["height"], 1), "spacing": chart.get("spacing", 0), **margins,
         "heading": [HEADING * (str(name).count(" · ") + 1) for name in names] or [0],
-        "once": once, "below": _below(one) + _tokens(chart),
+        "once": round(once, 1), "below": round(_below(one) + _tokens(chart), 1),
     }  # fmt: skip
 
 

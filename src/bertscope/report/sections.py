@@ -12,6 +12,7 @@ from bertscope.core.differences import differences
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.report import heads, packed, subjects
+from bertscope.report.columns import explained
 from bertscope.report.room import room
 from bertscope.report.values import NOTHING, texts
 
@@ -57,6 +58,8 @@ class Table:
     name: str
     total: int
     columns: int
+    words: dict[str, str]
+    """What its columns mean, where their names don't say it."""
 
     @property
     def on_paper(self) -> bool:
@@ -171,8 +174,9 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None, pa
     return Answer(
         id=step.id, about=name, models=models, tasks=tasks, one_seed=subjects.one_seed(step), main=main,
         cards=cards[:first], numbers=cards[first:], pictures=pictures,
-        tables=[Table(table, *frame.shape) for table, frame in result.tables.items()], notes=result.notes,
-        origin=_origin(finding), data=packed.pack(data), entry=entry,
+        tables=[Table(table, *frame.shape, explained(table, frame.columns, result.figures))
+                for table, frame in result.tables.items()],
+        notes=result.notes, origin=_origin(finding), data=packed.pack(data), entry=entry,
     )  # fmt: skip
 
 

@@ -19,7 +19,15 @@ from bertscope.core.resampling import drawn_number, interval
 from bertscope.core.result import Number, Result
 
 MAJORITY, USUAL = "majority", "the word's usual label"
-_LABELS = {"low": "from", "high": "to", "expected": "expected layer", "compression": "compression (uniform / online)"}
+_LABELS = {
+    "low": "from", "high": "to", "series": "", "expected": "expected layer",
+    "compression": "compression (uniform / online)",
+}  # fmt: skip
+_MEANT = {
+    "pos": "part of speech", "relation": "of a word and its head", "frame": "that the word evokes",
+    "entity": "kind of name that the word is in", "word": "which of the most frequent", "label": "the task's",
+    "length": "of the text, in groups",
+}  # fmt: skip
 
 
 def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
@@ -36,7 +44,7 @@ def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
     tables = {name: table for name, table in tables.items() if len(table)}
     return Result(
         "probe", 2, tables=tables, headline=_headline(asked, checkpoints, config.probes[0]),
-        figures=[figure for figure in _figures(config) if {*figure.columns()} <= {*tables.get(figure.table, ())}],
+        figures=[each for each in _figures(asked, config) if {*each.columns()} <= {*tables.get(each.table, ())}],
         notes=[*([f"the numbers are those of {checkpoints[-1]}"] if len(checkpoints) > 1 else []), *_notes(asked)],
     )  # fmt: skip
 
@@ -162,15 +170,17 @@ def _notes(asked: Sequence[Asked]) -> list[str]:
     return notes
 
 
-def _figures(config: ProbeConfig) -> list[Figure]:
+def _figures(asked: Sequence[Asked], config: ProbeConfig) -> list[Figure]:
     kind = config.probes[0]
+    meant = "; ".join(f"{one.name}: {_MEANT[one.name]}" for one in asked if one.name in _MEANT)
     said = "a linear probe" if kind == "linear" else "a probe with one hidden layer"
     accuracy = Figure(
         "lines", "curves", x="layer", y="accuracy", low="low", high="high", color="series", facet="target",
         title="What each layer knows",
         caption=f"How often {said} reads the label off a layer's vectors, on texts that it was not trained on, with "
         "its 95% bootstrap interval over texts. Control task: every word has a random label of its own; what a probe "
-        "reaches there it learned by heart. Layer 0 is the output of the embeddings, which knows no context.",
+        "reaches there it learned by heart. Layer 0 is the output of the embeddings, which knows no context."
+        + (f" What is read: {meant}." if meant else ""),
         labels=_LABELS,
     )  # fmt: skip
     by_checkpoint = replace(accuracy, color="checkpoint", where={"probe": kind})
