@@ -51,7 +51,15 @@ def many() -> Examples:
 def _pocket():
     from bertscope.models.load import load
 
-    return load("pocket", device=DEVICE)
+    yield from _left_alone(load("pocket", device=DEVICE))
+
+
+def _left_alone(encoder):
+    """Give it to all tests, and see at the end that none has changed it: another may have failed for that alone."""
+    before = encoder.fingerprint, encoder.model.config._attn_implementation, encoder.model.training
+    yield encoder
+    after = encoder.fingerprint, encoder.model.config._attn_implementation, encoder.model.training
+    assert after == before, "a test has changed a model that all tests share: let it take a copy"
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +74,7 @@ def _tiny(_pocket):
         max_position_embeddings=64, num_labels=2, initializer_range=0.3,
     )  # fmt: skip
     torch.manual_seed(7)
-    return load(BertForSequenceClassification(config).eval().to(DEVICE), tokenizer=_pocket.tokenizer)
+    yield from _left_alone(load(BertForSequenceClassification(config).eval().to(DEVICE), tokenizer=_pocket.tokenizer))
 
 
 @pytest.fixture
@@ -91,7 +99,7 @@ def toy_task():
 def _toy_model(toy_task, _pocket):
     import toy
 
-    return toy.learned(toy_task, _pocket.tokenizer)
+    yield from _left_alone(toy.learned(toy_task, _pocket.tokenizer))
 
 
 @pytest.fixture

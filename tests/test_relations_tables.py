@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from itertools import product
 
@@ -89,8 +90,9 @@ def counted(encoder, examples):
 def told(_tiny):
     """What `relations` says, and the pairs counted by hand."""
     examples = corpus()
-    result = relations(_tiny, examples, CONFIG)
-    return result, *counted(_tiny, examples)
+    encoder = copy.deepcopy(_tiny)
+    result = relations(encoder, examples, CONFIG)
+    return result, *counted(encoder, examples)
 
 
 KEYS = ["relation", "direction", "layer", "head"]
