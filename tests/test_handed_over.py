@@ -44,6 +44,19 @@ def test_a_question_takes_a_task_for_its_texts_and_a_path_for_a_name(tiny, task,
     assert found.equals(bertscope.patterns(str(tmp_path / "saved"), Examples.of(task), config))
 
 
+def test_a_question_takes_a_transformers_model_in_memory(tiny, task, tmp_path):
+    from transformers import AutoModelForSequenceClassification
+
+    folder = tiny.save(tmp_path / "saved")
+    module = AutoModelForSequenceClassification.from_pretrained(folder)
+    config = bertscope.AblateConfig(units=("layer",), repeats=100, permutations=99)
+    found, named = (bertscope.ablate(model, task, config) for model in (module, folder))
+    pd.testing.assert_frame_equal(found.table, named.table)
+    config = bertscope.PatternsConfig(repeats=100)
+    one, two = (bertscope.patterns(models, task, config) for models in (module, [module, folder]))
+    assert len(two.tables["heads"]) == 2 * len(one.tables["heads"])
+
+
 def test_one_part_stands_for_a_list_of_one(tiny, task):
     assert Unit.parse_all("head:1.2") == [Unit("head", 1, 2)] == Unit.parse_all(Unit("head", 1, 2))
     assert tiny.cut("layer:3").n_layers == tiny.n_layers - 1

@@ -103,6 +103,12 @@ def answer(
         raise UserError(f"{question} is asked of {', '.join(names)}; {len(named)} given")
     if bool(on) != bool(reads):
         raise UserError(f"{question} {'needs data: give on=' if reads else 'reads results alone; leave out on='}")
+    for one in (*named, on):
+        if not isinstance(one, str | Path):
+            raise UserError(
+                f"{question}: give answer the names or paths of models and data, not {type(one).__name__}: "
+                "what is stored is found again by what it was made from"
+            )
     if not isinstance(config, (about.config_class, type(None))):
         raise UserError(f"{question} takes config={about.config_class.__name__}(...), not {config!r}")
     beside = {name: reading.pop(name) for name in beside_inputs(about) if name in reading}

@@ -219,11 +219,12 @@ def question(
 
         @functools.wraps(function)
         def answer(*args: Any, **kwargs: Any) -> Any:
-            args, kwargs = tuple(map(_paths_named, args)), {key: _paths_named(one) for key, one in kwargs.items()}
-            if args and isinstance(args[0], str) and "result" in map(INPUT_KINDS.get, inputs):
-                raise UserError(
-                    f"{name} compares stored results; ask it with bertscope.answer({name!r}, {args[0]!r}, ...)"
-                )
+            args, kwargs = tuple(map(_usable, args)), {key: _usable(one) for key, one in kwargs.items()}
+            kinds = [INPUT_KINDS.get(one) for one in inputs]
+            a_model = args and (isinstance(args[0], str) or (kinds[0] == "result" and _is(args[0], "Encoder")))
+            if a_model and "result" in kinds:
+                of = repr(args[0]) if isinstance(args[0], str) else "FOLDER"
+                raise UserError(f"{name} compares stored results; ask it with bertscope.answer({name!r}, {of}, ...)")
             for one in (*args, *kwargs.values()):
                 if isinstance(one, config_class):
                     configs.refuse_bare_text(one)
@@ -240,11 +241,18 @@ def question(
     return declare
 
 
-def _paths_named(given: Any) -> Any:
-    """What a question is given, with a path, alone or in a list, as the name that it is."""
+def _usable(given: Any) -> Any:
+    """What a question is given: a path, alone or in a list, as the name that it is, a transformers model opened."""
     if isinstance(given, list | tuple):
-        return [_paths_named(one) for one in given]
+        return [_usable(one) for one in given]
+    if _is(given, "PreTrainedModel"):
+        return resolve(OPENERS["model"])(given)
     return str(given) if isinstance(given, Path) else given
+
+
+def _is(given: Any, kind: str) -> bool:
+    """Whether it is of the class of that name, which isn't imported here."""
+    return any(ancestor.__name__ == kind for ancestor in type(given).__mro__)
 
 
 def resolve(target: str) -> Any:
