@@ -59,7 +59,7 @@ def find_columns(table: Table, text: str | None, pair: str | None, label: str | 
 def _guess(table: Table, free: dict[str, str], usual: Iterable[str], role: str) -> str:
     found = next((free[name] for name in usual if name in free), None)
     if found is None:
-        cure = f"name it with --{role}"
+        cure = f"name it with --{role}, or call it {role} there"
         if len(table.header) == 1 and (mark := next((mark for mark in ";|\t," if mark in table.header[0]), "")):
             cure = f"if {mark!r} stands between columns, save it as .csv with commas or as .tsv with tabs"
         raise UserError(

@@ -32,7 +32,8 @@ class EraseConfig:
     targets: tuple[str, ...] = ("pos",)
     """What to erase, each alone: pos, relation, frame, entity, gender, word (which of the most frequent)."""
     task: str | None = None
-    """The task whose score is measured, for a model that was fine-tuned on it: what --on takes."""
+    """The task whose score is measured, for a model that was fine-tuned on it: what --on takes. A file's
+    columns need usual names (text, label): --text and --label are those of --on."""
     layers: tuple[int, ...] = ()
     """After which layers, each alone; 0 is the embeddings' output. All, if none are named."""
     random: int = 5

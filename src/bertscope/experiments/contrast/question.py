@@ -20,7 +20,8 @@ class ContrastConfig(Contrasting):
 
     sts: str = "demo/similarity"
     """Pairs of texts with scores: the cosines of the report split's are compared with them, the select split's are
-    followed in training. glue/stsb@FOLDER, or a folder or file of one's own."""
+    followed in training. glue/stsb@FOLDER, or a folder or file of one's own, whose columns need
+    usual names (text1, text2, score): --text, --text-pair and --label are those of --on."""
     corpus: str | None = None
     """Texts of which the geometry is measured: a task, a treebank or a text file; by default the 500 sentences of
     demo/corpus's select split."""
