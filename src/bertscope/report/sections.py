@@ -189,7 +189,8 @@ def _rests_on(finding: Finding) -> tuple[list[str], list[str]]:
 
 
 def _card(number: Number, declared: Spec | None) -> Card:
-    value, low, high = texts([number.value, number.low, number.high])
+    said = number.value, number.low, number.high
+    value, low, high = ("0" if exact == 0 else text for exact, text in zip(said, texts(said), strict=True))
     interval = None if NOTHING in (low, high) else f"{low} to {high}"
     main = declared and declared.better and number.name == declared.main
     return Card(
