@@ -15,7 +15,7 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 from bertscope.core.figure import Figure
 from bertscope.report import theme
 from bertscope.report.charts import chart, draw, save_figure
-from bertscope.report.drawing import round_numbers
+from bertscope.report.drawing import Drawing, round_numbers
 from test_report import HOSTILE, heads, heat
 
 CLASSES = ["vertical", "diagonal", "block"]
@@ -268,6 +268,14 @@ def test_each_of_few_layers_is_marked(layers, marked, tmp_path):
     axis = re.findall(r'aria-roledescription="axis" aria-label="X-axis.*?</g></g></g>', drawn, re.DOTALL)[0]
     written = re.findall(r">(\d+)</text>", axis)
     assert (written == [str(layer) for layer in range(layers)]) == marked and written[0] == "0"
+
+
+@pytest.mark.parametrize("beside", [{"low": "low"}, {"rules": {"majority": 0.521}}])  # 0.5 would be written as 1
+def test_scores_that_are_all_1_are_no_counts(beside):
+    table = pd.DataFrame({"layer": [1, 2], "score": 1.0, "low": 0.6})
+    for kind, x, y in (("points", "layer", "score"), ("intervals", "score", "layer")):
+        axis = Drawing(Figure(kind, "t", x, y, "Scores", "c", **beside), table).measure("score")["axis"]
+        assert "format" not in axis.to_dict()
 
 
 @pytest.mark.parametrize("kind", ["bars", "points", "intervals"])

@@ -95,12 +95,19 @@ class Drawing:
         between_panels = column == self.figure.x and self.figure.facet is not None
         # No room between panels for what reaches out. The grid is asked for: a rule on the same scale would undo it.
         ticks: dict[str, Any] = {"tickCount": 6, "labelFlush": between_panels, "grid": True}
-        if self.whole(column):
+        if self._whole_along(column):
             ticks |= {"tickMinStep": 1, "format": "~s" if log else ",d"}
         if marks := self._marks(column, log):
             ticks |= {"values": marks, "tickCount": len(marks)}  # of more than it counts, Vega leaves out every other
         return {"field": self.fields[column], "type": "quantitative", "title": self.label(column),
                 "scale": scale, "axis": alt.Axis(**ticks)}  # fmt: skip
+
+    def _whole_along(self, column: str) -> bool:
+        """Whether all that stands along the column's axis are whole numbers: ends of intervals and rules too."""
+        figure = self.figure
+        measured = figure.x if figure.kind in ("intervals", "bars") else figure.y
+        beside = [*self.extent(figure.low, figure.high), *figure.rules.values()] if column == measured else []
+        return self.whole(column) and all(value == int(value) for value in beside)
 
     def _marks(self, column: str, log: bool) -> list[float]:
         """What is to be written along the axis, where that isn't left to Vega: round numbers, each of few layers.
