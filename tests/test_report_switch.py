@@ -101,6 +101,17 @@ def test_several_results_are_told_by_their_ends_and_each_by_its_task(page_file):
     assert text.count("Without its top layer") == len(TASKS)
 
 
+def test_results_of_a_sweep_are_told_by_their_setting(tmp_path):
+    for threshold, effect in ((0.8, -0.2), (0.9, 0.1)):
+        (result,) = truncate(effect, 0.001)
+        result.subject = {"model": "pocket", "task": "glue/rte"}
+        save(tmp_path, Step("truncate", result.version, {"threshold": threshold}, {"base": MODEL}), result)
+    refresh(Store(tmp_path))
+    page = build_report(tmp_path, tmp_path / "page.html").read_text(encoding="utf-8")
+    about = "pocket on glue/rte, threshold"
+    assert f"goes from −20.0 points ({about} 0.8) to 10.0 points ({about} 0.9)" in re.sub(r"\s+", " ", page)
+
+
 def test_readings_of_a_claim_share_an_axis(page_file):
     page = page_file.read_text(encoding="utf-8")
     ledger = page.split('<section id="ledger"')[1].split("</section>")[0]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bertscope.core.differences import differences
 from bertscope.report import ledger, subjects
 from bertscope.report.templates import rendered
 
@@ -67,11 +68,17 @@ def _sentences(rows: Sequence[Mapping[str, Any]], steps: Mapping[str, Step]) -> 
 
 def _names(rows: Sequence[Mapping[str, Any]], steps: Mapping[str, Step]) -> list[str]:
     """The tasks that a result doesn't share with all others, where they tell the results apart; otherwise all of what
-    they are about."""
+    they are about, and where that is the same, such as in a sweep, what they differ in."""
     tasks = [set(subjects.tasks(steps[row["input"]])) if row["input"] in steps else set[str]() for row in rows]
     common = set.intersection(*tasks) if len(tasks) > 1 else set()
     names = [", ".join(sorted(mine - common)) for mine in tasks]
-    return names if all(names) and len(set(names)) == len(rows) > 1 else [row["about"] for row in rows]
+    if all(names) and len(set(names)) == len(rows) > 1:
+        return names
+    about = [row["about"] for row in rows]
+    if any(row["input"] not in steps for row in rows):
+        return about
+    apart = differences([steps[row["input"]] for row in rows], [{"about": one} for one in about])
+    return [", ".join(filter(None, pair)) for pair in zip(about, apart, strict=True)]
 
 
 def _range(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
