@@ -55,16 +55,20 @@ class Bars:
             TimeRemainingColumn,
         )
         from rich.progress import Progress as RichProgress
+        from rich.table import Column
 
+        whole = Column(no_wrap=True)  # where a terminal is narrow the bar gets shorter, not the numbers
         self.shown = RichProgress(
-            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
-            TimeElapsedColumn(), TextColumn("so far,"), TimeRemainingColumn(), TextColumn("left"),
-            TextColumn("[dim]{task.fields[facts]}"),
+            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(table_column=whole),
+            TimeElapsedColumn(table_column=whole), TextColumn("so far,"), TimeRemainingColumn(table_column=whole),
+            TextColumn("left"), TextColumn("[dim]{task.fields[facts]}"),
             console=console or Console(stderr=True), transient=True,
         )  # fmt: skip
 
     @contextmanager
     def bar(self, label: str, total: int | None) -> Iterator[Progress]:
+        room = max(16, self.shown.console.width - 64)
+        label = label if len(label) <= room else f"{label[: room - 1]}…"
         task = self.shown.add_task(label, total=total, facts="")
         try:
             yield _Bar(self.shown, task)

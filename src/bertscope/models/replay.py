@@ -61,7 +61,7 @@ def predict_without(
         torch.inference_mode(),
         encoder.gates(mode=mode, reference=reference) as gates,
         first_token_only(encoder) if replay else nullcontext(),
-        progress(f"switching off {len(sets)} parts of {encoder.name}", len(examples) * len(sets)) as bar,
+        progress(f"switching off {sum(map(bool, sets))} parts of {encoder.name}", len(examples) * len(sets)) as bar,
     ):
         for batch in batches(
             encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, device=encoder.device
