@@ -45,6 +45,7 @@ def drawn() -> list[tuple[Figure, pd.DataFrame]]:
         (replace(rows, rules={"chance": 0.0, "majority": 0.01}), some),
         (replace(rows, color="kind", rules={"chance": 0.0, "majority": 0.01}), some),
         (heat(), heads(12, 12)),
+        (heat(), heads(2, 2)),
         (heat(mark="sure"), some),
         (replace(heat(), x="relation"), named),
         (heat(facet="of", labels={"head": ""}), some),
@@ -84,3 +85,15 @@ def test_a_figure_takes_the_room_that_was_kept_for_it(visit, width):
     assert [kept for kept in before if kept < 100] == []
     assert {place: (kept, took) for place, (kept, took) in enumerate(zip(before, after, strict=True))
             if abs(kept - took) > A_FEW} == {}  # fmt: skip
+
+
+BEYOND = """() => [...document.querySelectorAll('.chart')].filter((chart) => {
+    const edge = chart.querySelector('svg').getBoundingClientRect().right;
+    return [...chart.querySelectorAll('.role-legend-label text')].some((text) => text.getBoundingClientRect().right > edge);
+}).map((chart) => chart.dataset.figure)"""
+
+
+def test_a_figure_of_few_cells_is_as_wide_as_its_legend(visit):
+    page = visit(1280)
+    draw_all(page)
+    assert page.evaluate(BEYOND) == []

@@ -135,7 +135,8 @@ function watchFigures() {
   }, { rootMargin: "600px" });
   for (const chart of all(".chart")) {
     const { width, spacing } = JSON.parse(chart.dataset.room);
-    if (!spacing) chart.style.maxWidth = `${width + 140}px`; // wide screens don't stretch it
+    // Wide screens don't stretch it; a legend needs its room too.
+    if (!spacing) chart.style.maxWidth = `${Math.max(width, 140) + 140}px`;
     seen.observe(chart);
   }
   let resized; // charts of one panel follow their container by themselves
