@@ -248,6 +248,13 @@ def test_a_legends_ends_have_the_digits_of_the_larger_and_marks_their_words():
     assert last["encoding"]["shape"]["legend"]["labelLimit"] > 400
 
 
+@pytest.mark.parametrize(("value", "domain"), [(0.0, [0, 1]), (1.0, [0, 1]), (0.2, [0, 0.2]), (-0.2, [-0.2, 1])])
+def test_a_map_of_one_value_counts_from_0(value, domain):
+    table = pd.DataFrame({"layer": [1, 2], "head": 1, "effect": value})
+    first = draw(Figure("heatmap", "t", "head", "layer", "One", "c", value="effect"), table).to_dict()["layer"][0]
+    assert first["encoding"]["color"]["scale"]["domain"] == first["encoding"]["color"]["legend"]["values"] == domain
+
+
 def test_rows_that_are_numbers_say_of_what():
     table = pd.DataFrame({"layer": [1, 2], "effect": [0.1, 0.2]})
     drawn = draw(Figure("intervals", "t", "effect", "layer", "Layers", "c"), table).to_dict()

@@ -88,8 +88,8 @@ def test_a_figure_takes_the_room_that_was_kept_for_it(visit, width):
 
 
 BEYOND = """() => [...document.querySelectorAll('.chart')].filter((chart) => {
-    const edge = chart.querySelector('svg').getBoundingClientRect().right;
-    return [...chart.querySelectorAll('.role-legend-label text')].some((text) => text.getBoundingClientRect().right > edge);
+    const edge = (element) => element.getBoundingClientRect().right, svg = chart.querySelector('svg');
+    return [...svg.querySelectorAll('.role-legend-label text')].some((label) => edge(label) > edge(svg));
 }).map((chart) => chart.dataset.figure)"""
 
 

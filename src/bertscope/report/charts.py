@@ -114,6 +114,9 @@ def _colours(values: list[float], middle: float | None) -> dict[str, Any]:
 
     if middle is None:
         ends, scale = [min(values, default=0), max(values, default=0)], alt.Scale(zero=False, interpolate="rgb")
+        if ends[0] == ends[-1]:  # all alike: Vega would give them the middle colour, also where nothing is anywhere
+            ends = [min(ends[0], 0), max(ends[0], 0) or 1]
+            scale = alt.Scale(domain=ends, interpolate="rgb")
     else:
         reach = max((abs(value - middle) for value in values), default=0) or 1
         ends = [middle - reach, middle, middle + reach]
