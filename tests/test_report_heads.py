@@ -33,6 +33,13 @@ def test_an_undeclared_question_gives_every_measured_column_of_every_table_with_
     assert {fact["table"] for fact in found} == {"heads"}
 
 
+def test_what_a_head_of_a_shrunk_model_costs_is_no_head():
+    """In parameters, as for `--target 50%`: a card's grid would have so many layers."""
+    made = result(costs=pd.DataFrame([{"layer": 1152.0, "head": 12336, "neuron": 385}]))
+    assert heads.shape(made, None) != []
+    assert heads.shape(made, spec("shrink")) == heads.facts(made, spec("shrink")) == []
+
+
 def test_undeclared_rows_of_one_head_are_told_apart_by_their_words():
     table = pd.concat([of_heads().assign(checkpoint=name) for name in ("before", "after")])
     (fact,) = heads.facts(result(heads=table), None)

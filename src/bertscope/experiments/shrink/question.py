@@ -93,6 +93,7 @@ class Shrunk:
     "Dropping Layers of Pre-trained Transformer Models; Hinton et al. 2015, Distilling the Knowledge in a Neural "
     "Network",
     keeps="model",
+    card=(),  # its table of costs has what a layer and a head cost, not which they are
 )
 def shrink(
     model: Encoder | str,
