@@ -83,6 +83,13 @@ def test_other_separators(refused):
     assert "name it with --text" in refused("foo\na\n")
 
 
+def test_another_separator_where_texts_hold_commas_or_columns_are_named(refused):
+    content = GOOD.replace(",", ";")
+    said = "if ';' stands between columns, save it as .csv with commas or as .tsv with tabs"
+    assert f"line 6: 2 fields, but the header has 1; {said}" in refused(content.replace("text 4", "text, 4"))
+    assert f"no column 'label', only text;label; {said}" in refused(content, text="text", label="label")
+
+
 def test_missing_column_in_the_report_file(refused):
     refused(GOOD, "toy/train.csv")
     assert "dev.csv has no column 'label', only text" in refused("text\nabc\n", "toy/dev.csv")
