@@ -44,6 +44,16 @@ def test_a_question_takes_a_task_for_its_texts_and_a_path_for_a_name(tiny, task,
     assert found.equals(bertscope.patterns(str(tmp_path / "saved"), Examples.of(task), config))
 
 
+def test_what_reads_a_task_or_texts_takes_a_list_of_texts(tiny, task):
+    texts = list(task.report.text)
+    config = bertscope.RedundancyConfig(repeats=100)
+    found = bertscope.redundancy(tiny, texts, config)
+    assert found.tables["pairs"].equals(bertscope.redundancy(tiny, Examples.of(texts), config).tables["pairs"])
+    for ask in (bertscope.redundancy, bertscope.contrastive):
+        with pytest.raises(UserError, match="can't read int; give Examples, a task, or a list of texts"):
+            ask(tiny, 3)
+
+
 def test_one_part_stands_for_a_list_of_one(tiny, task):
     assert Unit.parse_all("head:1.2") == [Unit("head", 1, 2)] == Unit.parse_all(Unit("head", 1, 2))
     assert tiny.cut("layer:3").n_layers == tiny.n_layers - 1
