@@ -63,7 +63,7 @@ MISTAKES = {
     "no tasks": ("model: pocket\n" + ASKED, (), "line 2", "it is model fine-tuned on tasks"),
     "a model for data": (ASK + "patterns: {on: model}", (), "line 4", "no data 'model' in this study; known: tasks"),
     "data for a model": (ASK + "ablate: {of: tasks}", (), "line 4", "no model 'tasks' in this study; known: mod"),
-    "a model for answers": (ASK + "lottery\n  - overlap: {of: tuned}", (), "line 5", "'tuned' in this study; known: lot"),
+    "a model for answers": (ASK + "lottery\n  - overlap: {of: tuned}", (), "line 5", "'tuned' in this study; known:"),
     "no rows": (BASE + "limit: 0\n" + ASKED, (), "line 3", "limit is 0"),
     "no texts": (ASK + "change:\n      limit: 0", (), "line 5", "limit is 0"),
     "no seed": (BASE + "data_seed: -1\n" + ASKED, (), "line 3", "seed is -1"),
