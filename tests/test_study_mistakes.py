@@ -89,6 +89,7 @@ MISTAKES = {
     "set: beside no name": (LIST + "[[ablate], change]", ("questions.change.seed=1",), "line 3", "is its name"),
     "set: two in one": (LIST + "[{ablate: , change: }]", ("questions.change.seed=1",), "line 3", "is its name"),
     "set: unknown setting": (ABLATE, ("questions.ablate.mod=1",), "questions.ablate.mod", "'mode'?"),
+    "set: no settings": (ABLATE, ("questions.ablate=7",), "--set questions.ablate", "must be a mapping"),
     "set: wrong type": (ABLATE, ("seeds=[a]",), "--set seeds", "a whole number"),
     "set: not YAML": (ABLATE, ("tasks=[a",), "--set tasks", "isn't closed with ']'"),
     "set: too deep": (ABLATE, ("model.name=a",), "--set model.name", "nothing to set inside"),
