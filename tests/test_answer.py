@@ -28,6 +28,12 @@ def test_an_experiment_in_one_line(tmp_path, monkeypatch):
         (("change", "pocket"), {"on": "demo/sentiment"}, "change is asked of before, after; 1 given"),
         (("scratch", "pocket"), {}, "scratch needs data: give on="),
         (("overlap", "a", "b"), {"on": "demo/sentiment"}, "overlap reads results alone; leave out on="),
+        (
+            ("patterns", ["a"]),
+            {"on": "demo/sentiment"},
+            "answer takes the names and paths of models and data, not list",
+        ),
+        (("patterns", "pocket"), {"on": 3}, "answer takes the names and paths of models and data, not int"),
         (("overlap", "a", "b"), {"limit": 3}, "overlap reads results alone; leave out limit="),
         (("scratch", "pocket"), {"on": "demo/sentiment", "config": {}}, "scratch takes config=ScratchConfig"),
         (

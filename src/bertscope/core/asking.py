@@ -100,6 +100,9 @@ def answer(
 
     about = spec(question)
     names, reads = named_inputs(about), data_input(about)
+    for given in (*named, on):
+        if not isinstance(given, (str, Path)):
+            raise UserError(f"answer takes the names and paths of models and data, not {type(given).__name__}")
     if not named or (names[0] not in SEVERAL and len(named) != len(names)):
         raise UserError(f"{question} is asked of {', '.join(names)}; {len(named)} given")
     if bool(on) != bool(reads):
