@@ -61,6 +61,7 @@ MISTAKES = {
     "store is a file": (file_in_the_way, [*TUNE, "--store", "taken"], "taken"),
     "nothing stored": (None, ["ls"], "nothing is stored"),
     "no results for a page": (None, ["report", "build"], "bertscope demo"),
+    "a file for a result": (None, ["overlap", "{csv}", "{csv}"], "holds no result"),
     "limit of 0": (None, [*TUNE, "--limit", "0"], "limit"),
 }  # fmt: skip
 
