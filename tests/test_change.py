@@ -240,6 +240,8 @@ def test_it_comes_back_as_it_was_stored(tiny, other, texts, tmp_path):
     assert Result.load(result.save(tmp_path / "r")).equals(result)
     assert result.about == "BertForSequenceClassification and moved"
     assert [figure.kind for figure in result.figures] == ["heatmap", "heatmap", "lines", "lines", "heatmap"]
+    said = {figure.table: figure.labels.get("share") for figure in result.figures}
+    assert said == {"heads": None, "layers": "share of the whole change", "transitions": "share of maps"}
 
 
 def test_what_can_not_be_compared_is_refused_with_the_reason(tiny, pocket, texts):

@@ -204,6 +204,9 @@ def test_the_question_asks_the_corpus_for_its_features(tiny):
     assert set(result.tables["heads"]["checkpoint"]) == {tiny.name, f"{tiny.name} (2)"}
     assert set(result.tables["heads"]["feature"]) == {"subject", "object", "negation", "[CLS]", "[SEP]"}
     assert result.notes[0] == "the corpus doesn't tell which words are: noun, verb, adjective, pronoun"
+    drawn = {figure.table: figure.labels for figure in result.figures}
+    assert drawn["layers"]["null"] == drawn["heads"]["null"] == "as many random words"
+    assert drawn["pairs"]["null"] == "between any two words"
     named = features(tiny, examples, FeaturesConfig(features=("relation:dep", "[SEP]"), repeats=100))
     assert list(named.tables["layers"]["feature"].unique()) == ["relation:dep", "[CLS]", "[SEP]"]
     with pytest.raises(UserError, match="pos"):

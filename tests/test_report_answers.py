@@ -69,6 +69,12 @@ def test_a_number_without_an_interval_shows_none(tmp_path):
     assert 'class="interval"' not in page_of(tmp_path)
 
 
+def test_nothing_is_a_zero_however_fine_its_interval(tmp_path):
+    put(tmp_path, Result("ablate", 1, headline=[Number("few", 0.0, 0.0, 0.00694), Number("none", -0.01, -0.02, 0.0)]))
+    page = page_of(tmp_path)
+    assert '<span class="value">0</span>' in page and ">0 to 0.00694<" in page and "−0.0200 to 0<" in page
+
+
 def test_numbers_have_their_units_and_many_are_a_list(tmp_path):
     numbers = [
         Number("after", 0.8, unit="accuracy"), Number("mean accuracy", 0.7, unit="accuracy"),

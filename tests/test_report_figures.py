@@ -270,6 +270,15 @@ def test_each_of_few_layers_is_marked(layers, marked, tmp_path):
     assert (written == [str(layer) for layer in range(layers)]) == marked and written[0] == "0"
 
 
+@pytest.mark.parametrize("kind", ["bars", "points", "intervals"])
+def test_counts_are_not_marked_one_by_one(kind):
+    """The bars reach to 7 + 6; dots at odd places are no reason for odd numbers along the axis."""
+    table = pd.DataFrame({"source": [1, 1, 2], "verdict": ["holds", "fails", "holds"], "rows": [7, 6, 3]})
+    figure = Figure(kind, "counts", x="rows", y="source", color="verdict", title="", caption="")
+    axes = [layer["encoding"]["x"]["axis"] for layer in draw(figure, table).to_dict()["layer"]]
+    assert axes and all("values" not in axis and axis["tickCount"] == 6 for axis in axes)
+
+
 @pytest.mark.parametrize(
     ("values", "marks"),
     [

@@ -9,10 +9,13 @@ import pytest
 
 pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
+from bertscope.analyses.structure import trees
 from bertscope.core import inputs
 from bertscope.core.store import Store
+from bertscope.data import positives
 from bertscope.study.ahead import read_ahead
 from bertscope.study.file import read_study
+from bertscope.study.graph import graph
 
 ROWS = "\n".join(f"it was {'good' if row % 2 else 'bad'} {row},{row % 2}" for row in range(40))
 TREE = "1\tdogs\tdog\tNOUN\t_\t_\t{head}\tnsubj\t_\t_\n2\tbark\tbark\tVERB\t_\t_\t0\troot\t_\t_\n\n"
@@ -104,6 +107,21 @@ def test_data_is_opened_once_however_many_ask(written, tmp_path, monkeypatch):
     kept = read_ahead(read_study("mine.yaml"), Store(tmp_path / "store"))
     assert len(opened) == len(set(opened)) == 5
     assert len(kept._open) == inputs.KEPT, "the last ones stay open"
+
+
+def test_trainings_that_differ_in_their_seed_look_at_the_data_once(written, tmp_path, monkeypatch):
+    """With true and with shuffled positives, not for each of five seeds; trees once, whatever models are asked."""
+    written(
+        "seeds: [0, 1, 2, 3, 4]\ntasks: good.csv\ncorpus: good.conllu\ndata: {lines: good.csv}\n"
+        "questions: [{contrast: {of: model, on: lines}}, {structure: {of: [model, tuned], on: corpus}}]"
+    )
+    made, paired, grown = [], positives.matched, trees.Trees.of
+    monkeypatch.setattr(positives, "matched", lambda *given, **how: made.append("sets") or paired(*given, **how))
+    monkeypatch.setattr(trees.Trees, "of", lambda *given: made.append("trees") or grown(*given))
+    study = read_study("mine.yaml")
+    assert sum(step.name == "contrastive" for step in graph(study.steps).values()) == 10
+    read_ahead(study, Store(tmp_path / "store"))
+    assert made.count("sets") == 2 and made.count("trees") == 1
 
 
 def test_reading_ahead_loads_no_torch(written):

@@ -18,6 +18,7 @@ from bertscope.experiments.freeze.question import plan as freeze_plan
 from bertscope.experiments.trainings import depth
 from bertscope.experiments.truncate import shapes
 from bertscope.experiments.truncate.question import OnTop, TruncateConfig, plan, truncate
+from bertscope.models import source
 from bertscope.models.latency import Times
 from bertscope.models.load import load
 from bertscope.models.source import model_root
@@ -225,6 +226,18 @@ def test_what_a_family_cannot_lose_or_hold_is_refused_before_any_training(tmp_pa
             (freeze_plan if isinstance(config, FreezeConfig) else plan)(base, task_root(rows), config)
     plan(base, task_root(rows), TruncateConfig(remove=("all",)))
     freeze_plan(base, task_root(rows), FreezeConfig(sets=("3", "embeddings")))
+
+
+def test_the_hub_is_asked_as_often_for_one_training_as_for_many(tmp_path, tiny, rows, monkeypatch):
+    asked, folder = [], tiny.save(tmp_path / "tiny")
+    monkeypatch.setattr(source, "_download", lambda name, patterns: asked.append(name) or folder)
+    base, counts = model_root("tiny-bert"), []
+    for seeds in ((0,), tuple(range(20))):
+        asked.clear()
+        plan(base, task_root(rows), TruncateConfig(remove=("all",), seeds=seeds))
+        freeze_plan(base, task_root(rows), FreezeConfig(seeds=seeds, movement=False))
+        counts.append(len(asked))
+    assert counts[0] == counts[1] < 10
 
 
 def test_more_layers_than_there_are(tmp_path, tiny, rows):

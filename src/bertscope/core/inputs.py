@@ -54,7 +54,7 @@ class Inputs:
         for name, root, checks in _data_of(steps):
             with blamed(root):
                 read = self._opened(name, root)
-            for step in checks:
+            for step in _asking_differently(checks):
                 asked = spec(step.name)
                 assert asked.check is not None
                 with blamed(step):
@@ -85,6 +85,15 @@ class Inputs:
         if kind in ROOTS and resolve(ROOTS[kind])(value.source, **value.options).digest != value.digest:
             raise UserError(f"{value.source} has changed since this run was planned; run the command again")
         return opener(value.source, **value.options)
+
+
+def _asking_differently(steps: Iterable[Step]) -> Iterable[Step]:
+    """One of those that ask the same of the data: of which model, and with which seed, makes no difference there."""
+    found: dict[str, Step] = {}
+    for step in steps:
+        settings = {key: said for key, said in step.config.items() if key != "seed"}
+        found.setdefault(canonical_json([step.name, settings]), step)
+    return found.values()
 
 
 def _data_of(steps: Iterable[Step]) -> Iterator[tuple[str, Root, list[Step]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 from bertscope.core.catalogue import spec
@@ -33,27 +33,29 @@ def by_recipe(config: Recipe, **more: Any) -> FinetuneConfig:
 def fine_tunings(base: Step | Root, task: Root, how: Sequence[FinetuneConfig]) -> dict[str, Step]:
     """A step for each, as the inputs `tuned.0`, `tuned.1` ... of the step that compares them. What models of the
     base's family can't lose or hold still is refused now, not when its turn comes."""
-    for each in how:
-        _refuse_unfit(base, each)
+    _refuse_unfit(base, how)
     steps = (spec("finetune").step({"base": base, "task": task}, each) for each in how)
     return {f"tuned.{place}": step for place, step in enumerate(steps)}
 
 
-def refuse_losing(base: Step | Root, layers: Layers) -> None:
+def refuse_losing(base: Step | Root, sets: Iterable[Layers]) -> None:
     """Refuse to leave out layers that models of the base's family can't do without."""
-    family_of(_config(base)["model_type"]).refuse_losing(layers.numbers, _root(base).source)
+    family, name = family_of(_config(base)["model_type"]), _root(base).source
+    for layers in sets:
+        family.refuse_losing(layers.numbers, name)
 
 
-def _refuse_unfit(base: Step | Root, how: FinetuneConfig) -> None:
-    config = _config(base)
+def _refuse_unfit(base: Step | Root, how: Sequence[FinetuneConfig]) -> None:
+    config, whole, name = _config(base), depth(base), _root(base).source  # once: each look at a hub id asks the hub
     family, kind = family_of(config["model_type"]), config["model_type"]
-    refuse_losing(base, how.left_out)
-    left = depth(base) - len(how.left_out.numbers)
-    family.refuse_holding(how.held.numbers, left, int(config.get("num_hidden_groups", 1)), _root(base).source)
-    if not how.pooler:
-        family.need_pooler(kind)
-    if how.dropout is not None:
-        family.need_dropout(kind)
+    for each in how:
+        family.refuse_losing(each.left_out.numbers, name)
+        left = whole - len(each.left_out.numbers)
+        family.refuse_holding(each.held.numbers, left, int(config.get("num_hidden_groups", 1)), name)
+        if not each.pooler:
+            family.need_pooler(kind)
+        if each.dropout is not None:
+            family.need_dropout(kind)
 
 
 def depth(base: Step | Root) -> int:

@@ -2,44 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bertscope.core.figure import Figure
 
 ENDS = "ends of the 95% interval"
+OTHERWISE = {
+    ("contrast", "curve", "low, high"): "means over seeds of the ends of each training's 95% interval",
+    ("contrast", "sts", "low, high"): f"{ENDS} of spearman",
+    ("erase", "curves", "low, high"): f"{ENDS}; of random subspaces the lowest and the highest",
+    ("erase", "effects", "random_low, random_high"): "the lowest and the highest of the random subspaces",
+    ("importance", "curves", "low, high"): f"{ENDS}; in random order the lowest and the highest",
+    ("importance", "neurons_by_layer", "low, high"): "between them are eight tenths of the layer's neurons",
+    ("relations", "heads", "n"): "pairs with a control, of which attention, control, difference and p are",
+    ("truncate", "arms", "removed"): "how many layers",
+    ("truncate", "latency", "removed"): "how many layers",
+}
+"""What is another thing in one question's table, or not the same in every row."""
 ALWAYS = {
     "layer": "counted from 1; 0 is the embeddings' output",
-    "head": "counted from 1 in its layer",
     "p": "not corrected for the number of tests",
     "p_holm": "p, corrected for it (Holm)",
     "jaccard": "what both have, as a share of what either has",
 }
 UNLESS_SAID = {
+    "head": "counted from 1 in its layer",
     "n": "on how many it was measured",
-    "runs": "trainings that it is the mean of",
-    "sd": "standard deviation over trainings",
-    "seed": "of the training",
-    "unit": "the part, with its layer and head",
+    "runs": "how many runs, one for each seed, it is the mean of",
+    "sd": "standard deviation over these runs",
+    "seed": "of the run",
 }
 """Figures may say it more exactly."""
+OF_PARTS = {"unit": "the part, by its kind, layer and number"}
+"""Where there are layers; other tables call other things so."""
+_SIDES = ("low", "high")
 
 
-def explained(table: str, columns: Iterable[str], figures: Iterable[Figure]) -> dict[str, str]:
+def explained(question: str, table: str, columns: Iterable[str], figures: Iterable[Figure]) -> dict[str, str]:
     """Words for those of the table's columns whose names don't say it, in the table's order; both ends of an interval
     in one."""
-    columns, words = list(columns), dict(UNLESS_SAID)
-    for figure in figures:
-        if figure.table == table:
-            said = figure.labels.items()
-            words |= {column: label for column, label in said if label and label.lower() != column.replace("_", " ")}
-    words |= ALWAYS
+    columns = list(columns)
+    words = UNLESS_SAID | (OF_PARTS if "layer" in columns else {}) | _said(table, figures) | ALWAYS
     found: dict[str, str] = {}
-    for column in columns:
+    for place, column in enumerate(columns):
         of, _, side = column.rpartition("_")
-        if side in ("low", "high"):  # which a figure calls `from` and `to`, beside the value
-            name = ", ".join(each for each in (column.removesuffix(side) + end for end in ("low", "high"))
-                             if each in columns)  # fmt: skip
-            found[name] = f"{ENDS} of {of}" if of in columns else ENDS
+        if side in _SIDES:  # which a figure calls `from` and `to`, beside the value
+            ends = [each for each in (column.removesuffix(side) + end for end in _SIDES) if each in columns]
+            found.setdefault(", ".join(ends), _interval(of, columns[:place]))
         elif column in words:
             found[column] = words[column]
-    return found
+    return {name: OTHERWISE.get((question, table, name), said) for name, said in found.items()}
+
+
+def _said(table: str, figures: Iterable[Figure]) -> dict[str, str]:
+    """What the table's figures call its columns. Where each draws other rows, and calls a column after them, none
+    speaks for all."""
+    labels: dict[str, set[str]] = {}
+    for figure in figures:
+        for column, label in figure.labels.items() if figure.table == table else ():
+            if label and label.lower() != column.replace("_", " "):
+                labels.setdefault(column, set()).add(label)
+    return {column: label for column, (label, *others) in labels.items() if not others}
+
+
+def _interval(of: str, before: Sequence[str]) -> str:
+    """Of the last value before it whose name begins so: `more_low` of `more_than_random`."""
+    values = [each for each in before if each == of or each.startswith(f"{of}_")] if of else []
+    named = [each for each in values if each.rpartition("_")[2] not in _SIDES]
+    return f"{ENDS} of {named[-1]}" if named else ENDS

@@ -103,11 +103,14 @@ class Drawing:
                 "scale": scale, "axis": alt.Axis(**ticks)}  # fmt: skip
 
     def _marks(self, column: str, log: bool) -> list[float]:
-        """What is to be written along the axis, where that isn't left to Vega: round numbers, each of few layers."""
+        """What is to be written along the axis, where that isn't left to Vega: round numbers, each of few layers.
+
+        Of layers, under lines alone: bars may be stacked beyond the largest value, and points lie anywhere.
+        """
         if log:
             return marks if len(marks := round_numbers(self.extent(column))) > 1 else []
-        few = column == self.figure.x and self.whole(column) and len(self.values(column)) <= _FEW
-        return self.values(column) if few else []
+        along = self.figure.kind == "lines" and column == self.figure.x
+        return values if along and self.whole(column) and len(values := self.values(column)) <= _FEW else []
 
     def tooltip(self, columns: Collection[str] | None = None) -> list[alt.Tooltip]:
         """What is shown of the cell or point under the mouse: all columns, if none are named."""

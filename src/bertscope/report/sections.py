@@ -174,7 +174,7 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None, pa
     return Answer(
         id=step.id, about=name, models=models, tasks=tasks, one_seed=subjects.one_seed(step), main=main,
         cards=cards[:first], numbers=cards[first:], pictures=pictures,
-        tables=[Table(table, *frame.shape, explained(table, frame.columns, result.figures))
+        tables=[Table(table, *frame.shape, explained(result.question, table, frame.columns, result.figures))
                 for table, frame in result.tables.items()],
         notes=result.notes, origin=_origin(finding), data=packed.pack(data), entry=entry,
     )  # fmt: skip
@@ -189,7 +189,8 @@ def _rests_on(finding: Finding) -> tuple[list[str], list[str]]:
 
 
 def _card(number: Number, declared: Spec | None) -> Card:
-    value, low, high = texts([number.value, number.low, number.high])
+    said = number.value, number.low, number.high
+    value, low, high = ("0" if exact == 0 else text for exact, text in zip(said, texts(said), strict=True))
     interval = None if NOTHING in (low, high) else f"{low} to {high}"
     main = declared and declared.better and number.name == declared.main
     return Card(

@@ -64,7 +64,7 @@ def _sets(data: Task | Examples, config: ContrastiveConfig) -> tuple[Sets, Sets]
     "contrastive",
     inputs=("base", "data"),
     optional=("sts",),
-    version=1,
+    version=2,
     main="after",
     better="higher",
     cite="Gao et al. 2021, SimCSE: Simple Contrastive Learning of Sentence Embeddings",
@@ -130,7 +130,7 @@ def _result(
     )
     return Result(
         "contrastive",
-        1,
+        2,
         tables={"epochs": epochs, "steps": pd.DataFrame(history.steps)},
         headline=[
             Number(name, float(row["score"]), float(row["low"]), float(row["high"]), unit=metric)

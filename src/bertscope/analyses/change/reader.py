@@ -18,7 +18,7 @@ from bertscope.core.units import every, heads_of_layers
 from bertscope.models.observe import Passed
 
 MEASURES = ("cosine", "divergence")
-_LABELS = {"cosine": "cosine before to after", "divergence": "divergence (bits)", "share": "share of maps"}
+_LABELS = {"cosine": "cosine before to after", "divergence": "divergence (bits)"}
 _LAST = 2  # the paper: fine-tuning changes the last two layers most
 
 
@@ -179,7 +179,7 @@ def _figures() -> list[Figure]:
             "lines", "layers", x="layer", y=measure, low=f"{measure}_low", high=f"{measure}_high",
             title=f"Change by layer: {measure}",
             caption=f"{said[measure]} The mean over a layer's heads, with its 95% bootstrap interval over examples.",
-            labels=_LABELS,
+            labels=_LABELS | {"share": "share of the whole change"},
         )
         for measure in MEASURES
     ]  # fmt: skip
@@ -191,5 +191,5 @@ def _transitions_figure() -> Figure:
         "heatmap", "transitions", x="after", y="before", value="share", low="low", high="high",
         title="Classes before and after",
         caption="The share of all maps that had the class of the row before and have that of the column after.",
-        labels=_LABELS,
+        labels={"share": "share of maps"},
     )  # fmt: skip

@@ -209,7 +209,7 @@ def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[F
         facet="layer", where={"checkpoint": last}, title=f"From words to words{of[last]}",
         caption="The attention from a word of one kind to another word of one kind, averaged over all such pairs "
         "of a text, over texts and over heads, minus that between any two words of the same texts.",
-        labels=_LABELS | {"excess": "more than between any two words"},
+        labels=_LABELS | {"null": "between any two words", "excess": "more than between any two words"},
     )  # fmt: skip
     kinds_known = tables["pairs"]["from"].nunique() > 1  # "any word" to "any word" is 0 by definition
     return [*by_layer, *grids, *([between] if kinds_known else [])]

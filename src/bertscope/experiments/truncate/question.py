@@ -112,8 +112,7 @@ def _set(text: str, n_layers: int) -> Layers:
 def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig()) -> Step:  # noqa: B008 (frozen)
     """The fine-tunings, shared with whoever else needs them, and the step that compares them."""
     sets = config.sets(depth(base))
-    for left_out in sets:
-        refuse_losing(base, left_out)  # also where they are only switched off: latency is that of the rest
+    refuse_losing(base, sets)  # also where they are only switched off: latency is that of the rest
     sets = sets if config.retrain else [Layers()]
     how = [config.training(seed, left_out, top) for top in config.tops for left_out in sets for seed in config.seeds]
     tuned = fine_tunings(base, task, how)
