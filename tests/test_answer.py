@@ -28,17 +28,14 @@ def test_an_experiment_in_one_line(tmp_path, monkeypatch):
         (("change", "pocket"), {"on": "demo/sentiment"}, "change is asked of before, after; 1 given"),
         (("scratch", "pocket"), {}, "scratch needs data: give on="),
         (("overlap", "a", "b"), {"on": "demo/sentiment"}, "overlap reads results alone; leave out on="),
-        (("scratch", "pocket"), {"on": "demo/sentiment", "config": {}}, "scratch takes config=ScratchConfig"),
         (
-            ("scratch", 3),
+            ("patterns", ["a"]),
             {"on": "demo/sentiment"},
-            "scratch: give answer the names or paths of models and data, not int",
+            "answer takes the names and paths of models and data, not list",
         ),
-        (
-            ("scratch", "pocket"),
-            {"on": ("a text",)},
-            "scratch: give answer the names or paths of models and data, not",
-        ),
+        (("patterns", "pocket"), {"on": 3}, "answer takes the names and paths of models and data, not int"),
+        (("overlap", "a", "b"), {"limit": 3}, "overlap reads results alone; leave out limit="),
+        (("scratch", "pocket"), {"on": "demo/sentiment", "config": {}}, "scratch takes config=ScratchConfig"),
         (
             ("scratch", "pocket"),
             {"on": "demo/sentiment", "limti": 3},
@@ -50,6 +47,21 @@ def test_mistakes_are_refused(asked, options, said):
     with pytest.raises(UserError) as caught:
         bertscope.answer(*asked, **options)
     assert str(caught.value).startswith(said)
+
+
+def test_data_is_looked_at_first(tmp_path):
+    rows = "".join(f"it was {row},{row % 2}\n" for row in range(20))
+    (tmp_path / "mine.csv").write_text(f"text,label\n{rows}")
+    with pytest.raises(UserError, match="mine has no dependency trees"):
+        bertscope.answer("structure", "pocket", on=tmp_path / "mine.csv", store=tmp_path / "store")
+    assert not (tmp_path / "store").exists(), "no hidden states were made before"
+
+
+def test_claims_of_stored_results(tmp_path):
+    folders = [bertscope.Result("overlap", 1).save(tmp_path / name) for name in "ab"]
+    for given in (folders, folders[:1]):
+        found = bertscope.answer("claims", *given, store=tmp_path / "store")
+        assert found.equals(bertscope.claims(given)) and found.about.startswith(f"of {len(given)} result")
 
 
 @pytest.mark.parametrize("name", ["scratch", "lottery", "bias", "truncate", "freeze", "contrast", "overlap"])

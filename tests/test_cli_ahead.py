@@ -59,6 +59,7 @@ def test_data_and_models_are_looked_at_first(told, question, model, data, said):
     ("words", "said"),
     [
         (["structure", "tiny", "--on", "good.csv"], "good has no dependency trees; give a treebank"),
+        (["structure", "tiny", "--on", "good.conllu", "--fit", "good.csv"], "good has no dependency trees"),
         (["structure", "tiny", "--on", "bad.conllu"], "bad.conllu, sentence at line 1"),
         (["erase", "tiny", "--on", "good.csv"], "don't tell pos of at least two kinds; give a treebank"),
         (["probe", "tiny", "--on", "good.conllu", "--targets", "entity"], "don't tell entity"),

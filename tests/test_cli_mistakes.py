@@ -61,6 +61,7 @@ MISTAKES = {
     "store is a file": (file_in_the_way, [*TUNE, "--store", "taken"], "taken"),
     "nothing stored": (None, ["ls"], "nothing is stored"),
     "no results for a page": (None, ["report", "build"], "bertscope demo"),
+    "a file for a result": (None, ["overlap", "{csv}", "{csv}"], "holds no result"),
     "limit of 0": (None, [*TUNE, "--limit", "0"], "limit"),
 }  # fmt: skip
 
@@ -112,6 +113,16 @@ def test_a_bug_is_called_one_and_kept_in_a_log(command, monkeypatch):
     log = Path(err.strip().rpartition("details: ")[2])
     assert "ZeroDivisionError" in log.read_text()
     log.unlink()
+
+
+def test_what_may_not_be_opened_is_no_bug(command, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "kept/steps")
+
+    monkeypatch.setattr("bertscope.core.store.Store.finished", refuse)
+    code, _, err = command("ls")
+    assert code == 2 and "Permission denied: 'kept/steps'; choose a place" in err
+    assert len(err.splitlines()) == 1
 
 
 def test_ctrl_c_leaves_130_and_nothing_half_made(command, csv, model, tmp_path, monkeypatch):

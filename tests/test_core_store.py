@@ -10,6 +10,7 @@ import textwrap
 import threading
 import time
 
+import filelock
 import pytest
 
 from bertscope.core import catalogue
@@ -94,6 +95,18 @@ def test_a_step_that_is_being_made_is_busy(tmp_path):
     store.run(step())
     with store.claim(step()) as claim:
         assert claim is None, "stored"
+
+
+def test_what_runs_in_a_store_that_may_only_be_read(tmp_path, monkeypatch):
+    def refuse(self, *args, **options):
+        raise PermissionError(13, "Permission denied", str(self.lock_file))
+
+    store = Store(tmp_path)
+    with store.claim(step()), monkeypatch.context() as looking:
+        looking.setattr(filelock.FileLock, "acquire", refuse)
+        assert store.is_running(step()) and store.running() == {step().id}
+    monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
+    assert not store.is_running(step()) and not store.running()
 
 
 def test_a_killed_process_claims_nothing(tmp_path):

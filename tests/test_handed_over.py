@@ -57,6 +57,16 @@ def test_a_question_takes_a_transformers_model_in_memory(tiny, task, tmp_path):
     assert len(two.tables["heads"]) == 2 * len(one.tables["heads"])
 
 
+def test_what_reads_a_task_or_texts_takes_a_list_of_texts(tiny, task):
+    texts = list(task.report.text)
+    config = bertscope.RedundancyConfig(repeats=100)
+    found = bertscope.redundancy(tiny, texts, config)
+    assert found.tables["pairs"].equals(bertscope.redundancy(tiny, Examples.of(texts), config).tables["pairs"])
+    for ask in (bertscope.redundancy, bertscope.contrastive):
+        with pytest.raises(UserError, match="can't read int; give Examples, a task, or a list of texts"):
+            ask(tiny, 3)
+
+
 def test_one_part_stands_for_a_list_of_one(tiny, task):
     assert Unit.parse_all("head:1.2") == [Unit("head", 1, 2)] == Unit.parse_all(Unit("head", 1, 2))
     assert tiny.cut("layer:3").n_layers == tiny.n_layers - 1

@@ -115,6 +115,8 @@ def test_a_planted_head_is_worse_than_random_ones(tiny, many):
         together(tiny, task, [head(1, n) for n in range(1, 5)])
     with pytest.raises(UserError, match="single heads"):
         together(tiny, task, ["mlp:2"])
+    with pytest.raises(UserError, match="random_sets is 0"):
+        together(tiny, task, ["head:2.3"], random_sets=0)
     with pytest.raises(UserError, match="layer 1 has heads 1 to 4"):
         together(tiny, task, ["head:1.9"])
 

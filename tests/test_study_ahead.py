@@ -53,6 +53,12 @@ MISTAKES = {
     "no scores": ("tasks: good.csv\nquestions: [sentences]", 3, "good has no pairs of texts with scores"),
     "no relations": ("tasks: good.csv\nquestions: [relations]", 3, "no relations between words; give a treebank"),
     "no such text": ("tasks: good.csv\nquestions:\n  - project: {example: 99}", 4, "there is no text '99'"),
+    "of its trainings": (
+        "tasks: good.csv\nquestions:\n  - ablate\n  - contrast: {pairs: pairs}", 5, "good has single texts",
+    ),
+    "beside it": (
+        "tasks: good.csv\nquestions:\n  - ablate\n  - contrast: {sts: empty.csv}", 5, "empty.csv is empty",
+    ),
     "set": ("tasks: good.csv" + ASK, "--set tasks", "empty.csv is empty"),
 }  # fmt: skip
 

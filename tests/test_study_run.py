@@ -251,6 +251,13 @@ def test_a_new_store_knows_how_long_our_demo_took(folder):
     assert not any(times.guess(step) for step in own.steps)
 
 
+def test_a_plan_says_whose_times_it_has(command):
+    code, out, _ = command("study", "run", "demo", "--dry-run", "--set", "questions=[patterns]", "--set", "limit=4")
+    assert code == 0 and out.splitlines()[-1].endswith(
+        "median of steps of its question: 3 of the demo, on another machine"
+    )
+
+
 def test_show_and_list(run):
     code, out, _ = run("study", "list")
     assert code == 0 and out.splitlines()[0].startswith("course-project  ") and "dark-secrets" in out

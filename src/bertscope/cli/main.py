@@ -65,6 +65,8 @@ def main() -> None:
         _leave(f"{' '.join(str(error).split())} (see bertscope {command}{' ' * bool(command)}--help)", EXIT_USER)
     except KeyboardInterrupt:
         _leave("interrupted; what was finished is stored, run the same command to go on", EXIT_INTERRUPTED)
+    except PermissionError as error:
+        _leave(f"{error}; choose a place that you may read and write", EXIT_USER)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output went away, as `head` does: nothing to say, nobody to say it to
     except Exception as error:

@@ -232,7 +232,7 @@ def _foretell(read: Study, store: Store) -> None:
         print(f"{said}; about {duration(sum(guess.seconds for guess in guesses.values()))} one after the other{more}")
         alike = Counter(guess.like for guess in guesses.values()).most_common()
         how = ", ".join(f"{count} {like}" for like, count in alike)
-        print(f"a step's time is the median of stored steps of its question: {how}")
+        print(f"a step's time is the median of steps of its question: {how}")
 
 
 def _branch(step: Step, seen: set[str], depth: int = 0) -> None:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from bertscope.core.catalogue import INPUT_KINDS, ROOTS, Spec, resolve, spec
 from bertscope.core.errors import UserError
+from bertscope.core.inputs import Inputs
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
     from bertscope.core.result import Result
     from bertscope.core.store import Store
 
-SEVERAL = ("models", "lotteries")
+SEVERAL = ("models", "lotteries", "results")
 """Inputs of which there may be many."""
 BESIDE = ("fit", "against", "pruned")
 """What a question can be given, by name, beside what it must have: other corpora, a stored result."""
@@ -99,20 +100,21 @@ def answer(
 
     about = spec(question)
     names, reads = named_inputs(about), data_input(about)
+    for given in (*named, on):
+        if not isinstance(given, (str, Path)):
+            raise UserError(f"answer takes the names and paths of models and data, not {type(given).__name__}")
     if not named or (names[0] not in SEVERAL and len(named) != len(names)):
         raise UserError(f"{question} is asked of {', '.join(names)}; {len(named)} given")
     if bool(on) != bool(reads):
         raise UserError(f"{question} {'needs data: give on=' if reads else 'reads results alone; leave out on='}")
-    for one in (*named, on):
-        if not isinstance(one, str | Path):
-            raise UserError(
-                f"{question}: give answer the names or paths of models and data, not {type(one).__name__}: "
-                "what is stored is found again by what it was made from"
-            )
+    if reading and not reads:
+        raise UserError(f"{question} reads results alone; leave out {next(iter(reading))}=")
     if not isinstance(config, (about.config_class, type(None))):
         raise UserError(f"{question} takes config={about.config_class.__name__}(...), not {config!r}")
     beside = {name: reading.pop(name) for name in beside_inputs(about) if name in reading}
     step = planned(about, list(map(str, named)), str(on), config or about.config_class(), reading, beside)
     store = store if isinstance(store, Store) else Store(store)
-    store.run(step)
+    inputs, steps = Inputs(store.path), resolve("bertscope.study.graph:graph")([step], store.has)
+    inputs.read_ahead(one for one in steps.values() if not store.has(one))
+    store.run(step, inputs=inputs)
     return store.result(step)

@@ -220,7 +220,7 @@ def describe(folder: Path) -> dict[str, Any]:
     marker = Path(folder) / MARKER
     try:
         return json.loads(marker.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{folder} holds no result (no {MARKER} in it)") from None
     except ValueError as error:
         raise UserError(f"{marker} is damaged ({error}); delete the folder and run the step again") from error

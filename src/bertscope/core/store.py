@@ -9,6 +9,7 @@ A step that was killed leaves only its work folder, which the next run takes up 
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -195,3 +196,19 @@ def _is_held(lock: Path) -> bool:
             return False
     except Timeout:
         return True
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EROFS):
+            raise
+        return _is_held_by_others(lock)
+
+
+def _is_held_by_others(lock: Path) -> bool:
+    """The same of a lock that we may read alone: a store can be looked at that isn't ours."""
+    import fcntl
+
+    with lock.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from bertscope.core.errors import UserError
-from bertscope.data.table import Table
+from bertscope.data.table import Table, other_separator
 
 _PAIRS = (
     ("text", "text_pair"),
@@ -59,9 +59,7 @@ def find_columns(table: Table, text: str | None, pair: str | None, label: str | 
 def _guess(table: Table, free: dict[str, str], usual: Iterable[str], role: str) -> str:
     found = next((free[name] for name in usual if name in free), None)
     if found is None:
-        cure = f"name it with --{role}, or call it {role} there"
-        if len(table.header) == 1 and (mark := next((mark for mark in ";|\t," if mark in table.header[0]), "")):
-            cure = f"if {mark!r} stands between columns, save it as .csv with commas or as .tsv with tabs"
+        cure = other_separator(table.header) or f"name it with --{role}, or call it {role} there"
         raise UserError(
             f"{table.path}: no column looks like the {role}; {cure} "
             f"(the first line gives the columns: {table.columns})"

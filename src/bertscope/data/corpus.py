@@ -10,6 +10,7 @@ anything else             what `read_task` reads: its report split
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -83,6 +84,13 @@ def second_root(source: str | Path, **options: Any) -> Root:
 def read_data(source: str | Path, **options: Any) -> Task | Examples:
     """A task where the source is one, otherwise its texts."""
     return read_task(source, **options) if is_task(source, **options) else read_examples(source, **options)
+
+
+def open_data(given: Task | Examples | Sequence[str] | str) -> Task | Examples:
+    """What a question reads, by name or as it is: a task, or texts."""
+    if isinstance(given, str):
+        return read_data(given)
+    return given if isinstance(given, Task) else Examples.of(given)
 
 
 def data_root(source: str | Path, **options: Any) -> Root:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.data.bad_rows import CUT_ROW, BadRows
-from bertscope.data.table import LONGEST_TEXT, Table
+from bertscope.data.table import LONGEST_TEXT, Table, other_separator
 
 LONGEST_LINE = 10 * LONGEST_TEXT
 MOST_BROKEN_QUOTES = 100
@@ -45,7 +45,8 @@ def read_delimited(
             lines.append(line)
             kept.append(fields)
         else:
-            cure = "texts must not hold tabs" if tabs else "put texts that hold commas in double quotes"
+            usual = "texts must not hold tabs" if tabs else "put texts that hold commas in double quotes"
+            cure = other_separator(header) or usual
             count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
             message = f"{path}, line {line}: {count}, but the header has {width}; {cure}"
             bad.refuse(CUT_ROW, message)

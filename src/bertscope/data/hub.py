@@ -64,8 +64,7 @@ class OnHub(Known):
             try:
                 found.append((str(row["id"]), row["question"].strip(), context, spans(context, starts)))
             except ValueError as error:
-                message = f"{self.task.name}, question {row['id']}: {error}; leave such out with --skip-bad"
-                bad.refuse("broken question", message)
+                bad.refuse("broken question", f"{self.task.name}, question {row['id']}: {error}")
         return to_examples(self.task.name, found)
 
     def called(self, split: SplitName) -> str:

@@ -43,8 +43,8 @@ def refuse_missing(sheet: Sheet, bad: BadRows) -> Sheet:
         return sheet
     first = int(np.flatnonzero(missing)[0])
     message = (
-        f"{sheet.place(first)}: label {shown(sheet.values[first])} stands for a missing one; give the row a label or "
-        "leave such rows out with --skip-bad (if it is a class, say --kind classification)"
+        f"{sheet.place(first)}: label {shown(sheet.values[first])} stands for a missing one; give the row a label, "
+        "or say --kind classification if it is a class"
     )
     bad.refuse("label is NaN", message, int(missing.sum()))
     return sheet.keep(~missing)

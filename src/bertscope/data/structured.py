@@ -150,7 +150,7 @@ def _answerable(name: str, examples: Examples, bad: BadRows) -> Examples:
         bad.refuse(
             "question without an answer",
             f"{name}: question {examples.ids[has.index(False)]} has no answer in its text, as in SQuAD 2.0, which a "
-            "span can't say; give SQuAD 1.1, or leave such questions out with --skip-bad",
+            "span can't say; give SQuAD 1.1",
             has.count(False),
         )
     return examples.take(np.flatnonzero(has))
@@ -163,7 +163,7 @@ def _with_trees(name: str, examples: Examples, bad: BadRows) -> Examples:
     wrong = [check_tree(heads) for heads in examples.heads]
     for row, why in enumerate(wrong):
         if why is not None:
-            bad.refuse("no tree", f"{name}, {examples.ids[row]}: {why}; mend it or leave such out with --skip-bad")
+            bad.refuse("no tree", f"{name}, {examples.ids[row]}: {why}; mend it")
     return examples.take([row for row, why in enumerate(wrong) if why is None])
 
 

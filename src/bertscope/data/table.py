@@ -50,6 +50,7 @@ class Table:
         if name not in self.header:
             close = get_close_matches(name, self.header, n=1)
             cure = f"did you mean {close[0]!r}?" if close else f"name one with {flag}"
+            cure = other_separator(self.header) or cure
             raise UserError(f"{self.path} has no column {name!r}, only {self.columns}; {cure}")
         if self.header.count(name) > 1:
             raise UserError(f"{self.path}: two columns are named {name!r}; rename one")
@@ -99,6 +100,12 @@ def read_table(
     from bertscope.data.delimited import read_delimited
 
     return read_delimited(path, bad, tabs=form == "tsv", header=header, extra=extra)
+
+
+def other_separator(header: Sequence[str]) -> str:
+    """What to do about a header of one name that seems to be several; empty of any other."""
+    mark = next((mark for mark in ";|\t," if mark in header[0]), "") if len(header) == 1 else ""
+    return f"if {mark!r} stands between columns, save it as .csv with commas or as .tsv with tabs" if mark else ""
 
 
 def shown(value: str) -> str:

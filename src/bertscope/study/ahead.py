@@ -9,15 +9,28 @@ from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 from bertscope.study.file import Study
 from bertscope.study.graph import graph
+from bertscope.study.said import Said
 
 
 def read_ahead(study: Study, store: Store) -> Inputs:
     """Read the data of the steps still to be made; what was read last stays open for them. Loads no torch."""
+    places = _places(study)
 
     def blamed(one: Step | Root) -> AbstractContextManager[None]:
-        place = study.places.get(one.id) or (study.places.get(one.source) if isinstance(one, Root) else None)
-        return place.blamed() if place else nullcontext()
+        return places[one.id].blamed() if one.id in places else nullcontext()
 
     inputs = Inputs(store.path)
     inputs.read_ahead((step for step in graph(study.steps, store.has).values() if not store.has(step)), blamed)
     return inputs
+
+
+def _places(study: Study) -> dict[str, Said]:
+    """Where the file speaks of each step and root, by id: where it names it, or another part or cut of the same data,
+    or else where it asks the first question that rests on it."""
+    found = dict(study.places)
+    for asked in (step for step in study.steps if step.id in study.places):
+        for step in graph([asked]).values():
+            found.setdefault(step.id, study.places[asked.id])
+            for root in (value for value in step.inputs.values() if isinstance(value, Root)):
+                found.setdefault(root.id, study.places.get(root.source, study.places[asked.id]))
+    return found

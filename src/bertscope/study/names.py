@@ -150,17 +150,18 @@ def find(said: Said, names: Mapping[str, Thing], what: str) -> Thing:
     name = said.word(f"the name of {what}")
     if name not in names:
         known = did_you_mean(name, names) if names else "it names none"
-        raise said.wrong(f"no {what} {name!r} in this study; {_NEEDS.get(name, known)}")
+        raise said.wrong(f"no {what} {name!r} in this study; {_NEEDS.get((what, name), known)}")
     return names[name]
 
 
 _NEEDS = {
-    "model": "add one: model: pocket",
-    "tuned": "it is model fine-tuned on tasks: add both, such as model: pocket and tasks: demo/sentiment",
-    "tasks": "add some: tasks: demo/sentiment",
-    "corpus": "add some: tasks: demo/sentiment, or corpus: demo/corpus",
+    ("model", "model"): "add one: model: pocket",
+    ("model", "tuned"): "it is model fine-tuned on tasks: add both, such as model: pocket and tasks: demo/sentiment",
+    ("data", "tasks"): "add some: tasks: demo/sentiment",
+    ("data", "corpus"): "add some: tasks: demo/sentiment, or corpus: demo/corpus",
 }
-"""What the file has to say for a question to be asked of, or on, what it is asked of if nothing else is said."""
+"""What the file has to say for a question to be asked of a model, or on data, that it is asked of if nothing else is
+said."""
 
 
 def settings_of(spec: Spec, said: Mapping[str, Said]) -> Any:

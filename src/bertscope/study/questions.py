@@ -95,7 +95,7 @@ def read_questions(said: Said, names: Names, answers: Mapping[str, Answers]) -> 
         if name == "claims":
             raise one.wrong("claims are checked at the end of every study; leave the question out")
         if not isinstance(settings.value, dict | bool | None):
-            raise one.wrong(f"the settings of {name} must be a mapping: '- {name}: {{of: model}}'")
+            raise settings.wrong(f"the settings of {name} must be a mapping: '- {name}: {{of: model}}'")
         if settings.value is not False:
             given = settings.value if isinstance(settings.value, dict) else {}
             yield from _read(Said(given, one.where), name, names, answers)

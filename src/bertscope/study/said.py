@@ -102,12 +102,13 @@ def _set(said: Said, keys: list[str], value: Said, where: str) -> Said:
 
 def _set_of_questions(asked: Said, name: str, keys: list[str], value: Said, where: str) -> Said:
     """A list of questions, each a name or a mapping from its name to its settings."""
-    found, changed = [], []
+    found, changed = list[str](), []
     for one in asked.value:
-        settings = one.value if isinstance(one.value, dict) else {one.value: Said(None, one.where)}
-        found += [key for key in settings if isinstance(key, str)]
-        hit = name in settings
-        changed.append(Said({name: _set(settings[name], keys, value, where)}, one.where) if hit else one)
+        alone = {one.value: Said(None, one.where)} if isinstance(one.value, str) else {}
+        asks = one.value if isinstance(one.value, dict) else alone
+        found += asks
+        hit = {name: _set(asks[name], keys, value, where)} if name in asks else {}
+        changed.append(Said(asks | hit, one.where) if hit else one)
     if name not in found:
         raise UserError(f"{where}: the study doesn't ask {name!r}; {did_you_mean(name, set(found))}")
     return Said(changed, asked.where)

@@ -86,7 +86,7 @@ def contrastive(
     `sts`, a task of pairs with scores, the score is how cosines follow those of its select split. With `out`, a plain
     Hugging Face encoder is written there, and a training that was killed goes on from its last epoch.
     """
-    from bertscope.data.corpus import read_data
+    from bertscope.data.corpus import open_data
     from bertscope.data.read import read_task
     from bertscope.models.heads import bare
     from bertscope.models.load import load
@@ -94,7 +94,7 @@ def contrastive(
     from bertscope.training.contrast_objective import Contrastive
     from bertscope.training.loop import train
 
-    data = read_data(data) if isinstance(data, str) else data
+    data = open_data(data)
     sts = read_task(sts) if isinstance(sts, str) else sts
     if sts is not None:
         sts.need_scored_pairs()

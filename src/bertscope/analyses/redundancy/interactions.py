@@ -76,6 +76,8 @@ def together(
 ) -> Together:
     """Switch these heads off together, and as many random heads of the same layers, on the report split."""
     named = check_together(encoder, task, units)
+    if random_sets < 1:
+        raise UserError(f"random_sets is {random_sets}; without a random set there is nothing to compare with")
     others = _random_sets(named, encoder.head_counts, random_sets, seed)
     draws = _scores(encoder, task, [[], named, *others], mode, repeats, seed)
     effects = draws[0, 1:] - draws[0, 0]

@@ -62,11 +62,11 @@ def _reading(
     from bertscope.analyses.redundancy.reader import RedundancyReader
     from bertscope.analyses.redundancy.result import Compared, redundancy_result
     from bertscope.core.examples import Examples
-    from bertscope.data.corpus import read_data
+    from bertscope.data.corpus import open_data
 
     encoders = open_checkpoints(models)
     _refuse_few(encoders)
-    given = read_data(data) if isinstance(data, str) else data
+    given = open_data(data)
     task, examples = (None, given) if isinstance(given, Examples) else (given, given.report)
     if config.together:  # refused before the pass, not after it
         if task is None:
