@@ -66,9 +66,8 @@ def test_claims_of_stored_results(tmp_path):
 
 @pytest.mark.parametrize("name", ["scratch", "lottery", "bias", "truncate", "freeze", "contrast", "overlap"])
 def test_what_compares_stored_results_says_how_it_is_asked(name, tiny):
-    if name != "truncate":  # whose first input is a model
-        with pytest.raises(UserError, match=rf"ask it with bertscope.answer\('{name}', FOLDER, ...\)"):
-            getattr(bertscope, name)(tiny, "demo/sentiment")
+    with pytest.raises(UserError, match=rf"ask it with bertscope.answer\('{name}', FOLDER, ...\)"):
+        getattr(bertscope, name)(tiny, "demo/sentiment")
     with pytest.raises(
         UserError, match=rf"{name} compares stored results; ask it with bertscope.answer\('{name}', 'p'"
     ):

@@ -11,7 +11,7 @@ import functools
 import importlib
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -220,10 +220,8 @@ def question(
         @functools.wraps(function)
         def answer(*args: Any, **kwargs: Any) -> Any:
             args, kwargs = tuple(map(_usable, args)), {key: _usable(one) for key, one in kwargs.items()}
-            kinds = [INPUT_KINDS.get(one) for one in inputs]
-            a_model = args and (isinstance(args[0], str) or (kinds[0] == "result" and _is(args[0], "Encoder")))
-            if a_model and "result" in kinds:
-                of = repr(args[0]) if isinstance(args[0], str) else "FOLDER"
+            if _lacks_results(inputs, args, kwargs):
+                of = repr(args[0]) if args and isinstance(args[0], str) else "FOLDER"
                 raise UserError(f"{name} compares stored results; ask it with bertscope.answer({name!r}, {of}, ...)")
             for one in (*args, *kwargs.values()):
                 if isinstance(one, config_class):
@@ -239,6 +237,14 @@ def question(
         return answer
 
     return declare
+
+
+def _lacks_results(inputs: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a question about stored results was given a model or data in their place, or nothing."""
+    results = [one for one in inputs if INPUT_KINDS.get(one) == "result"]
+    given = dict(zip(inputs, args, strict=False)) | dict(kwargs)
+    by_name = bool(args) and isinstance(args[0], str)
+    return bool(results) and (by_name or any(one not in given or _is(given[one], "Encoder") for one in results))
 
 
 def _usable(given: Any) -> Any:
