@@ -63,7 +63,7 @@ def overlap(
         headline=_headline(pairs),
         figures=_figures(len(tasks)),
         subject={"model": found[0].subject["model"], "task": ", ".join(tasks)},
-        notes=[f"{task}: {len(mask)} seed{"s" * (len(mask) > 1)}" for task, mask in masks.items()],
+        notes=[f"{task}: {len(mask)} seed{'s' * (len(mask) > 1)}" for task, mask in masks.items()],
     )
 
 
