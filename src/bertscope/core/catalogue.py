@@ -240,11 +240,12 @@ def question(
 
 
 def _lacks_results(inputs: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a question about stored results was given a model or data in their place, or nothing."""
-    results = [one for one in inputs if INPUT_KINDS.get(one) == "result"]
-    given = dict(zip(inputs, args, strict=False)) | dict(kwargs)
-    by_name = bool(args) and isinstance(args[0], str)
-    return bool(results) and (by_name or any(one not in given or _is(given[one], "Encoder") for one in results))
+    """Whether a question about stored results was given a model, or its name, and not them."""
+    results = {one for one in inputs if INPUT_KINDS.get(one) == "result"}
+    if not results or not args:
+        return False
+    without = inputs[0] in results or not results <= {*inputs[: len(args)], *kwargs}
+    return isinstance(args[0], str) or (_is(args[0], "Encoder") and without)
 
 
 def _usable(given: Any) -> Any:
