@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from bertscope.core import config as configs
@@ -186,6 +187,9 @@ class Spec:
     """From the opened inputs and a config to the question's part in a pass over attention, which others can share."""
     card: tuple[HeadFact | HeadMaps, ...] | None
     """What the report's head card shows of it; None: every table with the columns `layer` and `head`."""
+    columns: Mapping[str, Mapping[str, str]]
+    """By table, what the report says of columns that are another thing there than in other tables, or not the same in
+    every row; both ends of an interval as `low, high`."""
 
     def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
         """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
@@ -209,6 +213,7 @@ def question(
     check: Callable[[Any, Any], None] | None = None,
     reads: Callable[..., Any] | None = None,
     card: tuple[HeadFact | HeadMaps, ...] | None = None,
+    columns: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as the answer to a catalogued question; it then also records where its result came from."""
 
@@ -232,7 +237,8 @@ def question(
             result.provenance = capture(time.perf_counter() - started) | result.provenance
             return made
 
-        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, check, reads, card)
+        shown = (card, columns)
+        said = (name, inputs, version, main, better, cite, keeps, optional, config_class, plan, check, reads, *shown)
         answer.spec = Spec(*said)  # type: ignore[attr-defined]
         return answer
 

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from bertscope.core.figure import Figure
 
 ENDS = "ends of the 95% interval"
-OTHERWISE = {
-    ("contrast", "curve", "low, high"): "means over seeds of the ends of each training's 95% interval",
-    ("contrast", "sts", "low, high"): f"{ENDS} of spearman",
-    ("erase", "curves", "low, high"): f"{ENDS}; of random subspaces the lowest and the highest",
-    ("erase", "effects", "random_low, random_high"): "the lowest and the highest of the random subspaces",
-    ("importance", "curves", "low, high"): f"{ENDS}; in random order the lowest and the highest",
-    ("importance", "neurons_by_layer", "low, high"): "between them are eight tenths of the layer's neurons",
-    ("relations", "heads", "n"): "pairs with a control, of which attention, control, difference and p are",
-    ("truncate", "arms", "removed"): "how many layers",
-    ("truncate", "latency", "removed"): "how many layers",
-}
-"""What is another thing in one question's table, or not the same in every row."""
 ALWAYS = {
     "layer": "counted from 1; 0 is the embeddings' output",
     "p": "not corrected for the number of tests",
@@ -38,9 +27,11 @@ OF_PARTS = {"unit": "the part, by its kind, layer and number"}
 _SIDES = ("low", "high")
 
 
-def explained(question: str, table: str, columns: Iterable[str], figures: Iterable[Figure]) -> dict[str, str]:
+def explained(
+    table: str, columns: Iterable[str], figures: Iterable[Figure], own: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
     """Words for those of the table's columns whose names don't say it, in the table's order; both ends of an interval
-    in one."""
+    in one. `own` is what the question itself says of them."""
     columns = list(columns)
     words = UNLESS_SAID | (OF_PARTS if "layer" in columns else {}) | _said(table, figures) | ALWAYS
     found: dict[str, str] = {}
@@ -51,7 +42,7 @@ def explained(question: str, table: str, columns: Iterable[str], figures: Iterab
             found.setdefault(", ".join(ends), _interval(of, columns[:place]))
         elif column in words:
             found[column] = words[column]
-    return {name: OTHERWISE.get((question, table, name), said) for name, said in found.items()}
+    return {name: own.get(name, said) for name, said in found.items()}
 
 
 def _said(table: str, figures: Iterable[Figure]) -> dict[str, str]:

@@ -171,10 +171,11 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None, pa
              "facts": heads.facts(result, declared), "shape": heads.shape(result, declared),
              "part": part}  # fmt: skip
     first = len(cards) if len(cards) <= _CARDS else _FIRST
+    own = declared.columns if declared else {}
     return Answer(
         id=step.id, about=name, models=models, tasks=tasks, one_seed=subjects.one_seed(step), main=main,
         cards=cards[:first], numbers=cards[first:], pictures=pictures,
-        tables=[Table(table, *frame.shape, explained(result.question, table, frame.columns, result.figures))
+        tables=[Table(table, *frame.shape, explained(table, frame.columns, result.figures, own.get(table, {})))
                 for table, frame in result.tables.items()],
         notes=result.notes, origin=_origin(finding), data=packed.pack(data), entry=entry,
     )  # fmt: skip

@@ -91,6 +91,10 @@ def check(examples: Examples, config: EraseConfig) -> None:
     "Probing: Behavioral Explanation with Amnesic Counterfactuals",
     plan=plan,
     check=check,
+    columns={
+        "curves": {"low, high": "ends of the 95% interval; of random subspaces the lowest and the highest"},
+        "effects": {"random_low, random_high": "the lowest and the highest of the random subspaces"},
+    },
 )
 def erase(
     model: Encoder | str,

@@ -76,6 +76,10 @@ _CARD = (
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Prasanna et al. 2020, When BERT Plays the "
     "Lottery, All Tickets Are Winning",
     card=_CARD,
+    columns={
+        "curves": {"low, high": "ends of the 95% interval; in random order the lowest and the highest"},
+        "neurons_by_layer": {"low, high": "between them are eight tenths of the layer's neurons"},
+    },
 )
 def importance(
     model: Encoder | str,

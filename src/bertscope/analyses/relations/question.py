@@ -111,6 +111,7 @@ _CARD = (
     card=_CARD,
     reads=_reading,
     check=check,
+    columns={"heads": {"n": "pairs with a control, of which attention, control, difference and p are"}},
 )
 def relations(
     models: Encoder | str | Sequence[Encoder | str],

@@ -74,6 +74,10 @@ def plan(base: Step | Root, data: Root, config: ContrastConfig = ContrastConfig(
     cite="Gao et al. 2021, SimCSE: Simple Contrastive Learning of Sentence Embeddings; Ethayarajh 2019, How "
     "Contextual are Contextualized Word Representations?; Wang and Isola 2020 (alignment and uniformity)",
     plan=plan,
+    columns={
+        "curve": {"low, high": "means over seeds of the ends of each training's 95% interval"},
+        "sts": {"low, high": "ends of the 95% interval of spearman"},
+    },
 )
 def contrast(
     contrasted: Sequence[Result],

@@ -137,6 +137,7 @@ def check(task: Task, config: TruncateConfig) -> None:
     "Fine-tuning?",
     plan=plan,
     check=check,
+    columns={"arms": {"removed": "how many layers"}, "latency": {"removed": "how many layers"}},
 )
 def truncate(
     base: Encoder,
