@@ -19,7 +19,7 @@ from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Source, Vectors, standardised
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
-from bertscope.models.hidden import HiddenStore, hidden
+from bertscope.models.states import HiddenStore, hidden
 from bertscope.models.load import load
 
 EWT = SHARED / "data/UD_English-EWT/en_ewt-ud-dev.conllu"

@@ -19,8 +19,8 @@ from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.measures import rsa
 from bertscope.core.examples import Examples
 from bertscope.core.jackknife import runs
-from bertscope.models.hidden import hidden
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states import hidden
+from bertscope.models.states_store import HiddenStore
 from bertscope.models.load import load
 
 WHOLE, TOOLBOX, OURS = "NumPy, both matrices whole", "rsatoolbox", "bertscope, with its interval"

@@ -19,8 +19,8 @@ from bertscope.analyses.structure.trees import Trees
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
 from bertscope.data.treebank import read_treebank
-from bertscope.models.hidden import hidden
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states import hidden
+from bertscope.models.states_store import HiddenStore
 from bertscope.models.load import load
 
 PLAIN, OURS = "one layer at a time, as published", "bertscope, all layers together"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bertscope.core.examples import Examples
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states_store import HiddenStore
 
 
 def made_store(examples: Examples, layers: Sequence[np.ndarray], name: str = "planted") -> HiddenStore:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bertscope.core.examples import ROOT, Examples
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states_store import HiddenStore
 from made_states import made_store
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.data.cuts import cut
+from bertscope.data.subsets import cut
 from bertscope.data.read import read_split, read_task, task_root
 from bertscope.data.task import Task
 from shared_data import DATA, needs_data

@@ -232,7 +232,7 @@ def guesser(_pocket):
 
 
 def test_a_masked_language_model_is_measured_by_its_guesses(guesser):
-    from bertscope.models.changed import masked_losses
+    from bertscope.models.intervene import masked_losses
 
     examples = bertscope.read_examples("demo/corpus", limit=120)
     result = bertscope.erase(guesser, examples, replace(QUICK, targets=("pos", "gender"), layers=(1, 2)))

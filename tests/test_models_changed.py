@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForMaskedLM, BertConfig, BertForPr
 
 from bertscope.core.errors import UserError
 from bertscope.core.resampling import hashed, mixed, to_unit
-from bertscope.models.changed import MASKED, Change, logits_with, masked_losses
+from bertscope.models.intervene import MASKED, Change, logits_with, masked_losses
 from bertscope.models.load import load
 from bertscope.models.taps import Tap, tapped
 from conftest import DEVICE, SENTENCES

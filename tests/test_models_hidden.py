@@ -12,8 +12,8 @@ import torch
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.models import hidden as making
-from bertscope.models.hidden import HiddenStore, hidden
+from bertscope.models import states as making
+from bertscope.models.states import HiddenStore, hidden
 from bertscope.models.observe import observe
 
 NOTHING = "\u200b"  # BERT's tokenizer normalises it away

@@ -9,7 +9,7 @@ from transformers import BertConfig, BertModel
 import test_models_words as tokenizers
 from bertscope.analyses.occurrences import common_words, owners, word_forms
 from bertscope.core.examples import Examples
-from bertscope.models.hidden import hidden
+from bertscope.models.states import hidden
 from bertscope.models.load import load
 from word_texts import word_texts
 

@@ -20,7 +20,7 @@ from bertscope.models.heads import bare, with_classifier
 from bertscope.models.load import load
 from bertscope.models.parser import arc_scores, seen_words, with_parser, word_vectors
 from bertscope.models.span_head import with_span_head
-from bertscope.models.top import Top
+from bertscope.models.task_heads import Top
 from conftest import on_cpu
 
 RELATIONS = ("nsubj", "obj", "punct", "root")

@@ -19,7 +19,7 @@ from bertscope.core.store import Store
 from bertscope.study import runner
 from bertscope.study.board import Board
 from bertscope.study.graph import graph
-from bertscope.study.pages import Pages
+from bertscope.study.growing_report import Pages
 from bertscope.study.runner import run_steps
 from bertscope.study.times import Times
 from bertscope.study.watch import Live

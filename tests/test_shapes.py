@@ -11,7 +11,7 @@ from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.features import NAMES, features
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.learn import class_f1, macro_f1
-from bertscope.analyses.shapes.made import make, some
+from bertscope.analyses.shapes.synthetic import make, some
 from bertscope.analyses.shapes.net import FeatureNet, PictureNet
 
 RANDOM = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
-from bertscope.core.shown import as_text
+from bertscope.core.formatting import as_text
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from bertscope.core.units import Unit
 from bertscope.data.task import Task
 from bertscope.experiments.shrink import search as search_module
 from bertscope.experiments.shrink.costs import Cost, parameter_cost
-from bertscope.experiments.shrink.numbers import Numbers
+from bertscope.experiments.shrink.part_index import Numbers
 from bertscope.experiments.shrink.search import Move, Search
 from bertscope.experiments.shrink.targets import Target
 from bertscope.models.encoder import Encoder

@@ -10,7 +10,7 @@ from bertscope.analyses.states import open_states, state_steps
 from bertscope.core.errors import UserError
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states_store import HiddenStore
 from bertscope.models.source import model_root
 
 

@@ -84,7 +84,7 @@ def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
 
 
 def test_texts_without_trees_are_refused(tiny, texts, monkeypatch):
-    monkeypatch.setattr("bertscope.models.hidden.hidden", lambda *_, **__: pytest.fail("the model was run first"))
+    monkeypatch.setattr("bertscope.models.states.hidden", lambda *_, **__: pytest.fail("the model was run first"))
     with pytest.raises(UserError, match="has no dependency trees; give a treebank"):
         structure(tiny, texts)
     with pytest.raises(UserError, match="has pairs, which have two trees each"):

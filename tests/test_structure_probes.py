@@ -23,7 +23,7 @@ from bertscope.analyses.structure.probes import (
     train,
 )
 from bertscope.analyses.structure.trees import Trees
-from bertscope.core.order import bucketed
+from bertscope.core.bucketing import bucketed
 from bertscope.core.resampling import Resampling
 from conftest import on_cpu
 from planted_trees import planted

@@ -13,7 +13,7 @@ from bertscope.analyses.structure import trees
 from bertscope.core import inputs
 from bertscope.core.store import Store
 from bertscope.data import positives
-from bertscope.study.ahead import read_ahead
+from bertscope.study.preflight import read_ahead
 from bertscope.study.file import read_study
 from bertscope.study.graph import graph
 
@@ -130,7 +130,7 @@ def test_reading_ahead_loads_no_torch(written):
     )
     code = (
         "import sys\n"
-        "from bertscope.core.store import Store\nfrom bertscope.study.ahead import read_ahead\n"
+        "from bertscope.core.store import Store\nfrom bertscope.study.preflight import read_ahead\n"
         "from bertscope.study.file import read_study\n"
         "read_ahead(read_study('mine.yaml'), Store('store'))\n"
         "print(sorted({'torch', 'transformers'} & {*sys.modules}))"

@@ -12,7 +12,7 @@ import pytest
 
 from bertscope.analyses.importance.question import ImportanceConfig
 from bertscope.analyses.probe.question import ProbeConfig
-from bertscope.core.asking import BESIDE
+from bertscope.core.planning import BESIDE
 from bertscope.core.catalogue import CATALOGUE, spec
 from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root

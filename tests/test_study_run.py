@@ -12,7 +12,7 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 import bertscope
 from bertscope.core.store import Store
-from bertscope.study.collect import delete_unneeded, unneeded
+from bertscope.study.garbage import delete_unneeded, unneeded
 from bertscope.study.file import read_study
 from bertscope.study.graph import graph
 from bertscope.study.state import states

@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.models.families import FAMILIES, descend
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
-from bertscope.models.top import BETWEEN, Top
+from bertscope.models.task_heads import BETWEEN, Top
 from conftest import DEVICE
 from families import CONFIGS, tiny_model
 

@@ -12,7 +12,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.order import bucketed
+from bertscope.core.bucketing import bucketed
 from bertscope.data.task import Task
 from bertscope.models.load import load
 from bertscope.training import loop, objective

@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "bertscope.core.asking": "answer",
+    "bertscope.core.planning": "answer",
     "bertscope.core.catalogue": "question",
     "bertscope.core.errors": "UserError",
     "bertscope.core.examples": "Examples",
@@ -22,8 +22,8 @@ _PUBLIC = {
     "bertscope.data.read": "read_task",
     "bertscope.data.task": "Task",
     "bertscope.models.encoder": "Encoder",
-    "bertscope.models.hidden": "hidden",
-    "bertscope.models.hidden_store": "HiddenStore",
+    "bertscope.models.states": "hidden",
+    "bertscope.models.states_store": "HiddenStore",
     "bertscope.models.load": "load",
     "bertscope.models.observe": "observe",
     "bertscope.training.contrastive": "contrastive ContrastiveConfig",

@@ -11,7 +11,7 @@ from bertscope.core.resampling import hashed, mixed
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
 
 def owners(store: HiddenStore) -> np.ndarray:

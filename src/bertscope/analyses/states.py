@@ -12,12 +12,12 @@ from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
-from bertscope.models.hidden_store import Pool
+from bertscope.models.states_store import Pool
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
     Given = HiddenStore | Encoder | str
     """What hidden states come from: a store of them, or a model that has them."""
@@ -70,7 +70,7 @@ def states(
 
     from bertscope.analyses.checkpoints import open_examples
     from bertscope.models.heads import with_random_weights
-    from bertscope.models.hidden import hidden
+    from bertscope.models.states import hidden
     from bertscope.models.load import load
 
     model = load(model) if isinstance(model, str) else model
@@ -115,7 +115,7 @@ def state_steps(models: Sequence[Step | Root], examples: Root, *, name: str = "s
 def opened(states: Given | Sequence[Given]) -> Iterator[HiddenStore | Encoder]:
     """What hidden states come from, one after the other; models that are named are loaded as their turn comes."""
     from bertscope.models.encoder import Encoder
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
     from bertscope.models.load import load
 
     for one in [states] if isinstance(states, (HiddenStore, Encoder, str)) else states:
@@ -128,8 +128,8 @@ def open_states(states: Given | Sequence[Given], examples: Examples, pool: Pool 
     What is a store already is only checked: it must hold these examples, pooled like that.
     """
     from bertscope.analyses.checkpoints import told_apart
-    from bertscope.models.hidden import hidden
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states import hidden
+    from bertscope.models.states_store import HiddenStore
 
     stores = []
     for given in opened(states):

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bertscope.core.result import Result
-from bertscope.core.shown import COLUMNS, rows
+from bertscope.core.formatting import COLUMNS, rows
 
 
 def print_answer(result: Result) -> Console:

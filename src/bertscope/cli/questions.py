@@ -20,7 +20,7 @@ from cyclopts import Parameter
 
 from bertscope.cli.options import STORE, DataOptions, RunOptions
 from bertscope.core import catalogue
-from bertscope.core.asking import SEVERAL, beside_inputs, data_input, named_inputs, planned
+from bertscope.core.planning import SEVERAL, beside_inputs, data_input, named_inputs, planned
 from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
 from bertscope.core.inputs import Inputs

@@ -130,7 +130,7 @@ def show(file: str, /, *, sets: Sets = ()) -> None:
         Set a value of the file otherwise: key=value; may be repeated.
     """
     from bertscope.study.file import read_study
-    from bertscope.study.said import dump
+    from bertscope.study.located_yaml import dump
 
     read, seen = read_study(file, sets), set[str]()
     print(dump(read.said))
@@ -184,7 +184,7 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
     yes
         Delete it.
     """
-    from bertscope.study.collect import delete_unneeded, unneeded
+    from bertscope.study.garbage import delete_unneeded, unneeded
     from bertscope.study.file import read_study
 
     if not files:
@@ -203,7 +203,7 @@ _MADE: dict[State, str] = {"done": "stored", "not needed": "not needed"}
 
 def _foretell(read: Study, store: Store) -> None:
     """The steps, what is stored of them, and how long the others may take. Their data is read, as by a run."""
-    from bertscope.study.ahead import read_ahead
+    from bertscope.study.preflight import read_ahead
     from bertscope.study.graph import graph
     from bertscope.study.state import states
     from bertscope.study.times import Times

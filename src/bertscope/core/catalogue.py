@@ -150,13 +150,13 @@ OPENERS = {
     "task": "bertscope.data.read:read_task",
     "examples": "bertscope.data.corpus:read_examples",
     "data": "bertscope.data.corpus:read_data",
-    "hidden": "bertscope.models.hidden_store:open_store",
+    "hidden": "bertscope.models.states_store:open_store",
     "result": "bertscope.core.result:load_result",
 }
 
 FOLDERS = {
     "model": "bertscope.models.source:FOLDER",
-    "hidden": "bertscope.models.hidden_store:FOLDER",
+    "hidden": "bertscope.models.states_store:FOLDER",
     "shrink": "bertscope.models.source:SHRUNK",
 }
 """What a folder of each kind that a question keeps looks like; by the question's name where it is one of its own."""

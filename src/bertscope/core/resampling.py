@@ -16,7 +16,7 @@ from zlib import crc32
 
 import numpy as np
 
-from bertscope.core.memory import lasting
+from bertscope.core.memory_mapped import lasting
 from bertscope.core.result import Number
 from bertscope.core.statistics import ENDS
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.files import FolderKind, digest_files, whole_folder
-from bertscope.core.shown import as_html, as_text, figures
+from bertscope.core.formatting import as_html, as_text, figures
 from bertscope.core.step import FILE, Root
 
 if TYPE_CHECKING:

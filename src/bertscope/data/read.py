@@ -24,7 +24,7 @@ from bertscope.data import demo
 from bertscope.data.assemble import Material, few, make_task, noting_repeats, with_metric
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import find_columns
-from bertscope.data.cuts import cut
+from bertscope.data.subsets import cut
 from bertscope.data.hub import on_hub
 from bertscope.data.known import Known
 from bertscope.data.locate import find_in, plain_files, recognise

@@ -10,8 +10,8 @@ import transformers
 
 from bertscope.models.config_notes import PARSER, encoder_notes_in
 from bertscope.models.encoder import Encoder
-from bertscope.models.fresh import fresh
-from bertscope.models.top import Top, set_dropout
+from bertscope.models.new_task_head import fresh
+from bertscope.models.task_heads import Top, set_dropout
 
 
 def with_classifier(

@@ -22,7 +22,7 @@ from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, need_vocabulary, own_folder, weight_files
 from bertscope.models.surgery import reshape
-from bertscope.models.top import Top
+from bertscope.models.task_heads import Top
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
 _OPENED_BY: dict[str, tuple[type, HeadKind]] = {

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.memory import lasting
+from bertscope.core.memory_mapped import lasting
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches, tokenise
 from bertscope.models.encoder import Encoder

@@ -23,7 +23,7 @@ from bertscope.models.batches import WINDOW, Batch, batches
 from bertscope.models.biaffine import Biaffine
 from bertscope.models.config_notes import PARSER, notes_in
 from bertscope.models.encoder import Encoder
-from bertscope.models.fresh import fresh
+from bertscope.models.new_task_head import fresh
 from bertscope.models.observe import default_budget, evaluating
 
 _SIZES = {"arc_size": 128, "relation_size": 64}

@@ -15,7 +15,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, group_by_budget, pad
 from bertscope.models.encoder import Encoder
-from bertscope.models.fresh import fresh
+from bertscope.models.new_task_head import fresh
 from bertscope.models.observe import default_budget, evaluating
 from bertscope.models.windows import Windows, windowed
 

@@ -13,7 +13,7 @@ from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.report import heads, packed, subjects
 from bertscope.report.columns import explained
-from bertscope.report.room import room
+from bertscope.report.layout import room
 from bertscope.report.values import NOTHING, texts
 
 ROWS = 200

@@ -14,7 +14,7 @@ from bertscope.study.claims.question import claims_step
 from bertscope.study.graph import graph
 from bertscope.study.names import Names
 from bertscope.study.questions import Answers, read_questions
-from bertscope.study.said import Said, parse, with_set
+from bertscope.study.located_yaml import Said, parse, with_set
 
 KEYS = {
     "title": "What the page is called.",

@@ -19,7 +19,7 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.step import Root, Step
 from bertscope.data.options import TaskOptions
 from bertscope.data.tasks import declared
-from bertscope.study.said import Said
+from bertscope.study.located_yaml import Said
 
 TRAINING = ("recipe", "epochs", "learning_rate")
 """What all trainings of a study have in common, so that they are shared."""

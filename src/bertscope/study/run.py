@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bertscope.core.files import check_writable
 from bertscope.core.store import Store
-from bertscope.study.ahead import read_ahead
+from bertscope.study.preflight import read_ahead
 from bertscope.study.file import Study, read_study
 from bertscope.study.runner import Outcome, run_steps
 from bertscope.study.state import remember

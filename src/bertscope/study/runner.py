@@ -20,11 +20,11 @@ from bertscope.core.store import Store
 from bertscope.study.board import Board, Outcome
 from bertscope.study.graph import graph
 from bertscope.study.log import Log
-from bertscope.study.pages import Pages
-from bertscope.study.passes import Job, jobs
+from bertscope.study.growing_report import Pages
+from bertscope.study.shared_passes import Job, jobs
 from bertscope.study.times import Times
 from bertscope.study.watch import watch
-from bertscope.study.work import Made, make
+from bertscope.study.execute import Made, make
 
 POLL = 0.5
 """Seconds until a step that another process is making is looked at again."""

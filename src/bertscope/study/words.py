@@ -7,7 +7,7 @@ from pathlib import Path
 from bertscope.core.catalogue import INPUT_KINDS, spec
 from bertscope.core.config import to_json
 from bertscope.core.step import Root, Step
-from bertscope.data.cuts import in_brief
+from bertscope.data.subsets import in_brief
 
 _DATA = ("task", "examples", "data")
 _WATCHED = "sts"

@@ -140,7 +140,7 @@ def finetune(
     from bertscope.data.read import read_task
     from bertscope.models.load import load
     from bertscope.models.surgery import without_layers
-    from bertscope.models.top import Top
+    from bertscope.models.task_heads import Top
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.kinds import objective_of, with_head
     from bertscope.training.loop import train

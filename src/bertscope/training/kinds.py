@@ -11,7 +11,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.heads import with_classifier
 from bertscope.models.parser import with_parser
 from bertscope.models.span_head import with_span_head
-from bertscope.models.top import Top
+from bertscope.models.task_heads import Top
 from bertscope.training.objective import Labelled
 from bertscope.training.parsing import Trees
 from bertscope.training.spans import Spans

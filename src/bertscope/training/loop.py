@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, refuse_foreign
-from bertscope.core.order import bucketed
+from bertscope.core.bucketing import bucketed
 from bertscope.core.progress import Progress, progress
 from bertscope.models.batches import pad
 from bertscope.models.encoder import Encoder

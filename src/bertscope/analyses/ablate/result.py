@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.trust import cautions
+from bertscope.analyses.caveats import cautions
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 from bertscope.core.statistics import holm, paired_effects, sign_flip_p

@@ -33,10 +33,10 @@ from bertscope.core.jackknife import runs
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import metric_draws
 from bertscope.data.task import Task
-from bertscope.models.changed import Change, logits_with, masked_losses
+from bertscope.models.intervene import Change, logits_with, masked_losses
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states_store import HiddenStore
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
 
 Likeness = Literal["rank", "variance"]

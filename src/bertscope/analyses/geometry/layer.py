@@ -16,7 +16,7 @@ from bertscope.core.jackknife import runs
 
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
 BASELINE, SELF, INTRA, MEV, MEV_BASELINE = "baseline", "SelfSim", "intra-sentence", "MEV", "MEV baseline"
 RANK, INTRINSIC, ALIGNMENT, UNIFORMITY = "effective rank", "intrinsic dimension", "alignment", "uniformity"

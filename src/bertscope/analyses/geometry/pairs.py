@@ -18,7 +18,7 @@ from bertscope.core.resampling import hashed
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
 _KNOWN = {"glue/mrpc": 1, "glue/qqp": 1, "demo/paraphrase": 1}
 """Tasks whose labels say whether two texts mean the same, and the label that says so."""

@@ -30,7 +30,7 @@ from bertscope.core.result import Number, Result
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
     from bertscope.core.examples import Examples
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
 _HEADLINE = (BASELINE, f"{SELF}*", f"{INTRA}*", f"{MEV}*", RANK, INTRINSIC)
 _BOUNDED = (BASELINE, SELF, INTRA, MEV, MEV_BASELINE)

@@ -17,7 +17,7 @@ from bertscope.core.jackknife import runs
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
     from bertscope.core.examples import Examples
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
 _SETS = 32  # random sets of one size at most, behind the baseline of MEV
 _ROWS = 8192  # rows read at a time

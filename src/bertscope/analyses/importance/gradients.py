@@ -24,7 +24,7 @@ from bertscope.models.batches import Batch, batches
 from bertscope.models.evaluating import evaluating
 from bertscope.models.gates import Gates
 from bertscope.models.observe import default_budget
-from bertscope.models.rows import first_token_only
+from bertscope.models.needed_rows import first_token_only
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples

@@ -10,7 +10,7 @@ import pandas as pd
 from bertscope.analyses.importance.faithful import IMPORTANCE, RANDOM, Faithfulness
 from bertscope.analyses.importance.figures import EFFECTS, PLURAL, importance_figures
 from bertscope.analyses.importance.reader import Found, normal_interval
-from bertscope.analyses.trust import cautions
+from bertscope.analyses.caveats import cautions
 from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit, columns

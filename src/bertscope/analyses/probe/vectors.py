@@ -12,7 +12,7 @@ from torch import Tensor
 from bertscope.analyses.probe.sample import FIT, Sample
 from bertscope.analyses.probe.targets import Target
 from bertscope.core.examples import Examples
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states_store import HiddenStore
 
 NO_ROW = -1
 

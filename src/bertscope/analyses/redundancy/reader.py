@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View, product, times_log2
-from bertscope.core.memory import lasting
+from bertscope.core.memory_mapped import lasting
 from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
 
 _TINY = torch.finfo(torch.float32).tiny

@@ -16,7 +16,7 @@ from torch.nn.functional import one_hot
 
 from bertscope.analyses.attention.maps import LayerMaps, View, product
 from bertscope.analyses.relations.pairs import NONE, OFFSETS, Pairs, gathered
-from bertscope.core.memory import lasting
+from bertscope.core.memory_mapped import lasting
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import ClusteredDifference
 from bertscope.core.units import every, heads_of_layers

@@ -98,7 +98,7 @@ def similarity(
 
 def _loaded(states: Given | Sequence[Given]) -> list[Encoder]:
     """Encoders to read two corpora with."""
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
     encoders = []
     for given in opened(states):

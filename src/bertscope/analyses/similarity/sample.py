@@ -18,7 +18,7 @@ from bertscope.models.evaluating import best_device
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
 RSA, CKA, PLAIN = "RSA", "CKA", "plain cosine (defeated by rotation)"
 

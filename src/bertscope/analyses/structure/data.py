@@ -13,7 +13,7 @@ from bertscope.analyses.structure.trees import Trees, parts
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models.evaluating import best_device
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states_store import HiddenStore
 
 Stores = Mapping[str, HiddenStore]
 _LEAST = 10

@@ -21,9 +21,9 @@ import torch
 from torch import Tensor
 
 from bertscope.analyses.structure.trees import Batch, Trees, of_one_length
-from bertscope.core.order import bucketed
+from bertscope.core.bucketing import bucketed
 from bertscope.core.progress import progress
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states_store import HiddenStore
 
 Kind = Literal["distance", "depth"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

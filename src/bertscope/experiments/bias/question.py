@@ -78,7 +78,7 @@ def _cut(arm: str, config: BiasConfig, seed: int) -> dict[str, Any]:
 
 def check(task: Task, config: BiasConfig) -> None:
     """Refuse words that leave nothing to train on or to compare."""
-    from bertscope.data.cuts import cut, in_brief
+    from bertscope.data.subsets import cut, in_brief
     from bertscope.data.slices import mentions
 
     named = in_brief(config.words)

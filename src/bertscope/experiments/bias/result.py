@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.result import Number, Result
-from bertscope.data.cuts import in_brief
+from bertscope.data.subsets import in_brief
 from bertscope.data.slices import mentions
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, few_seeds, in_points, number

@@ -14,7 +14,7 @@ from bertscope.core.jackknife import interval_over_runs
 from bertscope.core.layers import Layers
 from bertscope.experiments.arms import ENOUGH
 from bertscope.models.evaluating import full_precision
-from bertscope.models.hidden_store import HiddenStore
+from bertscope.models.states_store import HiddenStore
 
 if TYPE_CHECKING:
     from bertscope.experiments.freeze.question import FreezeConfig

@@ -20,7 +20,7 @@ from bertscope.training.finetune import FinetuneConfig
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
-    from bertscope.models.hidden_store import HiddenStore
+    from bertscope.models.states_store import HiddenStore
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from bertscope.core.progress import progress
 from bertscope.core.units import Unit
-from bertscope.experiments.contenders import CUT, WHOLE, Contender
+from bertscope.experiments.comparison import CUT, WHOLE, Contender
 from bertscope.experiments.shrink.costs import block_parameters
 from bertscope.models.masks import by_magnitude, held, zero_out
 

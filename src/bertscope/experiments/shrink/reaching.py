@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
-from bertscope.experiments.contenders import texts_at_a_time
+from bertscope.experiments.comparison import texts_at_a_time
 from bertscope.experiments.shrink.costs import Cost, latency_cost, parameter_cost
 from bertscope.experiments.shrink.search import Search
 from bertscope.models.latency import in_torch, time_in_turn

@@ -12,7 +12,7 @@ from bertscope.core.config import to_json
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit
-from bertscope.experiments.contenders import CUT, INT8, WHOLE, front, texts_at_a_time
+from bertscope.experiments.comparison import CUT, INT8, WHOLE, front, texts_at_a_time
 from bertscope.experiments.shrink.costs import block_parameters
 
 if TYPE_CHECKING:

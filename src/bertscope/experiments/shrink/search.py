@@ -21,7 +21,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.progress import progress
 from bertscope.core.units import Unit
 from bertscope.experiments.shrink.costs import Cost
-from bertscope.experiments.shrink.numbers import Numbers
+from bertscope.experiments.shrink.part_index import Numbers
 from bertscope.models.replay import predict_without
 
 if TYPE_CHECKING:

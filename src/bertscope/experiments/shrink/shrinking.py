@@ -17,7 +17,7 @@ from bertscope.core.files import check_writable, refuse_foreign, whole_folder
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Scores, Task
-from bertscope.experiments.contenders import CUT, WHOLE, Contender, measured
+from bertscope.experiments.comparison import CUT, WHOLE, Contender, measured
 from bertscope.experiments.shrink.alternatives import alternatives, by_measured_speed
 from bertscope.experiments.shrink.card import card
 from bertscope.experiments.shrink.question import ShrinkConfig, Shrunk

@@ -11,7 +11,7 @@ import pandas as pd
 from bertscope.core.layers import Layers
 from bertscope.core.units import Unit
 from bertscope.data.task import Task
-from bertscope.experiments.contenders import size, texts_at_a_time
+from bertscope.experiments.comparison import size, texts_at_a_time
 from bertscope.models.encoder import Encoder
 from bertscope.models.heads import with_classifier
 from bertscope.models.latency import in_torch, sample_batches, time_in_turn

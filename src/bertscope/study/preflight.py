@@ -9,7 +9,7 @@ from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 from bertscope.study.file import Study
 from bertscope.study.graph import graph
-from bertscope.study.said import Said
+from bertscope.study.located_yaml import Said
 
 
 def read_ahead(study: Study, store: Store) -> Inputs:

@@ -10,7 +10,7 @@ import pandas as pd
 from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View
-from bertscope.analyses.shapes.typical import tokens_of
+from bertscope.analyses.shapes.exemplars import tokens_of
 from bertscope.core.examples import Examples
 from bertscope.models.encoder import Encoder
 

@@ -35,7 +35,7 @@ from bertscope.core.files import (
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, tokenise
 from bertscope.models.encoder import Encoder
-from bertscope.models.hidden_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, HiddenStore, Pool, read
+from bertscope.models.states_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, HiddenStore, Pool, read
 from bertscope.models.observe import Seen, observe
 from bertscope.models.taps import is_tapped
 

@@ -26,7 +26,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.observe import default_budget
 from bertscope.models.replay import Switched, recorded, replayed
-from bertscope.models.rows import first_token_only
+from bertscope.models.needed_rows import first_token_only
 from bertscope.models.taps import Tap, tapped
 
 MASKED = 0.15
