@@ -19,7 +19,7 @@ from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Source, Vectors, standardised
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
-from bertscope.models.states import HiddenStore, hidden
+from bertscope.models.states import StatesStore, hidden_states
 from bertscope.models.load import load
 
 EWT = SHARED / "data/UD_English-EWT/en_ewt-ud-dev.conllu"
@@ -41,7 +41,7 @@ def run(options: Options) -> Report:
 
     def vectors_and_labels(examples: Examples) -> tuple[Vectors, Tensor, Tensor, Tensor]:
         """Every layer's vectors, the words' parts of speech, and which words are for fit and select."""
-        store = hidden(encoder, examples)
+        store = hidden_states(encoder, examples)
         said = [tag for row, tags in enumerate(examples.marks["pos"]) for tag in _shown(store, row, tags)]
         label = np.unique(said, return_inverse=True)[1]
         n = len(label) * 4 // 5
@@ -75,7 +75,7 @@ def run(options: Options) -> Report:
     )  # fmt: skip
 
 
-def _shown(store: HiddenStore, row: int, tags: tuple[str, ...]) -> list[str]:
+def _shown(store: StatesStore, row: int, tags: tuple[str, ...]) -> list[str]:
     """The tags of the words that have vectors."""
     return [tags[word] for word in store.words[store.starts[row] : store.starts[row + 1]]]
 

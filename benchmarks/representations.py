@@ -19,8 +19,8 @@ from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.measures import rsa
 from bertscope.core.examples import Examples
 from bertscope.core.jackknife import runs
-from bertscope.models.states import hidden
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states import hidden_states
+from bertscope.models.states_store import StatesStore
 from bertscope.models.load import load
 
 WHOLE, TOOLBOX, OURS = "NumPy, both matrices whole", "rsatoolbox", "bertscope, with its interval"
@@ -36,13 +36,13 @@ def run(options: Options) -> list[Report]:
 
 def _states(
     options: Options, data: Sentences, layers: tuple[int, ...] | None = None
-) -> Callable[[int], tuple[Examples, HiddenStore]]:
+) -> Callable[[int], tuple[Examples, StatesStore]]:
     """pocket's states of the first sentences, made once for all rounds."""
 
     @cache
-    def states(count: int) -> tuple[Examples, HiddenStore]:
+    def states(count: int) -> tuple[Examples, StatesStore]:
         examples = data.examples.take(range(count))
-        return examples, hidden(load("pocket", device=options.device), examples, layers=layers)
+        return examples, hidden_states(load("pocket", device=options.device), examples, layers=layers)
 
     return states
 

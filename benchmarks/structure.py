@@ -19,8 +19,8 @@ from bertscope.analyses.structure.trees import Trees
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
 from bertscope.data.treebank import read_treebank
-from bertscope.models.states import hidden
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states import hidden_states
+from bertscope.models.states_store import StatesStore
 from bertscope.models.load import load
 
 PLAIN, OURS = "one layer at a time, as published", "bertscope, all layers together"
@@ -63,7 +63,7 @@ def run(options: Options) -> Report:
 
 @dataclass(frozen=True)
 class Material:
-    store: HiddenStore
+    store: StatesStore
     """A temporary folder, which lives as long as this."""
     corpus: Corpus
     usable: np.ndarray
@@ -85,7 +85,7 @@ def _read(options: Options) -> tuple[Material, Sentences]:
         examples, name = read_treebank(EWT, limit=limit), "EWT train"
     else:
         examples, name = read_examples("demo/corpus", limit=min(limit, 1000)), "demo/corpus (no EWT here)"
-    store = hidden(load(NAME, device=options.device), examples)
+    store = hidden_states(load(NAME, device=options.device), examples)
     trees, device = Trees.of(examples), torch.device(options.device)
     usable = np.flatnonzero(np.diff(store.starts) == trees.lengths)
     material = Material(store, Corpus(trees, {NAME: Vectors(store, device)}, device), usable)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from bertscope.core.examples import Examples
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states_store import StatesStore
 
 
-def made_store(examples: Examples, layers: Sequence[np.ndarray], name: str = "planted") -> HiddenStore:
+def made_store(examples: Examples, layers: Sequence[np.ndarray], name: str = "planted") -> StatesStore:
     """A store in memory whose layers 0, 1, ... are these vectors [word, dim], words in the examples' order."""
     assert examples.words is not None
     array = np.stack(layers, 1).astype(np.float32)
@@ -20,7 +20,7 @@ def made_store(examples: Examples, layers: Sequence[np.ndarray], name: str = "pl
     assert len(array) == rows
     words = np.concatenate([np.arange(length) for length in lengths])
     in_first = lengths if examples.first_words is None else examples.first_words
-    return HiddenStore(
+    return StatesStore(
         folder=Path("made"), name=name, pool="word", layers=tuple(range(array.shape[1])), n_layers=array.shape[1] - 1,
         ids=examples.ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]),
         words=words.astype(np.int32), segments=(words >= np.repeat(in_first, lengths)).astype(np.int8),
@@ -30,7 +30,7 @@ def made_store(examples: Examples, layers: Sequence[np.ndarray], name: str = "pl
 
 def made_states(
     layers: Sequence[np.ndarray], sentences: Sequence[tuple[str, ...]], *, name: str = "made", **columns
-) -> tuple[HiddenStore, Examples]:
+) -> tuple[StatesStore, Examples]:
     """The store of these layers for the words of these sentences, one after the other, and the sentences."""
     ids = tuple(f"s{i}" for i in range(len(sentences)))
     examples = Examples(ids=ids, text=tuple(map(" ".join, sentences)), words=tuple(sentences), **columns)

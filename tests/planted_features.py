@@ -94,6 +94,6 @@ def sentences(n: int = 120, seed: int = 0) -> Examples:
         ids=tuple(f"s{number}" for number in range(n)),
         text=tuple(f"{number}: {' '.join(row)}" for number, row in enumerate(words)),
         words=tuple(words),
-        heads=tuple(heads),
+        governors=tuple(heads),
         marks={"relation": tuple(relations)},
     )

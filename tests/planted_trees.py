@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bertscope.core.examples import ROOT, Examples
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states_store import StatesStore
 from made_states import made_store
 
 
@@ -25,14 +25,14 @@ def random_trees(count: int, *, shortest: int = 5, longest: int = 12, seed: int 
     words = tuple(tuple(f"w{place}" for place in range(len(mine))) for mine in heads)
     ids = tuple(f"s{number}" for number in range(count))
     text = tuple(f"{name} {' '.join(row)}" for name, row in zip(ids, words, strict=True))
-    return Examples(ids=ids, text=text, words=words, heads=tuple(heads), marks={"pos": tuple(pos)}, name="planted")
+    return Examples(ids=ids, text=text, words=words, governors=tuple(heads), marks={"pos": tuple(pos)}, name="planted")
 
 
 def path_vectors(examples: Examples, dim: int) -> np.ndarray:
     """A direction for each edge, and each word the sum of those on its way to the root: squared distances between
     words are their distances in the tree, squared lengths their depths. [row, dim]."""
     rows = []
-    for heads in examples.heads or ():
+    for heads in examples.governors or ():
         above = np.zeros((len(heads), dim))
         for word in range(len(heads)):
             at = word
@@ -43,7 +43,7 @@ def path_vectors(examples: Examples, dim: int) -> np.ndarray:
     return np.concatenate(rows)
 
 
-def planted(count: int = 300, *, dim: int = 16, seed: int = 0) -> tuple[Examples, HiddenStore]:
+def planted(count: int = 300, *, dim: int = 16, seed: int = 0) -> tuple[Examples, StatesStore]:
     """Layer 0: noise. Layer 1: the trees, turned and scaled at random. Layer 2: the trees in noise."""
     examples = random_trees(count, seed=seed)
     random = np.random.default_rng(seed + 1)

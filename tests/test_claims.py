@@ -202,7 +202,7 @@ def test_numbers_are_written_as_they_are_read():
 
 
 def test_every_result_is_told_with_the_number_by_which_it_is_compared():
-    from bertscope.study.claims.summary import said
+    from bertscope.study.claims.summary import statements
 
     def structure(task: str, value: float) -> Result:
         named = (("UUAS", value), ("UUAS, tuned", 0.5), ("linear chain", 0.43), ("best layer for distance", 3.0))
@@ -212,7 +212,7 @@ def test_every_result_is_told_with_the_number_by_which_it_is_compared():
             "structure", 1, {"scores": scores}, headline=headline, subject={"model": "pocket", "task": task}
         )
 
-    table, unread = said([structure("longer", 0.7), structure("a", 0.6)])
+    table, unread = statements([structure("longer", 0.7), structure("a", 0.6)])
     assert table["sentence"].tolist()[0] == (
         "A linear map finds 60% (59% to 61%) of the syntax trees' edges in layer 3 of pocket, 50% (49% to 51%) in "
         "tuned; a chain of neighbours has 43% (42% to 44%)."
@@ -223,13 +223,13 @@ def test_every_result_is_told_with_the_number_by_which_it_is_compared():
 
 
 def test_one_relation_is_told_by_its_accuracies_and_nothing_is_said_twice():
-    from bertscope.study.claims.summary import said
+    from bertscope.study.claims.summary import statements
 
     best = pd.DataFrame(
         {"checkpoint": ["pocket"], "relation": ["frame element"], "p": [0.02], "beats": [True], "accuracy": [0.46],
          "low": [0.33], "high": [0.58], "offset_accuracy": [0.26], "offset_low": [0.26], "offset_high": [0.26]}
     )  # fmt: skip
-    table, _ = said([Result("relations", 1, {"best": best})])
+    table, _ = statements([Result("relations", 1, {"best": best})])
     assert table["sentence"].tolist() == [
         "Of the words in the relation frame element the best head finds 46% (33% to 58%), the best fixed offset 26%."
     ]

@@ -67,12 +67,12 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path, sums, threads):
 def test_trainings_ask_for_a_gpu_where_there_are_some(tmp_path, threads):
     training = spec("finetune").step({"base": model_root("pocket"), "task": task_root("demo/sentiment")})
     shapes = spec("patterns").step({"models.0": model_root("pocket"), "examples": examples_root("demo/corpus")})
-    with cluster.hands(Store(tmp_path), 0, threads.scheduler_address, True) as workers:
+    with cluster.executor(Store(tmp_path), 0, threads.scheduler_address, True) as workers:
         assert workers.slots == 2
         assert workers._resources((training,)) == {"GPU": 1} and workers._resources((shapes,)) is None
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0") as plain:
         address = plain.scheduler_address
-        with cluster.hands(Store(tmp_path), 0, address, True) as workers:
+        with cluster.executor(Store(tmp_path), 0, address, True) as workers:
             assert workers._resources((training,)) is None
 
 

@@ -70,7 +70,7 @@ def test_what_is_followed_is_what_it_says(tiny, columns):
 def test_the_kept_model_is_a_plain_encoder(tiny, tmp_path):
     trained = contrastive(tiny, MADE, None, replace(QUICK, epochs=1), out=tmp_path / "model")
     again = load(tmp_path / "model")
-    assert again.head == "none" and again.fingerprint == trained.encoder.fingerprint
+    assert again.task_head == "none" and again.fingerprint == trained.encoder.fingerprint
     assert again.name == "BertForSequenceClassification contrasted on made, seed 0"
     assert not any("projection" in name for name in again.model.state_dict())
     plain = AutoModel.from_pretrained(tmp_path / "model")

@@ -151,7 +151,7 @@ def test_annotated_texts(spacy):
     texts = Examples(ids=("0", "1"), text=("She saw  him", ""), label=np.array([1, 0]))
     told = annotate(texts)
     assert spacy.asked == ["en_core_web_sm"]
-    assert told.words == (("She", "saw", "him"), ()) and told.heads == ((ROOT, 0, 1), ())
+    assert told.words == (("She", "saw", "him"), ()) and told.governors == ((ROOT, 0, 1), ())
     assert told.marks["relation"] == (("root", "obj", "obj"), ()) and told.marks["xpos"][0] == ("T", "T", "T")
     assert told.marks["lemma"][0] == ("she", "saw", "him")
     assert told.text == texts.text and told.label.tolist() == [1, 0] and told.first_words is None
@@ -161,7 +161,7 @@ def test_annotated_texts(spacy):
 def test_annotated_pairs_count_on(spacy):
     told = annotate(Examples(ids=("0",), text=("one two",), pair=("three four",)))
     assert told.words == (("one", "two", "three", "four"),) and told.first_words == (2,)
-    assert told.heads == ((ROOT, 0, ROOT, 2),)
+    assert told.governors == ((ROOT, 0, ROOT, 2),)
     assert all(len(row) == 4 for column in told.marks.values() for row in column)
 
 
@@ -173,7 +173,7 @@ def test_words_are_not_annotated_again(spacy, sentence):
 
 def test_plain_texts_are_annotated(spacy):
     told = annotated(Examples(ids=("0",), text=("She saw him",)))
-    assert told.words == (("She", "saw", "him"),) and told.heads == ((ROOT, 0, 1),)
+    assert told.words == (("She", "saw", "him"),) and told.governors == ((ROOT, 0, 1),)
 
 
 def test_what_to_install_is_said(spacy, monkeypatch):

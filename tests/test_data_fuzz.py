@@ -84,6 +84,6 @@ def test_any_bytes_give_examples_or_one_clear_line(tmp_path, case, data):
             assert all(found.words)
             for row, words in enumerate(found.words):
                 assert all(len(column[row]) == len(words) for column in found.marks.values())
-                assert found.heads is None or len(found.heads[row]) == len(words)
+                assert found.governors is None or len(found.governors[row]) == len(words)
                 ends = [at for link in (found.links or {row: ()})[row] for at in link.source + link.target]
                 assert all(0 <= at < len(words) for at in ends)

@@ -34,14 +34,14 @@ def test_dependencies(source):
     assert read.ids == ("wsj_0001:1", "wsj_0001:6")
     assert read.words == (("Mr.", "Vinken", "eats", "("), ("1/2",))
     assert read.text == ("Mr. Vinken eats (", "1/2")
-    assert read.heads == ((1, 2, ROOT, 2), (ROOT,))
+    assert read.governors == ((1, 2, ROOT, 2), (ROOT,))
     assert read.marks["xpos"] == (("NNP", "NNP", "VBZ", "-LRB-"), ("CD",))
     assert read.marks["pos"] == (("PROPN", "PROPN", "VERB", "PUNCT"), ("NUM",))
 
 
 def test_brackets(source):
     read = read_brackets(source({"treebank/combined/wsj_0001.mrg": MRG, "treebank/README": "no"}))
-    assert read.ids == ("wsj_0001:1", "wsj_0001:2") and read.heads is None
+    assert read.ids == ("wsj_0001:1", "wsj_0001:2") and read.governors is None
     assert read.words == (("Mr.", "Vinken", "is", '"', "old", "."), ("1/2",))
     assert read.marks["xpos"][0] == ("NNP", "NNP", "VBZ", "``", "JJ", ".")
     assert read.marks["pos"][0] == ("PROPN", "PROPN", "AUX", "PUNCT", "ADJ", "PUNCT")

@@ -55,7 +55,7 @@ def test_spans_and_empty_nodes_and_comments(write):
     read = read_treebank(write(PLAIN + HARD))
     assert read.ids == ("t.conllu:1", "hard-1")
     assert read.words == (("Dogs", "bark", "."), ("They", "do", "n't", "know", "_"))
-    assert read.heads == ((1, ROOT, 1), (3, 3, 3, ROOT, 3))
+    assert read.governors == ((1, ROOT, 1), (3, 3, 3, ROOT, 3))
     assert read.text == ("Dogs bark.", "They don'tknow_")
     assert read.marks == {
         "lemma": (("", "", ""), ("they", "do", "not", "know", "_")),
@@ -75,7 +75,7 @@ def test_the_text_comment_wins_and_columns_that_say_nothing_are_no_marks(write):
                                     lambda text: "\n\n \n" + text.rstrip()])  # fmt: skip
 def test_line_ends_byte_order_marks_and_blank_lines_dont_matter(write, change):
     read, plain = read_treebank(write(change(PLAIN + HARD))), read_treebank(write(PLAIN + HARD))
-    assert (read.words, read.text, read.heads, read.marks) == (plain.words, plain.text, plain.heads, plain.marks)
+    assert (read.words, read.text, read.governors, read.marks) == (plain.words, plain.text, plain.governors, plain.marks)
 
 
 def test_packed_files_folders_and_zips(tmp_path, write):
@@ -169,7 +169,7 @@ def corpora(draw):
     text = tuple(draw(st.one_of(st.just(" ".join(row)), FORMS)) for row in words)
     ids = tuple(draw(st.lists(FORMS, min_size=len(heads), max_size=len(heads), unique=True)))
     return Examples(ids=ids, text=text, words=words, marks={kind: column(VALUES) for kind in kinds},
-                    heads=tuple(map(tuple, heads)))  # fmt: skip
+                    governors=tuple(map(tuple, heads)))  # fmt: skip
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -179,7 +179,7 @@ def test_what_is_written_is_read_back(tmp_path, corpus):
     path.unlink(missing_ok=True)
     write_conllu(corpus, path)
     read = read_treebank(path)
-    assert (read.ids, read.text, read.words, read.heads) == (corpus.ids, corpus.text, corpus.words, corpus.heads)
+    assert (read.ids, read.text, read.words, read.governors) == (corpus.ids, corpus.text, corpus.words, corpus.governors)
     assert read.marks == {kind: said for kind, said in corpus.marks.items() if any(map(any, said))}
 
 
@@ -190,8 +190,8 @@ def test_what_is_written_is_read_back(tmp_path, corpus):
         {"words": (("a", " "),)},
         {"words": (("a", "c  d"),)},
         {"words": (("\ud800", "b"),)},
-        {"heads": ((ROOT, ROOT),)},
-        {"heads": ((ROOT,),)},
+        {"governors": ((ROOT, ROOT),)},
+        {"governors": ((ROOT,),)},
         {"text": ("a\nb",)},
         {"ids": (" s",)},
         {"marks": {"pos": (("X\n", "Y"),)}},
@@ -200,14 +200,14 @@ def test_what_is_written_is_read_back(tmp_path, corpus):
     ],
 )
 def test_what_wouldnt_be_read_back_is_not_written(tmp_path, change):
-    fields = {"ids": ("s",), "text": ("a b",), "words": (("a", "b"),), "heads": ((ROOT, 0),)}
+    fields = {"ids": ("s",), "text": ("a b",), "words": (("a", "b"),), "governors": ((ROOT, 0),)}
     with pytest.raises(UserError, match="cannot write sentence"):
         write_conllu(Examples(**fields | change), tmp_path / "out.conllu")
     assert not (tmp_path / "out.conllu").exists()
 
 
 def test_only_trees_are_written(tmp_path):
-    with pytest.raises(UserError, match="words and heads are marked"):
+    with pytest.raises(UserError, match="words and governors are marked"):
         write_conllu(Examples(ids=("s",), text=("a",)), tmp_path / "out.conllu")
 
 
@@ -220,7 +220,7 @@ def test_ewt(split, rows, words):
     assert len(read) == len(set(read.ids)) == rows
     assert sum(map(len, read.words)) == words
     assert set(read.marks) == {"lemma", "pos", "xpos", "feats", "relation"}
-    root = [mark[row.index(ROOT)] for mark, row in zip(read.marks["relation"], read.heads, strict=True)]
+    root = [mark[row.index(ROOT)] for mark, row in zip(read.marks["relation"], read.governors, strict=True)]
     assert set(root) == {"root"}
 
 
@@ -230,7 +230,7 @@ def test_ewt_survives_writing(tmp_path):
     write_conllu(read, tmp_path / "dev.conllu")
     again = read_treebank(tmp_path / "dev.conllu")
     assert (again.ids, again.text, again.words) == (read.ids, read.text, read.words)
-    assert (again.heads, again.marks) == (read.heads, read.marks)
+    assert (again.governors, again.marks) == (read.governors, read.marks)
 
 
 @with_shared
@@ -252,6 +252,6 @@ def test_the_library_of_the_field_reads_the_same(tmp_path):
     for row, sentence in enumerate(theirs):
         words = [token for token in sentence if isinstance(token["id"], int)]
         assert read.words[row] == tuple(token["form"] for token in words)
-        assert read.heads[row] == tuple(token["head"] - 1 for token in words)
+        assert read.governors[row] == tuple(token["head"] - 1 for token in words)
         assert read.marks["relation"][row] == tuple(token["deprel"] for token in words)
         assert read.marks["pos"][row] == tuple(token["upos"] for token in words)

@@ -86,7 +86,7 @@ def test_changes_are_later_minus_first(pocket):
     marked["verb"] = tuple(
         np.array([word in {head for head, mark in zip(heads, marks, strict=True) if mark == "obj"}
                   for word in range(len(heads))])
-        for heads, marks in zip(examples.heads, examples.marks["relation"], strict=True)
+        for heads, marks in zip(examples.governors, examples.marks["relation"], strict=True)
     )  # fmt: skip
     models = [planted(pocket.tokenizer, heads) for heads in (("sep", "match"), ("uniform", "previous"))]
     both = result_of(models, examples, marked, names=("a", "b"))
@@ -115,7 +115,7 @@ def test_weighted_attention_leaves_out_what_nothing_is_taken_from(pocket):
         value.weight[:, _SEP] = 1.0
         other = model.model.bert.embeddings.LayerNorm(torch.eye(value.in_features)[:3].sum(0).to(model.device))
         value.bias.fill_(-float(other[-1]))  # what LayerNorm makes of a zero
-    examples = replace(sentences(12), heads=None)
+    examples = replace(sentences(12), governors=None)
     for weighted, wanted in ((False, 1 / len(HEADS)), (True, 1.0)):
         result = features(model, examples, FeaturesConfig(repeats=100, weighted=weighted))
         assert result.number("heads mostly on [CLS] and [SEP]").value == pytest.approx(wanted)

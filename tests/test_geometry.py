@@ -87,7 +87,7 @@ def test_checkpoints_side_by_side(tiny, corpus, tmp_path):
     result = geometry([tiny, other], corpus, GeometryConfig(sample=100))
     assert set(result.table["checkpoint"]) == {tiny.name, "other"} and set(result.table["layer"]) == {0, 1, 2, 3}
     baseline = result.number(f"baseline, last layer, {tiny.name}")
-    vectors = bertscope.hidden(tiny, corpus).vectors(3)
+    vectors = bertscope.hidden_states(tiny, corpus).vectors(3)
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     assert baseline.value == pytest.approx((units @ units.T)[np.triu_indices(len(units), 1)].mean(), abs=1e-5)
     assert baseline.low < baseline.value < baseline.high and baseline.n == len(vectors)
@@ -100,7 +100,7 @@ def test_checkpoints_side_by_side(tiny, corpus, tmp_path):
 
 def test_plain_texts_have_types_in_lower_case(tiny):
     examples = Examples(ids=tuple("abcde"), text=("The cat sat.", "the Cat ran!", "THE dog", "a the", "the end"))
-    words = read_words(bertscope.hidden(tiny, examples), examples, GeometryConfig())
+    words = read_words(bertscope.hidden_states(tiny, examples), examples, GeometryConfig())
     assert words.types.tolist() == ["the"] and words.counts.tolist() == [5]
 
 

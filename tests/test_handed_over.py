@@ -35,7 +35,7 @@ def test_predictions_of_a_list_and_of_a_task(tiny, task):
         assert np.array_equal(tiny.predict(given).logits, predicted.logits)
     assert repr(predicted) == "<Predictions: logits [4, 2], 0 texts cut>"
     assert task.score(predicted) == task.score(predicted.logits)
-    assert bertscope.hidden(tiny, texts).ids == ("1", "2", "3", "4")
+    assert bertscope.hidden_states(tiny, texts).ids == ("1", "2", "3", "4")
 
 
 def test_a_question_takes_a_task_for_its_texts_and_a_path_for_a_name(tiny, task, tmp_path):

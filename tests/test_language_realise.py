@@ -10,7 +10,7 @@ from bertscope.data.language.syntax import Adjunct, Clause, NounPhrase, Relative
 
 def table(sentence) -> list[tuple[str, str, int, str]]:
     """Heads counted from 1, as treebanks do; 0 is the root."""
-    heads = [head + 1 for head in sentence.heads]
+    heads = [head + 1 for head in sentence.governors]
     return list(zip(sentence.words, sentence.pos, heads, sentence.relations, strict=True))
 
 

@@ -51,7 +51,7 @@ def test_words_are_those_of_the_texts_and_their_trees_are_whole(name):
     for split in splits(name):
         assert set(split.marks) == {"pos", "relation", "entity", "gender"} and split.links is not None
         for row, (text, pair) in enumerate(texts(split)):
-            words, heads = split.words[row], split.heads[row]
+            words, heads = split.words[row], split.governors[row]
             n = split.first_words[row] if split.first_words else len(words)
             assert re.findall(r"\w+|[^\w\s]", text) == list(words[:n])
             assert re.findall(r"\w+|[^\w\s]", pair) == list(words[n:])
@@ -92,7 +92,7 @@ from bertscope.data import demo
 for name in demo.NAMES:
     drawn = demo.examples(name, "report", seed=1)
     label = None if drawn.label is None else drawn.label.tolist()
-    every = (drawn.text, drawn.pair, label, drawn.heads, drawn.links, drawn.answers, sorted(drawn.marks.items()))
+    every = (drawn.text, drawn.pair, label, drawn.governors, drawn.links, drawn.answers, sorted(drawn.marks.items()))
     print(name, hashlib.sha256(repr(every).encode()).hexdigest())
 """
 

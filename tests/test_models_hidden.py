@@ -13,7 +13,7 @@ import torch
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models import states as making
-from bertscope.models.states import HiddenStore, hidden
+from bertscope.models.states import StatesStore, hidden_states
 from bertscope.models.observe import observe
 
 NOTHING = "\u200b"  # BERT's tokenizer normalises it away
@@ -56,7 +56,7 @@ def sentences() -> Examples:
 @pytest.mark.parametrize("which", ["tiny", "pocket"])
 def test_words_equal_a_plain_loop(which, sentences, request):
     encoder = request.getfixturevalue(which)
-    store = hidden(encoder, sentences, tokens=64, window=3)
+    store = hidden_states(encoder, sentences, tokens=64, window=3)
     too_long = {"tiny": (4,), "pocket": ()}[which]
     assert store.left_out == tuple(f"s{i}" for i in too_long)
     assert store.ids == sentences.ids
@@ -84,13 +84,13 @@ def test_words_equal_a_plain_loop(which, sentences, request):
 
 
 def test_a_word_without_pieces_leaves_the_others_findable(tiny, sentences):
-    store = hidden(tiny, sentences)
+    store = hidden_states(tiny, sentences)
     assert store.words[store.starts[2] : store.starts[3]].tolist() == [0, 2, 3, 4]
     assert store.starts[6] == store.starts[7]
 
 
 def test_a_sentence_that_just_fits_is_read(tiny):
-    store = hidden(tiny, marked(("the",) * 62, ("the",) * 63), tokens=1)
+    store = hidden_states(tiny, marked(("the",) * 62, ("the",) * 63), tokens=1)
     assert store.starts.tolist() == [0, 62, 62] and store.left_out == ("s1",)
 
 
@@ -98,7 +98,7 @@ def test_a_sentence_that_just_fits_is_read(tiny):
 def test_every_pool_of_texts_and_pairs(pool, tiny, texts):
     pairs = Examples(ids=texts.ids, text=texts.text, pair=tuple(reversed(texts.text)))
     for examples in (texts, pairs):
-        store = hidden(tiny, examples, pool=pool, tokens=80)
+        store = hidden_states(tiny, examples, pool=pool, tokens=80)
         for i in range(len(examples)):
             text = (examples.text[i],) if examples.pair is None else (examples.text[i], examples.pair[i])
             states, coded = alone(tiny, *text)
@@ -124,21 +124,21 @@ def test_every_pool_of_texts_and_pairs(pool, tiny, texts):
 
 def test_an_example_without_text_has_no_mean_but_a_first_token(tiny):
     examples = Examples(ids=("a", "b"), text=("", "yes"))
-    assert hidden(tiny, examples, pool="mean").starts.tolist() == [0, 0, 1]
-    assert hidden(tiny, examples, pool="cls").starts.tolist() == [0, 1, 2]
+    assert hidden_states(tiny, examples, pool="mean").starts.tolist() == [0, 0, 1]
+    assert hidden_states(tiny, examples, pool="cls").starts.tolist() == [0, 1, 2]
 
 
 def test_batches_windows_and_order_do_not_show(pocket, sentences):
-    whole = hidden(pocket, sentences)
+    whole = hidden_states(pocket, sentences)
     for how in ({"tokens": 1}, {"tokens": 40, "window": 2}, {"window": 3}):
-        np.testing.assert_allclose(hidden(pocket, sentences, **how).array, whole.array, atol=1e-5)
-    backwards = hidden(pocket, sentences.take(range(len(sentences))[::-1]))
+        np.testing.assert_allclose(hidden_states(pocket, sentences, **how).array, whole.array, atol=1e-5)
+    backwards = hidden_states(pocket, sentences.take(range(len(sentences))[::-1]))
     for i in range(len(sentences)):
         np.testing.assert_allclose(backwards.sentence(len(sentences) - 1 - i), whole.sentence(i), atol=1e-5)
 
 
 def test_layers_are_kept_by_their_public_numbers(tiny, sentences):
-    whole, some = hidden(tiny, sentences), hidden(tiny, sentences, layers=[3, 0])
+    whole, some = hidden_states(tiny, sentences), hidden_states(tiny, sentences, layers=[3, 0])
     assert some.layers == (0, 3) and some.array.shape[1] == 2 and some.n_layers == 3
     for layer in (0, 3):
         np.testing.assert_array_equal(some.vectors(layer), whole.vectors(layer))
@@ -149,7 +149,7 @@ def test_layers_are_kept_by_their_public_numbers(tiny, sentences):
 
 
 def test_a_temporary_store_lives_as_long_as_its_object(tiny, texts):
-    store = hidden(tiny, texts)
+    store = hidden_states(tiny, texts)
     folder, view = store.folder, store.vectors(1)
     assert folder.exists()
     del store
@@ -159,21 +159,21 @@ def test_a_temporary_store_lives_as_long_as_its_object(tiny, texts):
 
 
 def test_a_complete_store_is_opened_without_running_the_model(tiny, sentences, tmp_path, monkeypatch):
-    made = hidden(tiny, sentences, store=tmp_path / "h")
+    made = hidden_states(tiny, sentences, store=tmp_path / "h")
     monkeypatch.setattr(making, "observe", None)
-    for again in (hidden(tiny, sentences, store=tmp_path / "h"), HiddenStore.open(tmp_path / "h")):
+    for again in (hidden_states(tiny, sentences, store=tmp_path / "h"), StatesStore.open(tmp_path / "h")):
         np.testing.assert_array_equal(again.array, made.array)
         assert (again.ids, again.left_out, again.pool) == (made.ids, made.left_out, "word")
 
 
 def test_a_store_of_something_else_is_refused(tiny, pocket, sentences, tmp_path):
     place = tmp_path / "h"
-    hidden(tiny, sentences, store=place)
+    hidden_states(tiny, sentences, store=place)
     for words, change in {
-        r"made with another encoder \(Bert": lambda: hidden(pocket, sentences, store=place),
-        "made with other examples;": lambda: hidden(tiny, sentences.take(range(7)), store=place),
-        "made with pool word;": lambda: hidden(tiny, sentences, pool="cls", store=place),
-        r"made with layers \[0, 1, 2, 3\]": lambda: hidden(tiny, sentences, layers=[1], store=place),
+        r"made with another encoder \(Bert": lambda: hidden_states(pocket, sentences, store=place),
+        "made with other examples;": lambda: hidden_states(tiny, sentences.take(range(7)), store=place),
+        "made with pool word;": lambda: hidden_states(tiny, sentences, pool="cls", store=place),
+        r"made with layers \[0, 1, 2, 3\]": lambda: hidden_states(tiny, sentences, layers=[1], store=place),
     }.items():
         with pytest.raises(UserError, match=words) as refusal:
             change()
@@ -181,35 +181,35 @@ def test_a_store_of_something_else_is_refused(tiny, pocket, sentences, tmp_path)
     with torch.no_grad():
         next(tiny.model.parameters())[0, 0] += 1
     with pytest.raises(UserError, match="another encoder"):
-        hidden(tiny, sentences, store=place)
+        hidden_states(tiny, sentences, store=place)
     relabelled = Examples(sentences.ids, sentences.text, words=sentences.words, label=np.zeros(len(sentences)))
-    hidden(pocket, sentences, store=tmp_path / "p")
-    hidden(pocket, relabelled, store=tmp_path / "p")  # labels don't change what the model reads
+    hidden_states(pocket, sentences, store=tmp_path / "p")
+    hidden_states(pocket, relabelled, store=tmp_path / "p")  # labels don't change what the model reads
 
 
 def test_what_cannot_work_is_refused(tiny, sentences, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="unknown pool 'words'; did you mean 'word'"):
-        hidden(tiny, sentences, pool="words")
+        hidden_states(tiny, sentences, pool="words")
     with pytest.raises(UserError, match="has the layers 0 to 3, not"):
-        hidden(tiny, sentences, layers=[4])
+        hidden_states(tiny, sentences, layers=[4])
     with pytest.raises(UserError, match="no examples"):
-        hidden(tiny, sentences.take([]))
+        hidden_states(tiny, sentences.take([]))
     with pytest.raises(UserError, match="none of the 2 examples has a word"):
-        hidden(tiny, sentences.take([3, 4]))
+        hidden_states(tiny, sentences.take([3, 4]))
     with pytest.raises(UserError, match="is no store of hidden states"):
-        HiddenStore.open(tmp_path)
+        StatesStore.open(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(UserError, match="bertscope didn't write"):
-        hidden(tiny, sentences, store=tmp_path / "mine")
+        hidden_states(tiny, sentences, store=tmp_path / "mine")
     monkeypatch.setattr(making.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 10, 100))
     with pytest.raises(UserError, match=r"need 0.0 GB and 0.0 GB are free; choose another place"):
-        hidden(tiny, sentences, store=tmp_path / "h")
+        hidden_states(tiny, sentences, store=tmp_path / "h")
     assert not (tmp_path / "h").exists()
 
 
 def test_a_disk_that_fills_up_is_explained_and_the_work_goes_on_later(tiny, sentences, tmp_path, monkeypatch):
-    expected = hidden(tiny, sentences, window=2).array
+    expected = hidden_states(tiny, sentences, window=2).array
     update, calls = making._Writer.update, []
 
     def full(self, batch, seen):
@@ -220,13 +220,13 @@ def test_a_disk_that_fills_up_is_explained_and_the_work_goes_on_later(tiny, sent
 
     monkeypatch.setattr(making._Writer, "update", full)
     with pytest.raises(UserError, match="the disk is full"):
-        hidden(tiny, sentences, store=tmp_path / "h", window=2)
+        hidden_states(tiny, sentences, store=tmp_path / "h", window=2)
     with pytest.raises(UserError, match=r"is not finished \(2 of 8 examples\); call hidden"):
-        HiddenStore.open(tmp_path / "h")
+        StatesStore.open(tmp_path / "h")
     read = []
     monkeypatch.setattr(making._Writer, "update", update)
     monkeypatch.setattr(making, "observe", lambda *args, **how: read.extend(args[1].ids) or observe(*args, **how))
-    np.testing.assert_array_equal(hidden(tiny, sentences, store=tmp_path / "h", window=2).array, expected)
+    np.testing.assert_array_equal(hidden_states(tiny, sentences, store=tmp_path / "h", window=2).array, expected)
     assert read == ["s2", "s5", "s7"]  # s0 and s1 were done; the others have no rows
 
 
@@ -239,25 +239,25 @@ def cut_short(path):
 )
 @pytest.mark.parametrize("harm", [cut_short, lambda path: path.write_bytes(b""), lambda path: path.unlink()])
 def test_a_damaged_store_is_refused(name, harm, tiny, sentences, tmp_path):
-    hidden(tiny, sentences, store=tmp_path / "h")
+    hidden_states(tiny, sentences, store=tmp_path / "h")
     harm(tmp_path / "h" / name)
-    for use in (lambda: HiddenStore.open(tmp_path / "h"), lambda: hidden(tiny, sentences, store=tmp_path / "h")):
+    for use in (lambda: StatesStore.open(tmp_path / "h"), lambda: hidden_states(tiny, sentences, store=tmp_path / "h")):
         with pytest.raises(UserError, match=r"damaged .*delete the folder|no store|didn't write") as refusal:
             use()
         assert "\n" not in str(refusal.value)
 
 
 def test_an_index_that_was_changed_is_noticed(tiny, sentences, tmp_path):
-    hidden(tiny, sentences, store=tmp_path / "h")
+    hidden_states(tiny, sentences, store=tmp_path / "h")
     words = tmp_path / "h" / "words.npy"
     content = bytearray(words.read_bytes())
     content[-4] ^= 1
     words.write_bytes(content)
     with pytest.raises(UserError, match=r"damaged \(its index was changed\)"):
-        HiddenStore.open(tmp_path / "h")
+        StatesStore.open(tmp_path / "h")
 
 
 def test_open_gates_are_refused(tiny, texts):
     """A store is known by the encoder's weights, which don't show that a part is off."""
     with tiny.gates(off=["head:1.1"]), pytest.raises(UserError, match="gates are open"):
-        hidden(tiny, texts)
+        hidden_states(tiny, texts)

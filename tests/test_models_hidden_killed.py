@@ -32,7 +32,7 @@ for count in counts:
     draw = random.Random(3)
     words = tuple(tuple(draw.choices(vocabulary, k=draw.randrange(0, 14))) for _ in range(count))
     examples = Examples(tuple(map(str, range(count))), tuple(map(" ".join, words)), words=words)
-    hidden(encoder, examples, store=folder / str(count), window=window, tokens=256)
+    hidden_states(encoder, examples, store=folder / str(count), window=window, tokens=256)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
 """
 

@@ -39,14 +39,14 @@ def test_pocket_loads_as_what_it_is(pocket):
 def test_every_head_is_kept_and_none_is_invented(tmp_path, pocket, tiny, texts):
     folder = tiny.save(tmp_path / "classifier")
     again = load(folder)
-    assert isinstance(again.model, BertForSequenceClassification) and again.head == "classifier"
+    assert isinstance(again.model, BertForSequenceClassification) and again.task_head == "classifier"
     assert again.fingerprint == tiny.fingerprint
     assert (again.predict(texts).logits == tiny.predict(texts).logits).all()
-    assert type(load(folder, head="none").model) is BertModel
+    assert type(load(folder, task_head="none").model) is BertModel
     with pytest.raises(UserError, match="has no masked-lm on top"):
-        load(folder, head="masked-lm")
+        load(folder, task_head="masked-lm")
     with pytest.raises(UserError, match="has no classifier on top"):
-        load("pocket", head="classifier")
+        load("pocket", task_head="classifier")
     masked = BertForMaskedLM(tiny.model.config)
     masked.save_pretrained(tmp_path / "masked"), pocket.tokenizer.save_pretrained(tmp_path / "masked")
     assert isinstance(load(tmp_path / "masked").model, BertForMaskedLM)

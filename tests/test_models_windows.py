@@ -118,11 +118,11 @@ def test_the_answer_is_that_of_the_best_window(tiny, monkeypatch):
     encoder = with_span_head(tiny)
     wanted = encoder.tokenizer.vocab["anna"]
 
-    class Said:
+    class Located:
         def __init__(self, ids):
             self.start_logits = self.end_logits = (ids == wanted).float() + 0.001 * torch.arange(ids.shape[1])
 
-    monkeypatch.setattr(encoder.model, "forward", lambda input_ids, **_: Said(input_ids))
+    monkeypatch.setattr(encoder.model, "forward", lambda input_ids, **_: Located(input_ids))
     texts = asked(("who ?", LONG), ("who ?", "Anna ran ."), ("anna ?", "it rained ."))
     answers, cut = predict_spans(encoder, texts, tokens=128, window=2)
     assert [texts.pair[row][start:end] for row, (start, end) in enumerate(answers)] == ["Anna", "Anna", "."]

@@ -82,7 +82,7 @@ def test_the_loss_of_trees_is_that_of_each_word_by_itself(tiny):
     relations = (
         ("nsubj", "dep", "root", "dep"), ("root",), ("nsubj", *["dep"] * 78, "root"), ("root", *["dep"] * 39)
     )  # fmt: skip
-    examples = Examples(tuple("abcd"), tuple(map(" ".join, words)), words=words, heads=heads,
+    examples = Examples(tuple("abcd"), tuple(map(" ".join, words)), words=words, governors=heads,
                         marks={"relation": relations})  # fmt: skip
     labels = ("dep", "nsubj", "root")
     task = TreeTask("toy", "trees", labels, examples, examples, examples, "las")

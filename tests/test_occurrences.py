@@ -9,7 +9,7 @@ from transformers import BertConfig, BertModel
 import test_models_words as tokenizers
 from bertscope.analyses.occurrences import common_words, owners, word_forms
 from bertscope.core.examples import Examples
-from bertscope.models.states import hidden
+from bertscope.models.states import hidden_states
 from bertscope.models.load import load
 from word_texts import word_texts
 
@@ -35,7 +35,7 @@ def named(texts, pair=None):
 @pytest.mark.parametrize("kind", tokenizers.KINDS)
 def test_forms_are_the_tokenizers_words(kind, pair, pocket):
     examples, model = named(TEXTS, pair), encoder(kind, pocket)
-    store = hidden(model, examples)
+    store = hidden_states(model, examples)
     expected = word_texts(model.tokenizer, examples)
     assert word_forms(store, examples) == [word for sentence in expected for word in sentence]
 
@@ -43,7 +43,7 @@ def test_forms_are_the_tokenizers_words(kind, pair, pocket):
 def test_forms_of_marked_words_are_the_marked_ones(tiny):
     words = (("Don't", "​", "Go"), (), ("mother-in-law",))  # the second is nothing to BERT
     examples = Examples(ids=("a", "b", "c"), text=("", "", ""), words=words)
-    store = hidden(tiny, examples)
+    store = hidden_states(tiny, examples)
     assert word_forms(store, examples) == ["Don't", "Go", "mother-in-law"]
     assert owners(store).tolist() == [0, 0, 2]
 
@@ -52,7 +52,7 @@ def test_forms_of_marked_words_are_the_marked_ones(tiny):
 @pytest.mark.parametrize("kind", ["sentencepiece", "roberta", "cased"])
 def test_common_words_are_those_with_the_same_characters(kind, pair, pocket):
     examples = named(TEXTS, pair)
-    stores = {one: hidden(encoder(one, pocket), examples) for one in ("bert", kind)}
+    stores = {one: hidden_states(encoder(one, pocket), examples) for one in ("bert", kind)}
     places = []
     for store in stores.values():
         what = (owners(store), store.segments, store.spans[:, 1], word_forms(store, examples))
@@ -67,7 +67,7 @@ def test_common_words_are_those_with_the_same_characters(kind, pair, pocket):
 
 def test_the_sample_depends_on_ids_and_seed_not_on_order(tiny, texts):
     def first(examples, seed):
-        store = hidden(tiny, examples)
+        store = hidden_states(tiny, examples)
         row = common_words({"one": store}, examples, seed)[0, :9]
         return {(examples.ids[owners(store)[at]], int(store.words[at])) for at in row}
 
@@ -78,5 +78,5 @@ def test_the_sample_depends_on_ids_and_seed_not_on_order(tiny, texts):
 
 def test_texts_that_share_an_id_keep_their_words_apart(tiny):
     twice = Examples(ids=("a", "a"), text=("the food was good", "the food was good"))
-    store = hidden(tiny, twice)
+    store = hidden_states(tiny, twice)
     assert sorted(common_words({"one": store, "other": store}, twice)[0].tolist()) == list(range(8))

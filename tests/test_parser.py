@@ -20,7 +20,7 @@ from bertscope.models.heads import bare, with_classifier
 from bertscope.models.load import load
 from bertscope.models.parser import arc_scores, seen_words, with_parser, word_vectors
 from bertscope.models.span_head import with_span_head
-from bertscope.models.task_heads import Top
+from bertscope.models.task_heads import ClassifierForm
 from conftest import on_cpu
 
 RELATIONS = ("nsubj", "obj", "punct", "root")
@@ -126,17 +126,17 @@ def test_the_encoder_part_opens_in_plain_transformers(tiny, tmp_path):
     assert not hasattr(plain, "parser")
     for name, tensor in plain.state_dict().items():
         assert torch.equal(tensor, own[name].cpu()), name
-    bare = load(folder, head="none", device="cpu")
-    assert bare.head == "none" and not hasattr(bare.model, "parser")
+    bare = load(folder, task_head="none", device="cpu")
+    assert bare.task_head == "none" and not hasattr(bare.model, "parser")
     with pytest.raises(UserError, match=r"has no classifier on top \(it is: parser\)"):
-        load(folder, head="classifier")
+        load(folder, task_head="classifier")
 
 
 def test_a_cut_encoder_keeps_its_parser(tiny, sentences, tmp_path):
     whole = with_parser(tiny, RELATIONS)
     smaller = whole.cut(["head:1.2", "layer:3"])
     again = load(smaller.save(tmp_path / "cut"), device=str(whole.device))
-    assert again.head == "parser" and again.n_layers == 2
+    assert again.task_head == "parser" and again.n_layers == 2
     assert np.array_equal(again.predict(sentences).logits, smaller.predict(sentences).logits)
 
 
@@ -164,19 +164,19 @@ def test_a_parser_without_its_weights_is_refused(tiny, tmp_path):
 def test_nothing_of_a_parser_is_left_where_the_top_is_taken_off(tiny, tmp_path):
     folder = with_parser(tiny, RELATIONS).save(tmp_path / "parser")
     left = [
-        load(folder, head="none"),
+        load(folder, task_head="none"),
         bare(load(folder), name="bare"),
         bare(with_classifier(load(folder), ()), name="b"),
     ]
     for place, encoder in enumerate(left):
         again = load(encoder.save(tmp_path / str(place)))
-        assert again.head == "none" and not hasattr(encoder.model, "parser")
+        assert again.task_head == "none" and not hasattr(encoder.model, "parser")
         assert again.fingerprint == encoder.fingerprint
 
 
 def test_a_changed_classifier_leaves_nothing_behind(tiny, tmp_path):
-    changed = with_classifier(tiny, ("no", "yes"), top=Top("relu", pooler=False))
+    changed = with_classifier(tiny, ("no", "yes"), top=ClassifierForm("relu", pooler=False))
     for place, encoder in enumerate((with_parser(changed, RELATIONS), with_span_head(changed))):
         again = load(encoder.save(tmp_path / str(place)))
-        assert again.fingerprint == encoder.fingerprint and again.head == ("parser", "span-qa")[place]
+        assert again.fingerprint == encoder.fingerprint and again.task_head == ("parser", "span-qa")[place]
         assert not any("pooler" in name for name in encoder.model.state_dict())

@@ -21,7 +21,7 @@ QUICK = bertscope.ProbeConfig(words=300, repeats=100, types=5)
 
 def test_checkpoints_side_by_side(tiny):
     examples = bertscope.read_examples("demo/corpus", limit=120)
-    store = bertscope.hidden(tiny, examples)
+    store = bertscope.hidden_states(tiny, examples)
     result = bertscope.probe([store, store], examples, replace(QUICK, targets=("pos", "relation", "length")))
     probes = result.tables["probes"]
     names = ["BertForSequenceClassification", "BertForSequenceClassification (2)"]

@@ -34,7 +34,7 @@ TWO = Examples(
         "entity": (("", "", "", ""), ("LOC", "")),
         "gender": (("feminine", "", "", "masculine"), ("", "")),
     },
-    heads=((1, ROOT, 3, 1), (1, ROOT)),
+    governors=((1, ROOT, 3, 1), (1, ROOT)),
     links=(
         (Link("Perceiver", (0,), (1,), "Perception"), Link("Thing", (2, 3), (1,), "Perception")),
         (Link("Thing", (0,), (1,), "Motion"), Link("x", (0,), (1,))),

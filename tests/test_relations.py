@@ -32,9 +32,9 @@ LINKS = (
     (),
     (Link("Speaker", (3, 4, 5), (6,)), Link("Speaker", (0,), (1,)), Link("Listener", (8,), (6, 7))),
 )
-TREEBANK = Examples(ids=EXAMPLES.ids, text=EXAMPLES.text, words=WORDS, heads=TREES, marks={"relation": MARKS})
+TREEBANK = Examples(ids=EXAMPLES.ids, text=EXAMPLES.text, words=WORDS, governors=TREES, marks={"relation": MARKS})
 BOTH = Examples(
-    ids=EXAMPLES.ids, text=EXAMPLES.text, words=WORDS, heads=TREES, marks={"relation": MARKS}, links=LINKS
+    ids=EXAMPLES.ids, text=EXAMPLES.text, words=WORDS, governors=TREES, marks={"relation": MARKS}, links=LINKS
 )
 
 
@@ -208,7 +208,7 @@ def test_words_that_were_cut_off_make_no_pairs(tiny):
     words = (("dog", *["very"] * 80, "garden"), ("the", "dog"))
     heads = ((1, *[ROOT] * 80, 0), (1, ROOT))
     links = ((Link("far", (0, 81), (2,)), Link("near", (0, 1), (2,))), ())
-    examples = Examples(ids=("a", "b"), text=("a", "b"), words=words, heads=heads, links=links)
+    examples = Examples(ids=("a", "b"), text=("a", "b"), words=words, governors=heads, links=links)
     pairs = collect_pairs(examples)
     reader = RelationReader(pairs, examples.ids)
     passed = read_maps([tiny], examples, [reader])
@@ -266,7 +266,7 @@ def test_the_question(pocket):
 def test_texts_without_relations_are_refused(tiny, texts):
     with pytest.raises(UserError, match="no relations between words"):
         relations(tiny, texts)
-    alone = Examples(ids=("a",), text=("dog",), words=(("dog",),), heads=((ROOT,),))
+    alone = Examples(ids=("a",), text=("dog",), words=(("dog",),), governors=((ROOT,),))
     with pytest.raises(UserError, match="no word of these texts"):
         relations(tiny, alone)
 

@@ -40,7 +40,7 @@ def corpus(n: int = 40) -> Examples:
         whole = Link("y", (0,), (length - 1,), "Frame" if row % 2 else "")  # the only place for it: no control
         links.append((link, whole)[: int(random.integers(3))])
     ids, text = zip(*((f"s{row}", f"{row} {' '.join(one)}") for row, one in enumerate(words)), strict=True)
-    return Examples(ids, text, words=tuple(words), heads=tuple(heads), marks={"relation": tuple(marks)},
+    return Examples(ids, text, words=tuple(words), governors=tuple(heads), marks={"relation": tuple(marks)},
                     links=tuple(links))  # fmt: skip
 
 
@@ -244,7 +244,7 @@ def test_sentences_that_are_too_long_are_left_out_whole(tiny):
     more = replace(
         examples,
         ids=(*examples.ids, "long"), text=(*examples.text, "long"), words=(*examples.words, long),
-        heads=(*examples.heads, (ROOT, *[0] * 80)), marks={"relation": (*examples.marks["relation"], ("obj",) * 81)},
+        governors=(*examples.governors, (ROOT, *[0] * 80)), marks={"relation": (*examples.marks["relation"], ("obj",) * 81)},
     )  # fmt: skip
     alone, both = relations(tiny, examples, CONFIG), relations(tiny, more, CONFIG)
     pd.testing.assert_frame_equal(alone.tables["heads"], both.tables["heads"], check_exact=False, atol=1e-5)

@@ -38,9 +38,9 @@ def test_a_classifier_without_its_pooler_is_refused(tiny, tmp_path):
     save_file({k: v for k, v in weights.items() if "pooler" not in k}, folder / "model.safetensors", {"format": "pt"})
     with pytest.raises(UserError, match=r"lacks 2 of the model's weights, 'bert\.pooler"):
         load(folder)
-    bare = load(folder, head="none")
+    bare = load(folder, task_head="none")
     assert bare.model.pooler is None, "a random one would pass for pretrained"
-    one, other = (with_classifier(load(folder, head="none"), ("a", "b"), seed=3) for _ in range(2))
+    one, other = (with_classifier(load(folder, task_head="none"), ("a", "b"), seed=3) for _ in range(2))
     assert one.fingerprint == other.fingerprint
 
 
@@ -50,7 +50,7 @@ def test_a_cut_encoder_is_fine_tuned_as_it_is(tiny, tmp_path):
         trained = finetune(smaller, make_task(), replace(QUICK, epochs=1, init=init), out=tmp_path / init)
         assert trained.encoder.head_counts == [0, 3, 4] and trained.encoder.neuron_counts[2] == 0
         assert load(tmp_path / init).fingerprint == trained.encoder.fingerprint
-    bare = load(smaller.save(tmp_path / "cut"), head="none")
+    bare = load(smaller.save(tmp_path / "cut"), task_head="none")
     assert bare.head == "none" and bare.head_counts == [0, 3, 4]
 
 

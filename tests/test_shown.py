@@ -67,8 +67,8 @@ def test_data_and_models_are_one_line(tiny, texts):
     assert f": bert, {tiny.n_layers} layers of {tiny.n_heads} heads, {tiny.hidden_size} hidden units, {size}" in repr(
         tiny
     )
-    store = bertscope.hidden(tiny, mine)
-    assert f"<HiddenStore {tiny.name}: {len(store):,} rows (pool: word) of 2 texts" in repr(store)
+    store = bertscope.hidden_states(tiny, mine)
+    assert f"<StatesStore {tiny.name}: {len(store):,} rows (pool: word) of 2 texts" in repr(store)
     assert repr(bertscope.Store("kept")) == "Store('kept')"
 
 

@@ -79,7 +79,7 @@ def other(tiny):
 
 def test_layers_are_compared_word_by_word(tiny, other, corpus):
     result = similarity([tiny, other], corpus)
-    before, after = (bertscope.hidden(model, corpus) for model in (tiny, other))
+    before, after = (bertscope.hidden_states(model, corpus) for model in (tiny, other))
     table = result.table.set_index(["measure", "layer"])
     assert (table["n"] == len(before)).all() and len(table) == 3 * 4
     for layer in range(4):
@@ -108,7 +108,7 @@ def test_every_two_layers_are_compared(tiny, other, corpus):
         np.testing.assert_allclose(square, square.T, atol=1e-6)
         np.testing.assert_allclose(np.diag(square), 1, atol=1e-6)
         between = grid.loc[measure, name, "moved"]
-        x, y = bertscope.hidden(tiny, corpus).vectors(1), bertscope.hidden(other, corpus).vectors(3)
+        x, y = bertscope.hidden_states(tiny, corpus).vectors(1), bertscope.hidden_states(other, corpus).vectors(3)
         assert between.loc[1, 3] == pytest.approx(defined(x, y), abs=1e-5)
     layers = result.table.set_index(["measure", "layer"])["value"]
     assert grid.loc["RSA", name, "moved", 3, 3] == pytest.approx(layers["RSA", 3], abs=1e-6)
@@ -117,7 +117,7 @@ def test_every_two_layers_are_compared(tiny, other, corpus):
 
 def test_one_checkpoint_is_compared_layer_by_layer(tiny, corpus):
     result = similarity(tiny, corpus)
-    store = bertscope.hidden(tiny, corpus)
+    store = bertscope.hidden_states(tiny, corpus)
     table = result.table.query("measure == 'RSA'").set_index("layer")
     assert table.index.tolist() == [1, 2, 3] and table["other_layer"].tolist() == [0, 1, 2]
     assert table.loc[2, "value"] == pytest.approx(upper_correlation(store.vectors(2), store.vectors(1)), abs=1e-5)
@@ -160,7 +160,7 @@ def test_other_tokenizers_are_compared_on_words_they_share(tiny, corpus):
     other.name, other.tokenizer = "pieces", tokenizers.sentencepiece()
     result = similarity([tiny, other], plain)
     shared = result.table["n"].iloc[0]
-    words = len(bertscope.hidden(tiny, plain))
+    words = len(bertscope.hidden_states(tiny, plain))
     assert 50 < shared < words
     assert any(f"of {words:,} words of {tiny.name}, {shared:,} are words for all" in note for note in result.notes)
 
@@ -178,9 +178,9 @@ def test_a_second_corpus_stands_beside_the_first(tiny, other, corpus):
     assert difference["difference"] == pytest.approx(rsa_values["demo/corpus"] - rsa_values["demo/sentiment"])
     assert difference["low"] < difference["difference"] < difference["high"]
     with pytest.raises(UserError, match="say nothing of another; give against_states"):
-        similarity([bertscope.hidden(tiny, corpus)], corpus, config, against="demo/sentiment")
+        similarity([bertscope.hidden_states(tiny, corpus)], corpus, config, against="demo/sentiment")
     sentiment = read_examples("demo/sentiment")
-    stores = {texts: [bertscope.hidden(model, texts) for model in (tiny, other)] for texts in (corpus, sentiment)}
+    stores = {texts: [bertscope.hidden_states(model, texts) for model in (tiny, other)] for texts in (corpus, sentiment)}
     given = similarity(stores[corpus], corpus, config, against=sentiment, against_states=stores[sentiment])
     assert given.equals(result)
 
@@ -246,7 +246,7 @@ def test_corpora_of_one_name_are_told_apart_and_one_corpus_is_not_two(tiny):
 def test_one_layer_of_one_checkpoint_is_refused(tiny):
     corpus = read_examples("demo/corpus", limit=60)
     with pytest.raises(UserError, match="two layers or more"):
-        similarity(bertscope.hidden(tiny, corpus, layers=[2]), corpus)
+        similarity(bertscope.hidden_states(tiny, corpus, layers=[2]), corpus)
 
 
 def test_a_task_in_a_file_stands_beside_plain_text(tmp_path, tiny):

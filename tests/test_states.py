@@ -10,14 +10,14 @@ from bertscope.analyses.states import open_states, state_steps
 from bertscope.core.errors import UserError
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states_store import StatesStore
 from bertscope.models.source import model_root
 
 
 def test_a_step_keeps_what_hidden_gives(tmp_path, tiny, texts):
     made = bertscope.states(tiny, texts, out=tmp_path / "kept")
-    again = HiddenStore.open(tmp_path / "kept")
-    assert np.array_equal(again.array, bertscope.hidden(tiny, texts).array)
+    again = StatesStore.open(tmp_path / "kept")
+    assert np.array_equal(again.array, bertscope.hidden_states(tiny, texts).array)
     assert made.result.number("vectors").value == len(again)
     assert again.name == tiny.name
 
@@ -27,7 +27,7 @@ def test_the_store_shares_one_step_among_questions(tmp_path, tiny):
     corpus = examples_root("demo/corpus", limit=20)
     step = state_steps([model_root(folder)], corpus)["states.0"]
     store = Store(tmp_path / "store")
-    kept = HiddenStore.open(store.run(step) / "hidden")
+    kept = StatesStore.open(store.run(step) / "hidden")
     assert kept.layers == tuple(range(tiny.n_layers + 1))
     told = []
     store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
@@ -35,7 +35,7 @@ def test_the_store_shares_one_step_among_questions(tmp_path, tiny):
 
 
 def test_states_of_other_texts_are_refused(tiny, texts):
-    whole = bertscope.hidden(tiny, texts)
+    whole = bertscope.hidden_states(tiny, texts)
     part = texts.take(range(2))
     with pytest.raises(UserError, match=f"of {len(texts)} texts"):
         open_states(whole, part)
@@ -59,6 +59,6 @@ def test_random_weights_give_other_states_the_same_for_a_seed(tmp_path, tiny, te
     again = bertscope.states(tiny, texts, config).store
     other = bertscope.states(tiny, texts, bertscope.StatesConfig(init="random")).store
     assert np.array_equal(made.store.array, again.array) and not np.allclose(again.array, other.array)
-    assert not np.allclose(again.array, bertscope.hidden(tiny, texts).array)
+    assert not np.allclose(again.array, bertscope.hidden_states(tiny, texts).array)
     with pytest.raises(UserError, match="unknown init"):
         bertscope.StatesConfig(init="pretraned")  # type: ignore[arg-type]

@@ -89,12 +89,12 @@ def test_texts_without_trees_are_refused(tiny, texts, monkeypatch):
         structure(tiny, texts)
     with pytest.raises(UserError, match="has pairs, which have two trees each"):
         Trees.of(read_examples("demo/entailment", limit=10))
-    examples, heads = random_trees(3), random_trees(3).heads
+    examples, heads = random_trees(3), random_trees(3).governors
     assert heads is not None
     with pytest.raises(UserError, match="doesn't say which words are punctuation"):
         Trees.of(replace(examples, marks={}))
     with pytest.raises(UserError, match="tree 2 of 3 is none: words 1 and 2 are both roots"):
-        Trees.of(replace(examples, heads=(heads[0], (ROOT,) * len(heads[1]), heads[2])))
+        Trees.of(replace(examples, governors=(heads[0], (ROOT,) * len(heads[1]), heads[2])))
 
 
 def test_mistakes_are_said_before_anything_is_trained():

@@ -34,7 +34,7 @@ def sentences(*rows: tuple[str, list[int]]) -> Trees:
     pos = tuple(tuple("X" if any(map(str.isalnum, word)) else "PUNCT" for word in row) for row in words)
     ids = tuple(map(str, range(len(rows))))
     heads = tuple(tuple(heads) for _, heads in rows)
-    return Trees.of(Examples(ids=ids, text=ids, words=words, heads=heads, marks={"pos": pos}))
+    return Trees.of(Examples(ids=ids, text=ids, words=words, governors=heads, marks={"pos": pos}))
 
 
 def values(scored: Scored, trees: Trees) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from bertscope.analyses.structure import trees
 from bertscope.core import inputs
 from bertscope.core.store import Store
 from bertscope.data import positives
-from bertscope.study.preflight import read_ahead
+from bertscope.study.preflight import preflight
 from bertscope.study.file import read_study
 from bertscope.study.graph import graph
 
@@ -104,7 +104,7 @@ def test_data_is_opened_once_however_many_ask(written, tmp_path, monkeypatch):
         return opening(self, kind, value)
 
     monkeypatch.setattr(inputs.Inputs, "_opening", counted)
-    kept = read_ahead(read_study("mine.yaml"), Store(tmp_path / "store"))
+    kept = preflight(read_study("mine.yaml"), Store(tmp_path / "store"))
     assert len(opened) == len(set(opened)) == 5
     assert len(kept._open) == inputs.KEPT, "the last ones stay open"
 
@@ -120,7 +120,7 @@ def test_trainings_that_differ_in_their_seed_look_at_the_data_once(written, tmp_
     monkeypatch.setattr(trees.Trees, "of", lambda *given: made.append("trees") or grown(*given))
     study = read_study("mine.yaml")
     assert sum(step.name == "contrastive" for step in graph(study.steps).values()) == 10
-    read_ahead(study, Store(tmp_path / "store"))
+    preflight(study, Store(tmp_path / "store"))
     assert made.count("sets") == 2 and made.count("trees") == 1
 
 
@@ -130,9 +130,9 @@ def test_reading_ahead_loads_no_torch(written):
     )
     code = (
         "import sys\n"
-        "from bertscope.core.store import Store\nfrom bertscope.study.preflight import read_ahead\n"
+        "from bertscope.core.store import Store\nfrom bertscope.study.preflight import preflight\n"
         "from bertscope.study.file import read_study\n"
-        "read_ahead(read_study('mine.yaml'), Store('store'))\n"
+        "preflight(read_study('mine.yaml'), Store('store'))\n"
         "print(sorted({'torch', 'transformers'} & {*sys.modules}))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -156,7 +156,7 @@ def test_pipelines_and_trainer_take_it(encoder, texts, tmp_path, name):
 def test_a_masked_lm_with_tied_weights_reloads(pocket, tmp_path, texts):
     smaller = pocket.cut(["heads:4", "mlp:7", "head:1.1", "layer:12"])
     again = load(smaller.save(tmp_path / "cut"))
-    assert again.fingerprint == smaller.fingerprint and again.head == "masked-lm"
+    assert again.fingerprint == smaller.fingerprint and again.task_head == "masked-lm"
     batch = pocket.tokenizer(list(texts.text), padding=True, return_tensors="pt").to(DEVICE)
     with torch.no_grad(), pocket.gates(off=["heads:4", "mlp:7", "head:1.1", "layer:12"]):
         masked = pocket.model(**batch).prediction_logits

@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.models.families import FAMILIES, descend
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
-from bertscope.models.task_heads import BETWEEN, Top
+from bertscope.models.task_heads import BETWEEN, ClassifierForm
 from conftest import DEVICE
 from families import CONFIGS, tiny_model
 
@@ -38,7 +38,7 @@ def last_map(encoder):
 
 @EVERY
 def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
-    made, plain = (with_classifier(base, LABELS, seed=3, top=top) for top in (Top("relu"), Top()))
+    made, plain = (with_classifier(base, LABELS, seed=3, top=top) for top in (ClassifierForm("relu"), ClassifierForm()))
     assert size(made) - size(plain) == (HIDDEN + 1) * BETWEEN + (BETWEEN + 1) * 3 - (HIDDEN + 1) * 3
     read = {}
     hook = last_map(made).register_forward_pre_hook(lambda module, args: read.update(features=args[0]))
@@ -63,19 +63,19 @@ def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
     ],
 )
 def test_without_the_pooler_the_map_reads_the_first_tokens_last_state(base, texts, tmp_path, padded, classifier):
-    made = with_classifier(base, LABELS, seed=3, top=Top(classifier, pooler=False))
+    made = with_classifier(base, LABELS, seed=3, top=ClassifierForm(classifier, pooler=False))
     with torch.no_grad():
         logits = made.model(**padded(made)).logits
         state = made.model.base_model(**padded(made)).last_hidden_state[:, 0]
         assert torch.allclose(logits, last_map(made)(state), atol=1e-6)
-    removed = size(with_classifier(base, LABELS, top=Top(classifier))) - size(made)
-    norm = sum(p.numel() for p in base.model.head.norm.parameters()) if hasattr(base.model, "head") else 0
-    bias = 0 if hasattr(base.model, "head") and base.model.head.dense.bias is None else HIDDEN
+    removed = size(with_classifier(base, LABELS, top=ClassifierForm(classifier))) - size(made)
+    norm = sum(p.numel() for p in base.model.task_head.norm.parameters()) if hasattr(base.model, "head") else 0
+    bias = 0 if hasattr(base.model, "head") and base.model.task_head.dense.bias is None else HIDDEN
     assert removed == HIDDEN**2 + bias + norm, "a dense layer, and ModernBERT's norm"
     again = load(made.save(tmp_path / "bare"))
     assert again.fingerprint == made.fingerprint
     assert np.array_equal(again.predict(texts).logits, made.predict(texts).logits)
-    assert load(tmp_path / "bare", head="none").head == "none"
+    assert load(tmp_path / "bare", task_head="none").task_head == "none"
 
 
 @pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.dropout])
@@ -101,7 +101,7 @@ def test_the_dropout_is_the_familys_own_setting(base, tmp_path):
 )
 def test_the_dropout_is_right_before_the_last_map(base, padded, pooler):
     """Where it drops everything, the map's bias is left, for every text."""
-    made = with_classifier(base, LABELS, dropout=1.0, top=Top(pooler=pooler))
+    made = with_classifier(base, LABELS, dropout=1.0, top=ClassifierForm(pooler=pooler))
     bias = torch.nn.init.normal_(last_map(made).bias) if last_map(made).bias is not None else torch.zeros(3)
     made.model.train()
     assert torch.equal(made.model(**padded(made)).logits, bias.expand(6, 3))
@@ -110,7 +110,7 @@ def test_the_dropout_is_right_before_the_last_map(base, padded, pooler):
 @pytest.mark.parametrize("name", ["distilbert"])
 def test_a_pooler_that_is_code_stays(base):
     with pytest.raises(UserError, match="the layer before the classifier of a distilbert can't be taken off"):
-        with_classifier(base, LABELS, top=Top(pooler=False))
+        with_classifier(base, LABELS, top=ClassifierForm(pooler=False))
 
 
 @pytest.mark.parametrize("name", ["mpnet", "roformer", "eurobert"])
@@ -123,18 +123,18 @@ def test_families_without_a_dropout_of_the_classifier_say_so(base):
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_what_is_trained_further_or_cut_keeps_or_loses_its_form(base, texts):
-    made = with_classifier(base, LABELS, top=Top("relu", pooler=False))
+    made = with_classifier(base, LABELS, top=ClassifierForm("relu", pooler=False))
     cut = made.cut(["head:1.2", "layer:3"])
-    assert Top.of(cut.model.config) == Top("relu", pooler=False)
+    assert ClassifierForm.of(cut.model.config) == ClassifierForm("relu", pooler=False)
     with made.gates(off=["head:1.2", "layer:3"]):
         assert np.allclose(cut.predict(texts).logits, made.predict(texts).logits, atol=1e-5)
     plain = with_classifier(made, LABELS)
-    assert Top.of(plain.model.config) == Top() and isinstance(last_map(plain), nn.Linear)
+    assert ClassifierForm.of(plain.model.config) == ClassifierForm() and isinstance(last_map(plain), nn.Linear)
 
 
 @pytest.mark.parametrize("name", ["bert"])
 def test_the_seed_draws_the_new_maps(base):
-    one, same, other = (with_classifier(base, LABELS, seed=seed, top=Top("relu")) for seed in (1, 1, 2))
+    one, same, other = (with_classifier(base, LABELS, seed=seed, top=ClassifierForm("relu")) for seed in (1, 1, 2))
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert torch.equal(
         with_classifier(base, LABELS, seed=1).model.base_model.pooler.dense.weight,

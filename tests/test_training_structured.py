@@ -63,7 +63,7 @@ def trees(name: str, n: int, generator) -> Examples:
     )
     return Examples(
         tuple(f"{name} {row}" for row in range(n)), tuple(" ".join(words) for words, _ in said),
-        words=tuple(tuple(map(str, words)) for words, _ in said), heads=heads, marks={"relation": relations},
+        words=tuple(tuple(map(str, words)) for words, _ in said), governors=heads, marks={"relation": relations},
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def test_what_is_saved_is_what_was_trained(tiny, kind, tmp_path):
     task = make_task(kind)
     trained = finetune(tiny, task, QUICK, out=tmp_path / "model")
     again = load(tmp_path / "model")
-    assert again.head == {"spans": "span-qa", "trees": "parser"}[kind]
+    assert again.task_head == {"spans": "span-qa", "trees": "parser"}[kind]
     assert again.fingerprint == trained.encoder.fingerprint and again.name == trained.encoder.name
     assert again.tuned_on == task.fingerprint
     assert np.array_equal(again.predict(task.report).logits, trained.result.arrays["outputs"])
@@ -145,7 +145,7 @@ def test_random_init_and_another_task_after_the_first(tiny, kind):
     assert random.result.subject["model"].endswith("(random init)")
     other = make_task("trees" if kind == "spans" else "spans", n=32)
     second = finetune(random.encoder, other, once).encoder
-    assert second.head != random.encoder.head and second.tuned_on == other.fingerprint
+    assert second.task_head != random.encoder.task_head and second.tuned_on == other.fingerprint
 
 
 @on_cpu
@@ -186,7 +186,7 @@ def test_sentences_that_are_cut_are_counted_and_still_train(tiny):
     fit = task.fit
     long = replace(
         fit, words=(fit.words[0] + ("and",) * 80, *fit.words[1:]),
-        heads=((80, *[80] * (len(fit.heads[0]) - 1), *[0] * 80), *fit.heads[1:]),
+        governors=((80, *[80] * (len(fit.governors[0]) - 1), *[0] * 80), *fit.governors[1:]),
         marks={"relation": (fit.marks["relation"][0] + ("dep",) * 80, *fit.marks["relation"][1:])},
     )  # fmt: skip
     encoder = with_head(tiny, task)

@@ -12,7 +12,7 @@ from bertscope.data.tree_task import TreeTask
 # dogs bark loudly .   /   it was seen
 FIT = Examples(
     ("a", "b"), ("dogs bark loudly .", "it was seen"), words=(("dogs", "bark", "loudly", "."), ("it", "was", "seen")),
-    heads=((1, ROOT, 1, 1), (2, 2, ROOT)),
+    governors=((1, ROOT, 1, 1), (2, 2, ROOT)),
     marks={
         "pos": (("NOUN", "VERB", "ADV", "PUNCT"), ("PRON", "AUX", "VERB")),
         "relation": (("nsubj", "root", "advmod", "punct"), ("nsubj:pass", "aux:pass", "root")),
@@ -67,7 +67,7 @@ def test_gold_is_perfect_and_arms_are_scored_together():
 
 
 def test_relations_that_fit_hasnt_count_as_words_but_cant_be_right():
-    other = Examples(("c",), ("so it is",), words=(("so", "it", "is"),), heads=((2, 2, ROOT),),
+    other = Examples(("c",), ("so it is",), words=(("so", "it", "is"),), governors=((2, 2, ROOT),),
                      marks={"relation": (("discourse", "nsubj:outer", "root"),)})  # fmt: skip
     one = task(report=other)
     assert one.gold(other)[0, :, 1].tolist() == [NOTHING, NOTHING, LABELS.index("root")]

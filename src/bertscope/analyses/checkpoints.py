@@ -22,7 +22,7 @@ def open_checkpoints(models: Encoder | str | Sequence[Encoder | str]) -> dict[st
 
     listed = [models] if isinstance(models, (str, Encoder)) else models
     encoders = [load(model) if isinstance(model, str) else model for model in listed]
-    named = dict(zip(told_apart(encoder.name for encoder in encoders), encoders, strict=True))
+    named = dict(zip(distinct_names(encoder.name for encoder in encoders), encoders, strict=True))
     first, layers = next((name, encoder.n_layers) for name, encoder in named.items())
     for name, encoder in named.items():
         if not any(encoder.head_counts):
@@ -35,7 +35,7 @@ def open_checkpoints(models: Encoder | str | Sequence[Encoder | str]) -> dict[st
     return named
 
 
-def told_apart(names: Iterable[str]) -> list[str]:
+def distinct_names(names: Iterable[str]) -> list[str]:
     """The names, numbered where several are the same."""
     seen: list[str] = []
     for plain in names:

@@ -11,15 +11,15 @@ from bertscope.core.resampling import hashed, mixed
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
 
-def owners(store: HiddenStore) -> np.ndarray:
+def owners(store: StatesStore) -> np.ndarray:
     """[row]: the example that each row comes from."""
     return np.repeat(np.arange(len(store.ids)), np.diff(store.starts))
 
 
-def word_forms(store: HiddenStore, examples: Examples) -> list[str]:
+def word_forms(store: StatesStore, examples: Examples) -> list[str]:
     """Each row's word as it is written."""
     rows = zip(
         owners(store).tolist(), store.words.tolist(), store.segments.tolist(), store.spans.tolist(), strict=True
@@ -30,12 +30,12 @@ def word_forms(store: HiddenStore, examples: Examples) -> list[str]:
     return [texts[segment][example][begin:end].strip() for example, _, segment, (begin, end) in rows]
 
 
-def word_keys(store: HiddenStore, examples: Examples, seed: int = 0) -> np.ndarray:
+def word_keys(store: StatesStore, examples: Examples, seed: int = 0) -> np.ndarray:
     """[row]: a hash of the text's id and the word's place: sampling by it, batches and order don't matter."""
     return _keys(store, examples, hashed(examples.ids, seed))
 
 
-def common_words(stores: Mapping[str, HiddenStore], examples: Examples, seed: int = 0) -> np.ndarray:
+def common_words(stores: Mapping[str, StatesStore], examples: Examples, seed: int = 0) -> np.ndarray:
     """[store, word]: the rows of the words that all stores have, in a random order that is the same in all.
 
     A word is common where two tokenizers agree on where it begins and ends. The order is that of a hash of the text's
@@ -52,7 +52,7 @@ def common_words(stores: Mapping[str, HiddenStore], examples: Examples, seed: in
     return np.stack(rows)[:, order]
 
 
-def left_out_notes(stores: Mapping[str, HiddenStore]) -> list[str]:
+def left_out_notes(stores: Mapping[str, StatesStore]) -> list[str]:
     """What became of texts that are longer than a model reads."""
     counts = {name: len(store.left_out) for name, store in stores.items()}
     return [
@@ -60,7 +60,7 @@ def left_out_notes(stores: Mapping[str, HiddenStore]) -> list[str]:
     ]
 
 
-def _keys(store: HiddenStore, examples: Examples, of_examples: np.ndarray) -> np.ndarray:
+def _keys(store: StatesStore, examples: Examples, of_examples: np.ndarray) -> np.ndarray:
     """[row]: a hash of the example's number and the word's place in it."""
     keys = of_examples[owners(store)]
     places = [store.words] if examples.words is not None else [store.segments, *_trimmed(store, examples)]
@@ -69,14 +69,14 @@ def _keys(store: HiddenStore, examples: Examples, of_examples: np.ndarray) -> np
     return keys
 
 
-def _trimmed(store: HiddenStore, examples: Examples) -> tuple[np.ndarray, np.ndarray]:
+def _trimmed(store: StatesStore, examples: Examples) -> tuple[np.ndarray, np.ndarray]:
     """Where each row's word begins and ends, without the space that some tokenizers count in."""
     spaces = [(len(form) - len(form.lstrip()), len(form) - len(form.rstrip())) for form in _covered(store, examples)]
     before, after = np.array(spaces, dtype=np.int64).reshape(-1, 2).T
     return store.spans[:, 0] + before, store.spans[:, 1] - after
 
 
-def _covered(store: HiddenStore, examples: Examples) -> Iterator[str]:
+def _covered(store: StatesStore, examples: Examples) -> Iterator[str]:
     """The characters that each row's tokens cover, in a text whose words aren't marked."""
     texts = (examples.text, examples.pair or ())
     rows = zip(owners(store).tolist(), store.segments.tolist(), store.spans.tolist(), strict=True)

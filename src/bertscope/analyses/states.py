@@ -17,9 +17,9 @@ from bertscope.models.states_store import Pool
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
-    Given = HiddenStore | Encoder | str
+    Given = StatesStore | Encoder | str
     """What hidden states come from: a store of them, or a model that has them."""
 
 
@@ -42,7 +42,7 @@ class StatesConfig:
 
 @dataclass(frozen=True)
 class States:
-    store: HiddenStore
+    store: StatesStore
     result: Result
 
 
@@ -70,13 +70,13 @@ def states(
 
     from bertscope.analyses.checkpoints import open_examples
     from bertscope.models.heads import with_random_weights
-    from bertscope.models.states import hidden
+    from bertscope.models.states import hidden_states
     from bertscope.models.load import load
 
     model = load(model) if isinstance(model, str) else model
     model = with_random_weights(model, config.seed) if config.init == "random" else model
     examples = open_examples(examples)
-    store = hidden(model, examples, pool=config.pool, store=out)
+    store = hidden_states(model, examples, pool=config.pool, store=out)
     kept = pd.DataFrame({"layer": store.layers, "vectors": len(store), "dimensions": store.dim})
     left_out = [f"{len(store.left_out)} texts are longer than {model.max_length} tokens and were left out"]
     result = Result(
@@ -112,32 +112,32 @@ def state_steps(models: Sequence[Step | Root], examples: Root, *, name: str = "s
     }
 
 
-def opened(states: Given | Sequence[Given]) -> Iterator[HiddenStore | Encoder]:
+def opened(states: Given | Sequence[Given]) -> Iterator[StatesStore | Encoder]:
     """What hidden states come from, one after the other; models that are named are loaded as their turn comes."""
     from bertscope.models.encoder import Encoder
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
     from bertscope.models.load import load
 
-    for one in [states] if isinstance(states, (HiddenStore, Encoder, str)) else states:
+    for one in [states] if isinstance(states, (StatesStore, Encoder, str)) else states:
         yield load(one) if isinstance(one, str) else one
 
 
-def open_states(states: Given | Sequence[Given], examples: Examples, pool: Pool = "word") -> dict[str, HiddenStore]:
+def open_states(states: Given | Sequence[Given], examples: Examples, pool: Pool = "word") -> dict[str, StatesStore]:
     """Hidden states by the names that tables call them: their encoders', numbered where two have the same.
 
     What is a store already is only checked: it must hold these examples, pooled like that.
     """
-    from bertscope.analyses.checkpoints import told_apart
-    from bertscope.models.states import hidden
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.analyses.checkpoints import distinct_names
+    from bertscope.models.states import hidden_states
+    from bertscope.models.states_store import StatesStore
 
     stores = []
     for given in opened(states):
-        store = given if isinstance(given, HiddenStore) else hidden(given, examples, pool=pool)
+        store = given if isinstance(given, StatesStore) else hidden_states(given, examples, pool=pool)
         if store.pool != pool or list(store.ids) != list(examples.ids):
             raise UserError(
                 f"{store.folder} holds {store.pool} vectors of {len(store.ids):,} texts, not {pool} vectors of these "
-                f"{len(examples):,}; make them with hidden(encoder, examples, pool={pool!r})"
+                f"{len(examples):,}; make them with hidden_states(encoder, examples, pool={pool!r})"
             )
         stores.append(store)
-    return dict(zip(told_apart(store.name for store in stores), stores, strict=True))
+    return dict(zip(distinct_names(store.name for store in stores), stores, strict=True))

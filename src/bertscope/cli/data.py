@@ -148,12 +148,12 @@ def _show(console: Console, examples: Examples, row: int, labels: Sequence[str])
         return
     kinds = [kind for kind, column in examples.marks.items() if any(column[row])]
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("", "word", *(["head"] if examples.heads is not None else []), *kinds):
+    for column in ("", "word", *(["head"] if examples.governors is not None else []), *kinds):
         table.add_column(column, justify="right" if column == "" else "left")
     for place, word in enumerate(examples.words[row]):
         head = []
-        if examples.heads is not None:
-            at = examples.heads[row][place]
+        if examples.governors is not None:
+            at = examples.governors[row][place]
             head = [f"{at + 1} {examples.words[row][at]}" if at >= 0 else "0"]
         table.add_row(str(place + 1), word, *head, *(examples.marks[kind][row][place] for kind in kinds))
     console.print(table)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bertscope.data.options import Reading
+from bertscope.data.options import ReadOptions
 
 STORE = Path("bertscope-store")
 
@@ -23,7 +23,7 @@ def default_in_words(value: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class DataOptions(Reading):
+class DataOptions(ReadOptions):
     """How the data is read."""
 
     data_seed: int = 0

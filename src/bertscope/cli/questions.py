@@ -140,7 +140,7 @@ def _made(step: Step, store: Store, run: RunOptions) -> Path:
     """
     to_make = [one for one in graph([step], store.has).values() if not store.has(one)]
     inputs = Inputs(store.path)
-    inputs.read_ahead(to_make)
+    inputs.preflight(to_make)
     if run.json or len(to_make) < 2 or not sys.stderr.isatty():
         return store.run(step, announce=announce(json_only=run.json), resume=run.resume, inputs=inputs)
     outcome = run_steps([step], store, resume=run.resume, inputs=inputs)

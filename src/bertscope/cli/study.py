@@ -203,13 +203,13 @@ _MADE: dict[State, str] = {"done": "stored", "not needed": "not needed"}
 
 def _foretell(read: Study, store: Store) -> None:
     """The steps, what is stored of them, and how long the others may take. Their data is read, as by a run."""
-    from bertscope.study.preflight import read_ahead
+    from bertscope.study.preflight import preflight
     from bertscope.study.graph import graph
     from bertscope.study.state import states
     from bertscope.study.times import Times
     from bertscope.study.words import duration, short
 
-    read_ahead(read, store)
+    preflight(read, store)
     steps, found, times = graph(read.steps), states(read.steps, store), Times.of_store(store)
     left = [step for name, step in steps.items() if found[name] not in _MADE]
     guesses = {step.id: guess for step in left if (guess := times.guess(step))}

@@ -36,7 +36,7 @@ class Examples:
     """Some texts, or pairs of texts, with or without labels and annotation. All columns have the same length.
 
     Words are counted through an example: those of a pair's second text come after those of its first. Whatever
-    points at words (`heads`, `links`) counts them so, from 0.
+    points at words (`governors`, `links`) counts them so, from 0.
     """
 
     ids: tuple[str, ...]
@@ -52,7 +52,7 @@ class Examples:
     marks: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     """What the source says of every word, by kind: `pos` (UPOS), `relation` (UD), `entity`, `gender` ...; '' where it
     says nothing."""
-    heads: tuple[tuple[int, ...], ...] | None = None
+    governors: tuple[tuple[int, ...], ...] | None = None
     """Each word's head in the dependency tree; `ROOT` where it has none."""
     links: tuple[tuple[Link, ...], ...] | None = None
     """Relations between words, beside the tree's."""

@@ -45,7 +45,7 @@ class Inputs:
                 opened[name] = self._opened(name, value)
         return opened
 
-    def read_ahead(self, steps: Iterable[Step], blamed: Blamed = lambda _: nullcontext()) -> None:
+    def preflight(self, steps: Iterable[Step], blamed: Blamed = lambda _: nullcontext()) -> None:
         """Open the data that these steps read, and run their questions' checks: what is wrong is told before the
         first of them starts.
 

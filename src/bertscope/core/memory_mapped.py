@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 
-def lasting(shape: Sequence[int], dtype: Any) -> np.ndarray:
+def memory_mapped(shape: Sequence[int], dtype: Any) -> np.ndarray:
     """Zeros in pages of their own.
 
     An allocator puts what stays wherever there is room at the time, which is between things that come and go: the

@@ -115,6 +115,6 @@ def answer(
     step = planned(about, list(map(str, named)), str(on), config or about.config_class(), reading, beside)
     store = store if isinstance(store, Store) else Store(store)
     inputs, steps = Inputs(store.path), resolve("bertscope.study.graph:graph")([step], store.has)
-    inputs.read_ahead(one for one in steps.values() if not store.has(one))
+    inputs.preflight(one for one in steps.values() if not store.has(one))
     store.run(step, inputs=inputs)
     return store.result(step)

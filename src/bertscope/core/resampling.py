@@ -16,7 +16,7 @@ from zlib import crc32
 
 import numpy as np
 
-from bertscope.core.memory_mapped import lasting
+from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.result import Number
 from bertscope.core.statistics import ENDS
 
@@ -72,9 +72,9 @@ class _Totals:
 
     def __init__(self, resampling: Resampling, shape: Sequence[int], precision: type) -> None:
         self._resampling, self._shape, self._waiting = resampling, shape, 0
-        self._rows = lasting([_TOGETHER], np.int64)
-        self._values = lasting([_TOGETHER, prod(shape)], precision)
-        self._totals = lasting([1 + resampling.repeats, prod(shape)], np.float64)
+        self._rows = memory_mapped([_TOGETHER], np.int64)
+        self._values = memory_mapped([_TOGETHER, prod(shape)], precision)
+        self._totals = memory_mapped([1 + resampling.repeats, prod(shape)], np.float64)
 
     def add(self, rows: np.ndarray, values: np.ndarray) -> None:
         flat = values.reshape(len(values), -1)

@@ -43,7 +43,7 @@ class Busy(Exception):
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimedStep:
     """A step that this process alone is making."""
 
     step: Step
@@ -119,7 +119,7 @@ class Store:
         return self.path(step)
 
     @contextmanager
-    def claim(self, step: Step, *, resume: bool = True, wait: bool = True) -> Iterator[Claim | None]:
+    def claim(self, step: Step, *, resume: bool = True, wait: bool = True) -> Iterator[ClaimedStep | None]:
         """The step to make, while nobody else makes it; None if it is stored by now.
 
         While somebody else makes it, this waits, or raises `Busy`. A process that was killed claims nothing: the
@@ -136,7 +136,7 @@ class Store:
             with explained(work):
                 for folder in (work, target.parent):
                     folder.mkdir(parents=True, exist_ok=True)
-            yield Claim(step, work, target)
+            yield ClaimedStep(step, work, target)
 
     def is_running(self, step: Step) -> bool:
         """Whether some process is making the step now."""

@@ -25,7 +25,7 @@ def annotated(examples: Examples) -> Examples:
 
 
 def annotate(examples: Examples) -> Examples:
-    """The same texts with words, `lemma`, `pos`, `xpos`, `relation` and heads.
+    """The same texts with words, `lemma`, `pos`, `xpos`, `relation` and governors.
 
     The texts must be English. spaCy's relations get UD's names where UD has the relation; its trees stay its own, in
     which a preposition is the head of its noun. A text of several sentences has several roots.
@@ -44,21 +44,21 @@ def annotate(examples: Examples) -> Examples:
         words=tuple(row.words for row in rows),
         first_words=first,
         marks=dict(examples.marks) | {kind: tuple(row.marks[kind] for row in rows) for kind in kinds},
-        heads=tuple(row.heads for row in rows),
+        governors=tuple(row.governors for row in rows),
     )
 
 
 @dataclass(frozen=True)
 class _Row:
     words: tuple[str, ...]
-    heads: tuple[int, ...]
+    governors: tuple[int, ...]
     marks: dict[str, tuple[str, ...]]
 
     def __add__(self, other: _Row) -> _Row:
         """The words of a pair: those of the second text are counted on."""
         return _Row(
             self.words + other.words,
-            self.heads + tuple(at if at == ROOT else at + len(self.words) for at in other.heads),
+            self.governors + tuple(at if at == ROOT else at + len(self.words) for at in other.governors),
             {kind: said + other.marks[kind] for kind, said in self.marks.items()},
         )
 

@@ -16,7 +16,7 @@ Reader = TypeVar("Reader", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How the data is read, but for the seed, which the command line calls `--data-seed`."""
 
     text: str | None = None
@@ -39,7 +39,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class TaskOptions(Reading):
+class TaskOptions(ReadOptions):
     """How a task is read."""
 
     seed: int = 0

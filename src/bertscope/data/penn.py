@@ -63,7 +63,7 @@ def read_brackets(
     path: str | Path, *, limit: int | None = None, skip_bad: bool = False, notes: list[str] | None = None
 ) -> Examples:
     """Read the .mrg files of a folder or zip into words with `xpos`, `pos` and `phrase`: the label of the smallest
-    phrase around a word (NP, VP ...). Brackets have no heads, and traces are left out. An id is a sentence's file and
+    phrase around a word (NP, VP ...). Brackets have no governors, and traces are left out. An id is a sentence's file and
     its number there."""
     with Collection(Path(path)) as files:
         if not files.ending(".mrg"):
@@ -86,11 +86,11 @@ def _dependencies(block: Block, where: str, file: str) -> Sentence:
         if len(row) != 3 or not row[0].strip() or not row[1] or not _HEAD.fullmatch(row[2]):
             raise UserError(f"{place}: {shown(' '.join(row))} isn't a word, a tag and a head, parted by tabs")
     words, tags, numbers = zip(*rows, strict=True)
-    heads = tuple([int(number) - 1 for number in numbers])
-    wrong = check_tree(heads)
+    governors = tuple([int(number) - 1 for number in numbers])
+    wrong = check_tree(governors)
     if wrong:
         raise UserError(f"{place}: {wrong}; mend it or leave such sentences out with --skip-bad")
-    return _tagged(f"{file}:{block.line}", words, tags, heads=heads)
+    return _tagged(f"{file}:{block.line}", words, tags, governors=governors)
 
 
 def _trees(files: Collection, name: str) -> Iterator[tuple[str, list[str], str]]:
@@ -139,9 +139,9 @@ def _tagged(
     name: str,
     escaped: Sequence[str],
     tags: Sequence[str],
-    heads: tuple[int, ...] | None = None,
+    governors: tuple[int, ...] | None = None,
     **further: Sequence[str],
 ) -> Sentence:
     words = tuple(_ESCAPED.get(word) or word.replace("\\/", "/").replace("\\*", "*") for word in escaped)
     marks = {"pos": [upos(word, tag) for word, tag in zip(words, tags, strict=True)], "xpos": tags, **further}
-    return Sentence(name, " ".join(words), words, marks, heads)
+    return Sentence(name, " ".join(words), words, marks, governors)

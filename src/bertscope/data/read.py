@@ -104,7 +104,7 @@ def _root(kind: Literal["task", "examples"], source: str | Path, asked: TaskOpti
         path = Path(source).absolute()
         if structure := structured_kind(path, asked):
             files = filter(None, structured_files(path, structure))
-            # Said outright, so that whoever looks at the texts reads the same splits.
+            # Located outright, so that whoever looks at the texts reads the same splits.
             return Root(kind, str(path), digest_files(files), given | {"kind": structure})
         return Root(kind, str(path), digest_files(plain_files(path)), given)
 

@@ -23,7 +23,7 @@ class Sentence:
     words: tuple[str, ...]
     marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What is said of every word, by kind; '' where nothing is said."""
-    heads: tuple[int, ...] | None = None
+    governors: tuple[int, ...] | None = None
     links: tuple[Link, ...] | None = None
     pair: str | None = None
     """The second text, where there are two; `words` then has those of both."""
@@ -68,7 +68,7 @@ def read_each(
 
 def to_examples(sentences: Sequence[Sentence]) -> Examples:
     """Sentences as columns. A kind of mark that none of them has is left out; links and answers are there if any
-    sentence has them, second texts and heads if the first has: a source gives those to all or to none. An id that
+    sentence has them, second texts and governors if the first has: a source gives those to all or to none. An id that
     was there before gets a number: several files may each count their sentences from 1."""
     kinds = dict.fromkeys(kind for sentence in sentences for kind in sentence.marks)
 
@@ -76,7 +76,7 @@ def to_examples(sentences: Sequence[Sentence]) -> Examples:
         return tuple(tuple(sentence.marks.get(kind) or ("",) * len(sentence.words)) for sentence in sentences)
 
     marks = {kind: column(kind) for kind in kinds}
-    trees = any(sentence.heads is not None for sentence in sentences[:1])
+    trees = any(sentence.governors is not None for sentence in sentences[:1])
     paired = any(sentence.pair is not None for sentence in sentences[:1])
     linked = any(sentence.links is not None for sentence in sentences)
     answered = any(sentence.answers is not None for sentence in sentences)
@@ -87,7 +87,7 @@ def to_examples(sentences: Sequence[Sentence]) -> Examples:
         words=tuple(sentence.words for sentence in sentences),
         first_words=tuple(sentence.first_words or 0 for sentence in sentences) if paired else None,
         marks={kind: column for kind, column in marks.items() if any(map(any, column))},
-        heads=tuple(sentence.heads or () for sentence in sentences) if trees else None,
+        governors=tuple(sentence.governors or () for sentence in sentences) if trees else None,
         links=tuple(sentence.links or () for sentence in sentences) if linked else None,
         answers=tuple(sentence.answers or () for sentence in sentences) if answered else None,
     )

@@ -158,9 +158,9 @@ def _answerable(name: str, examples: Examples, bad: BadRows) -> Examples:
 
 def _with_trees(name: str, examples: Examples, bad: BadRows) -> Examples:
     """The sentences whose words make one tree."""
-    if examples.heads is None or "relation" not in examples.marks or examples.pair is not None:
-        raise UserError(f"{name} has no sentences with heads and relations; give a treebank, such as a .conllu file")
-    wrong = [check_tree(heads) for heads in examples.heads]
+    if examples.governors is None or "relation" not in examples.marks or examples.pair is not None:
+        raise UserError(f"{name} has no sentences with governors and relations; give a treebank, such as a .conllu file")
+    wrong = [check_tree(governors) for governors in examples.governors]
     for row, why in enumerate(wrong):
         if why is not None:
             bad.refuse("no tree", f"{name}, {examples.ids[row]}: {why}; mend it")

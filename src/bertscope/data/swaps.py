@@ -91,7 +91,7 @@ def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, 
             swap.words(row[:end]) + swap.words(row[end:]) for row, end in zip(examples.words, ends, strict=True)
         )
     other = replace(
-        examples, text=tuple(text), pair=None if pair is None else tuple(pair), words=words, marks={}, heads=None,
+        examples, text=tuple(text), pair=None if pair is None else tuple(pair), words=words, marks={}, governors=None,
         links=None, answers=None,
     )  # fmt: skip
     at = np.flatnonzero(changed)

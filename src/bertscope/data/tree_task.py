@@ -1,6 +1,6 @@
 """Sentences with dependency trees, scored by attachment: which words have the right head, and the right relation.
 
-A model's outputs are a head and a relation for each word, [..., n, longest, 2]: heads count words from 0 and are
+A model's outputs are a head and a relation for each word, [..., n, longest, 2]: governors count words from 0 and are
 `ROOT` for the root, relations are places in the task's labels; what lies behind a sentence's end is `NOTHING`.
 """
 
@@ -40,11 +40,11 @@ class TreeTask(Task):
 
     def gold(self, examples: Examples) -> np.ndarray:
         """The right outputs [n, longest, 2]; a relation that the fit split hasn't is `NOTHING`."""
-        heads, relations = _of(examples)
-        lengths = np.array([len(row) for row in heads])
+        governors, relations = _of(examples)
+        lengths = np.array([len(row) for row in governors])
         place = {label: at for at, label in enumerate(self.labels)}
         numbered = [[place.get(relation, NOTHING) for relation in row] for row in relations]
-        return np.stack([padded(heads, lengths), padded(numbered, lengths)], axis=-1)
+        return np.stack([padded(governors, lengths), padded(numbered, lengths)], axis=-1)
 
     def moments(self, outputs: np.ndarray, examples: Examples | None = None) -> np.ndarray:
         """[..., n, 2]: how many of each sentence's words are right, and how many there are."""
@@ -121,7 +121,7 @@ class TreeTask(Task):
         return {"labels": {"words": sum(map(len, relations)), "relations": len(kinds)}, "majority": None}
 
     def _learnt(self, split: Examples) -> Any:
-        return [split.words, split.heads, split.marks["relation"]]
+        return [split.words, split.governors, split.marks["relation"]]
 
 
 def _share(means: np.ndarray) -> np.ndarray:
@@ -142,7 +142,7 @@ def _punctuation(examples: Examples, name: str) -> np.ndarray:
 
 
 def _of(examples: Examples) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[str, ...], ...]]:
-    """Each sentence's heads and relations."""
-    if examples.heads is None or "relation" not in examples.marks:
+    """Each sentence's governors and relations."""
+    if examples.governors is None or "relation" not in examples.marks:
         raise UserError("these sentences have no trees with relations: nothing can be scored; give a treebank")
-    return examples.heads, examples.marks["relation"]
+    return examples.governors, examples.marks["relation"]

@@ -1,4 +1,4 @@
-"""Treebanks: sentences whose words have parts of speech and heads.
+"""Treebanks: sentences whose words have parts of speech and governors.
 
 train.conllu, train.conllu.gz    CoNLL-U, as Universal Dependencies has it
 UD_English-EWT/                  a folder or zip: all its .conllu files, or else all its .dp files, in order of name
@@ -41,7 +41,7 @@ _HEAD = re.compile(r"[0-9]{1,7}")
 def read_treebank(
     path: str | Path, *, limit: int | None = None, skip_bad: bool = False, notes: list[str] | None = None
 ) -> Examples:
-    """Read a CoNLL-U file, or a folder or zip of treebank files, into words, marks and heads.
+    """Read a CoNLL-U file, or a folder or zip of treebank files, into words, marks and governors.
 
     Marks are `lemma`, `pos` (UPOS), `xpos`, `feats` and `relation` (UD), as far as the files have them. An id is the
     sentence's `sent_id`, or else its file and first line; one that was there before gets a number. The text is what
@@ -61,15 +61,15 @@ def read_treebank(
 
 
 def write_conllu(examples: Examples, path: str | Path) -> None:
-    """Write words, marks and heads as CoNLL-U, so that `read_treebank` reads them back as they are.
+    """Write words, marks and governors as CoNLL-U, so that `read_treebank` reads them back as they are.
 
     Marks that CoNLL-U has no column for go into MISC. Labels, links and answers have no place there. A file that
     exists is never written over.
     """
     path = Path(path)
     refuse_existing(path)
-    if examples.words is None or examples.heads is None or examples.pair is not None:
-        raise UserError(f"cannot write {path}: CoNLL-U holds single texts whose words and heads are marked")
+    if examples.words is None or examples.governors is None or examples.pair is not None:
+        raise UserError(f"cannot write {path}: CoNLL-U holds single texts whose words and governors are marked")
     write_text(path, "".join(_written(examples, row) for row in range(len(examples))))
 
 
@@ -90,7 +90,7 @@ def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
     place = f"sentence {shown(said['sent_id'])} at line" if said.get("sent_id") else "sentence at line"
     try:
         words, surface = _numbered(_columns(lines))
-        heads = _heads(words)
+        governors = _governors(words)
     except _Malformed as why:
         raise UserError(
             f"{where}, {place} {block.line}: {why}; mend it or leave such sentences out with --skip-bad"
@@ -100,7 +100,7 @@ def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
         text=said.get("text") or _joined(surface),
         words=tuple([intern(token["form"]) for token in words]),
         marks=_marks(words),
-        heads=heads,
+        governors=governors,
     )
 
 
@@ -145,17 +145,17 @@ def _numbered(tokens: list[Any]) -> tuple[list[Any], list[Any]]:
     return words, surface
 
 
-def _heads(words: list[Any]) -> tuple[int, ...]:
+def _governors(words: list[Any]) -> tuple[int, ...]:
     for at, token in enumerate(words, start=1):
         if not token["form"].strip():
             raise _Malformed(f"word {at} is blank")
         if not _HEAD.fullmatch(token["head"]):
             raise _Malformed(f"the head of word {at} is {shown(token['head'])}, not a number")
-    heads = tuple([int(token["head"]) - 1 for token in words])
-    wrong = check_tree(heads)
+    governors = tuple([int(token["head"]) - 1 for token in words])
+    wrong = check_tree(governors)
     if wrong:
         raise _Malformed(wrong)
-    return heads
+    return governors
 
 
 def _marks(words: list[Any]) -> dict[str, list[str]]:
@@ -181,22 +181,22 @@ def _joined(surface: list[Any]) -> str:
 
 
 def _written(examples: Examples, row: int) -> str:
-    assert examples.words is not None and examples.heads is not None
-    name, text, words, heads = examples.ids[row], examples.text[row], examples.words[row], examples.heads[row]
+    assert examples.words is not None and examples.governors is not None
+    name, text, words, governors = examples.ids[row], examples.text[row], examples.words[row], examples.governors[row]
     marks = {kind: column[row] for kind, column in examples.marks.items()}
-    if any(len(said) != len(words) for said in (heads, *marks.values())):
+    if any(len(said) != len(words) for said in (governors, *marks.values())):
         raise UserError(f"cannot write sentence {shown(name)}: it must have a head and a mark for each of its words")
     lines = [f"# sent_id = {name}", *([f"# text = {text}"] if text else [])]
     for at, word in enumerate(words):
         fields = {column: marks[kind][at] for kind, column in _KINDS.items() if kind in marks}
         own = [f"{_OWN}{kind}={said[at]}" for kind, said in marks.items() if kind not in _KINDS and said[at]]
-        fields |= {"id": str(at + 1), "form": word, "head": str(heads[at] + 1), "misc": "|".join(own)}
+        fields |= {"id": str(at + 1), "form": word, "head": str(governors[at] + 1), "misc": "|".join(own)}
         lines.append("\t".join(fields.get(column) or "_" for column in _COLUMNS))
     written = "\n".join([*lines, "", ""])
-    if not _reads_back(written, Sentence(name, text, words, marks, heads)):
+    if not _reads_back(written, Sentence(name, text, words, marks, governors)):
         raise UserError(
             f"cannot write sentence {shown(name)}: CoNLL-U wouldn't give it back; its id, text, words and marks must "
-            "be without tabs, line ends and outer spaces, and its heads one tree"
+            "be without tabs, line ends and outer spaces, and its governors one tree"
         )
     return written
 
@@ -206,8 +206,8 @@ def _reads_back(written: str, wanted: Sentence) -> bool:
         found = _sentence(Block(1, written.encode()), "", "")
     except (UserError, UnicodeEncodeError):
         return False
-    same = (found.id, found.text if wanted.text else "", found.words, found.heads)
+    same = (found.id, found.text if wanted.text else "", found.words, found.governors)
     nothing = [""] * len(found.words)
-    return same == (wanted.id, wanted.text, wanted.words, wanted.heads) and all(
+    return same == (wanted.id, wanted.text, wanted.words, wanted.governors) and all(
         list(found.marks.get(kind, nothing)) == list(said) for kind, said in wanted.marks.items()
     )

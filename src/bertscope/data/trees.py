@@ -1,6 +1,6 @@
 """Dependency trees as arrays: how deep each word is, and how far apart two are.
 
-A tree is its heads: for each word the number of its head, `ROOT` for the one that has none. Many trees at once
+A tree is its governors: for each word the number of its governor, `ROOT` for the one that has none. Many trees at once
 (`all_depths`, `all_distances`) cost far less than one after the other: those of one length share every step.
 """
 
@@ -14,36 +14,36 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT
 
-Heads = Sequence[int] | np.ndarray
+Governors = Sequence[int] | np.ndarray
 
 _AT_ONCE = 1 << 20
 """Pairs of words worked on together: enough to be quick, few enough to stay in the cache."""
 
 
-def depths(heads: Heads) -> np.ndarray:
+def depths(governors: Governors) -> np.ndarray:
     """How many steps each word is from the root: int64 [n]; the root has 0."""
-    return all_depths([heads])[0]
+    return all_depths([governors])[0]
 
 
-def distances(heads: Heads) -> np.ndarray:
+def distances(governors: Governors) -> np.ndarray:
     """How many steps there are between every two words: int64 [n, n]."""
-    return all_distances([heads])[0]
+    return all_distances([governors])[0]
 
 
-def all_depths(trees: Sequence[Heads]) -> list[np.ndarray]:
+def all_depths(trees: Sequence[Governors]) -> list[np.ndarray]:
     """The depths of each tree's words."""
     return _of_each(trees, _depths)
 
 
-def all_distances(trees: Sequence[Heads]) -> list[np.ndarray]:
+def all_distances(trees: Sequence[Governors]) -> list[np.ndarray]:
     """The distances in each tree."""
     return _of_each(trees, _distances)
 
 
-def check_tree(heads: Heads) -> str | None:
-    """What keeps heads from being one tree, in words that a message can end with; None if nothing does. Words are
+def check_tree(governors: Governors) -> str | None:
+    """What keeps governors from being one tree, in words that a message can end with; None if nothing does. Words are
     counted from 1 in it, as treebanks do."""
-    given = np.asarray(heads)
+    given = np.asarray(governors)
     count = len(given)
     if count == 0:
         return "it has no words"
@@ -59,7 +59,7 @@ def check_tree(heads: Heads) -> str | None:
     return None
 
 
-def _of_each(trees: Sequence[Heads], measure: Callable[[np.ndarray], np.ndarray]) -> list[np.ndarray]:
+def _of_each(trees: Sequence[Governors], measure: Callable[[np.ndarray], np.ndarray]) -> list[np.ndarray]:
     found: list[np.ndarray] = [np.empty(0)] * len(trees)
     for rows, up in _of_one_length(trees):
         for row, value in zip(rows, measure(up), strict=True):
@@ -67,30 +67,30 @@ def _of_each(trees: Sequence[Heads], measure: Callable[[np.ndarray], np.ndarray]
     return found
 
 
-def _of_one_length(trees: Sequence[Heads]) -> Iterator[tuple[list[int], np.ndarray]]:
-    """Rows of trees with as many words, and their heads as `_with_top` gives them; whatever is no tree is refused."""
+def _of_one_length(trees: Sequence[Governors]) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Rows of trees with as many words, and their governors as `_with_top` gives them; whatever is no tree is refused."""
     by_length: defaultdict[int, list[int]] = defaultdict(list)
-    for row, heads in enumerate(trees):
-        by_length[len(heads)].append(row)
+    for row, governors in enumerate(trees):
+        by_length[len(governors)].append(row)
     for count, alike in by_length.items():
         step = max(1, _AT_ONCE // (count + 1) ** 2)
         for start in range(0, len(alike), step):
             rows = alike[start : start + step]
-            heads = np.array([trees[row] for row in rows]).reshape(len(rows), count)
-            inside = ((heads >= ROOT) & (heads < count)).all()
-            if not inside or ((heads == ROOT).sum(axis=1) != 1).any() or _looping(_with_top(heads)).any():
+            governors = np.array([trees[row] for row in rows]).reshape(len(rows), count)
+            inside = ((governors >= ROOT) & (governors < count)).all()
+            if not inside or ((governors == ROOT).sum(axis=1) != 1).any() or _looping(_with_top(governors)).any():
                 row, wrong = next((row, wrong) for row in rows if (wrong := check_tree(trees[row])))
-                which = f"tree {row + 1} of {len(trees)} is none" if len(trees) > 1 else "these heads are no tree"
+                which = f"tree {row + 1} of {len(trees)} is none" if len(trees) > 1 else "these governors are no tree"
                 raise UserError(f"{which}: {wrong}")
-            yield rows, _with_top(heads)
+            yield rows, _with_top(governors)
 
 
-def _with_top(heads: np.ndarray) -> np.ndarray:
+def _with_top(governors: np.ndarray) -> np.ndarray:
     """Heads [B, n] of n + 1 words: above the root is word n, and above that itself. All are numbered through, tree
     after tree."""
-    trees, count = heads.shape
+    trees, count = governors.shape
     up = np.full((trees, count + 1), count)
-    up[:, :-1] = np.where(heads == ROOT, count, heads)
+    up[:, :-1] = np.where(governors == ROOT, count, governors)
     return up + (count + 1) * np.arange(trees)[:, None]
 
 

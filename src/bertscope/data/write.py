@@ -65,8 +65,8 @@ def _object(examples: Examples, row: int, labels: Sequence[str]) -> dict[str, An
     if examples.first_words is not None:
         said["first_words"] = examples.first_words[row]
     said |= {kind: list(column[row]) for kind, column in examples.marks.items()}
-    if examples.heads is not None:
-        said["heads"] = list(examples.heads[row])
+    if examples.governors is not None:
+        said["heads"] = list(examples.governors[row])
     if examples.links is not None:
         said["links"] = [asdict(link) for link in examples.links[row]]
     return said

@@ -48,11 +48,11 @@ def overlap(
     """
     import numpy as np
 
-    from bertscope.analyses.checkpoints import told_apart
+    from bertscope.analyses.checkpoints import distinct_names
 
     found = [load_result(one) if isinstance(one, str) else one for one in lotteries]
     units = _units(found)
-    tasks = told_apart(one.subject["task"] for one in found)
+    tasks = distinct_names(one.subject["task"] for one in found)
     masks = {task: one.arrays["survivors"].astype(bool) for task, one in zip(tasks, found, strict=True)}
     pairs = _pairs(masks, units["kind"].to_numpy())
     survival = np.mean([mask.mean(0) for mask in masks.values()], axis=0)

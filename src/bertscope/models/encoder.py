@@ -28,7 +28,7 @@ from bertscope.models.source import FOLDER
 if TYPE_CHECKING:
     from bertscope.models.predict import Predictions
 
-HeadKind = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
+TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class Encoder:
     name: str
     """What reports call it: `pocket`, a hub id, a folder's name."""
     family: Family
-    head: HeadKind
+    task_head: TaskHead
     """What sits on top of the encoder."""
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class Encoder:
         size = sum(weights.numel() for weights in self.model.parameters())
         return (
             f"<Encoder {self.name}: {self.model.config.model_type}, {self.n_layers} layers of {heads} heads, "
-            f"{self.hidden_size} hidden units, {size:,} parameters, head: {self.head}, on {self.device}>"
+            f"{self.hidden_size} hidden units, {size:,} parameters, task head: {self.task_head}, on {self.device}>"
         )
 
     @property
@@ -159,9 +159,9 @@ class Encoder:
 
     def need_classifier(self, outputs: int | None = None) -> None:
         """Refuse, with what to do, if nothing on this model predicts labels, or not that many."""
-        if self.head != "classifier":
+        if self.task_head != "classifier":
             raise UserError(
-                f"{self.name} has no classifier on top (it is: {self.head}); "
+                f"{self.name} has no classifier on top (it is: {self.task_head}); "
                 f"fine-tune it first: bertscope finetune {self.name} --on TASK --out FOLDER"
             )
         if self.model.config.problem_type == "multi_label_classification":

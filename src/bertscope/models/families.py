@@ -30,9 +30,9 @@ class Family:
     """The module that takes the MLP's input."""
     mlp_out: str
     """The linear map whose output, bias included, is the MLP's output before residual and LayerNorm."""
-    head_maps: tuple[str, ...] = ()
+    head_weights: tuple[str, ...] = ()
     """Query, key and value maps, in which each head has rows of its own."""
-    mlp_maps: tuple[str, ...] = ()
+    mlp_weights: tuple[str, ...] = ()
     """The linear maps whose rows are the MLP's neurons."""
     mlp_width: str = "intermediate_size"
     """What the config calls the number of neurons."""
@@ -117,8 +117,8 @@ _BERT = Family(
     projection="attention.output.dense",
     mlp="intermediate",
     mlp_out="output.dense",
-    head_maps=("attention.self.query", "attention.self.key", "attention.self.value"),
-    mlp_maps=("intermediate.dense",),
+    head_weights=("attention.self.query", "attention.self.key", "attention.self.value"),
+    mlp_weights=("intermediate.dense",),
     pooler=(("base_model.pooler", "first token"),),
 )
 _HEADED = replace(_BERT, last_map="classifier.out_proj", pooler=(("classifier", "head"),))
@@ -145,8 +145,8 @@ FAMILIES = {
         projection="attention.out_lin",
         mlp="ffn",
         mlp_out="ffn.lin2",
-        head_maps=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
-        mlp_maps=("ffn.lin1",),
+        head_weights=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
+        mlp_weights=("ffn.lin1",),
         mlp_width="hidden_dim",
         dropout="seq_classif_dropout",
     ),

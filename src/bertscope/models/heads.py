@@ -10,8 +10,8 @@ import transformers
 
 from bertscope.models.config_notes import PARSER, encoder_notes_in
 from bertscope.models.encoder import Encoder
-from bertscope.models.new_task_head import fresh
-from bertscope.models.task_heads import Top, set_dropout
+from bertscope.models.new_task_head import with_new_task_head
+from bertscope.models.task_heads import ClassifierForm, set_dropout
 
 
 def with_classifier(
@@ -22,14 +22,14 @@ def with_classifier(
     seed: int = 0,
     name: str | None = None,
     tuned_on: str | None = None,
-    top: Top = Top(),  # noqa: B008 (frozen)
+    form: ClassifierForm = ClassifierForm(),  # noqa: B008 (frozen)
     dropout: float | None = None,
 ) -> Encoder:
     """A copy of the encoder with a fresh classifier on top, or a regressor where `labels` is empty.
 
     `init="random"` draws all of its weights anew, as before any pre-training: the control for what pre-training gave.
     The base is untouched. The same seed gives the same weights. `name` and the task's
-    fingerprint `tuned_on` travel with the model, inside its config. `top` is the classifier's form, `dropout` what is
+    fingerprint `tuned_on` travel with the model, inside its config. `form` is the classifier's form, `dropout` what is
     dropped before it, if not as much as the family does.
     """
 
@@ -37,14 +37,14 @@ def with_classifier(
         config.problem_type = "single_label_classification" if labels else "regression"
         config.id2label = dict(enumerate(labels or ("score",)))
         config.label2id = {label: index for index, label in config.id2label.items()}
-        top.write_down(config)
+        form.write_down(config)
         if dropout is not None:
             set_dropout(config, base.family, dropout)
         model = transformers.AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
-        top.put_on(model, base.family)
+        form.put_on(model, base.family)
         return model
 
-    model = fresh(base, build, init=init, seed=seed, name=name, tuned_on=tuned_on)
+    model = with_new_task_head(base, build, init=init, seed=seed, name=name, tuned_on=tuned_on)
     return Encoder(model, base.tokenizer, name or base.name, base.family, "classifier")
 
 

@@ -76,8 +76,8 @@ def masked_losses(
     15% of the tokens, special ones apart, are replaced by [MASK], all of them; which ones is a hash of the example's
     id and the token's place, so that every change is measured on the same.
     """
-    if encoder.head != "masked-lm":
-        raise UserError(f"{encoder.name} doesn't guess masked words (it is: {encoder.head}); give one that does")
+    if encoder.task_head != "masked-lm":
+        raise UserError(f"{encoder.name} doesn't guess masked words (it is: {encoder.task_head}); give one that does")
     keys, mask_id = hashed(examples.ids, seed), encoder.tokenizer.mask_token_id
     sums, counts, truncated = np.zeros((len(changes), len(examples))), np.zeros(len(examples)), 0
     with _running(encoder, len(examples) * len(changes)) as bar:

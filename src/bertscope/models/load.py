@@ -15,17 +15,17 @@ from safetensors.torch import load_file
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.models.config_notes import encoder_notes_in, notes_in
-from bertscope.models.encoder import Encoder, HeadKind
+from bertscope.models.encoder import Encoder, TaskHead
 from bertscope.models.evaluating import best_device
 from bertscope.models.families import Family, family_of
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, need_vocabulary, own_folder, weight_files
 from bertscope.models.surgery import reshape
-from bertscope.models.task_heads import Top
+from bertscope.models.task_heads import ClassifierForm
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
-_OPENED_BY: dict[str, tuple[type, HeadKind]] = {
+_OPENED_BY: dict[str, tuple[type, TaskHead]] = {
     "ForSequenceClassification": (transformers.AutoModelForSequenceClassification, "classifier"),
     "ForPreTraining": (transformers.AutoModelForPreTraining, "masked-lm"),
     "ForMaskedLM": (transformers.AutoModelForMaskedLM, "masked-lm"),
@@ -34,13 +34,13 @@ _OPENED_BY: dict[str, tuple[type, HeadKind]] = {
     "Model": (transformers.AutoModel, "none"),
 }
 _MASKED_LM = ("cls.predictions", "lm_head", "lm_predictions", "vocab_", "predictions", "generator_")
-_HEADS = ("auto", *get_args(HeadKind))
+_HEADS = ("auto", *get_args(TaskHead))
 
 
 def load(
     name_or_module: Any,
     *,
-    head: HeadKind | Literal["auto"] = "auto",
+    task_head: TaskHead | Literal["auto"] = "auto",
     device: str = "auto",
     allow_pickle: bool = False,
     tokenizer: Any = None,
@@ -54,29 +54,29 @@ def load(
 
     Weights come as float32: transformers would keep a file's half precision silently.
     """
-    check_known("head", head, _HEADS)
+    check_known("head", task_head, _HEADS)
     if isinstance(name_or_module, str | Path):
         name = str(name_or_module)
-        return _from_folder(name, locate(name, allow_pickle=allow_pickle), head, device, allow_pickle, tokenizer)
+        return _from_folder(name, locate(name, allow_pickle=allow_pickle), task_head, device, allow_pickle, tokenizer)
     if isinstance(name_or_module, transformers.PreTrainedModel):
-        return _from_memory(name_or_module, head, device, tokenizer)
+        return _from_memory(name_or_module, task_head, device, tokenizer)
     raise UserError(f"can't open {type(name_or_module).__name__} as a model; give a name or a transformers model")
 
 
-def _from_folder(name: str, folder: Path, head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
+def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
     config = config_of(folder)
     family = family_of(config["model_type"])
     weights = weight_files(folder, allow_pickle=allow_pickle)
     opener, has = _opener(folder, config.get("architectures") or _guess(weights), family)
-    parser = parser_of(config) if has == "none" and head != "none" else None
+    parser = parser_of(config) if has == "none" and task_head != "none" else None
     has = "parser" if parser else has
-    if head == "none":
+    if task_head == "none":
         has = "none"
         if not _shape(config):
             opener = transformers.AutoModel
-    elif head not in ("auto", has):
+    elif task_head not in ("auto", has):
         raise UserError(
-            f"{name} has no {head} on top (it is: {has}); fine-tune it first, or load it with head='auto'"
+            f"{name} has no {task_head} on top (it is: {has}); fine-tune it first, or load it with task_head='auto'"
         )
     with quiet_library():
         try:
@@ -106,15 +106,15 @@ def _open(
     opener: Any, folder: Path, config: dict[str, Any], family: Family, weights: list[Path]
 ) -> tuple[Any, set[str]]:
     """The model and the names of weights it needs but the folder lacks."""
-    shape, top = _shape(config), Top.of(config)
-    if shape is None and (top == Top() or opener is transformers.AutoModel):
+    shape, form = _shape(config), ClassifierForm.of(config)
+    if shape is None and (form == ClassifierForm() or opener is transformers.AutoModel):
         model, report = opener.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=weights[0].suffix == ".safetensors", local_files_only=True,
             trust_remote_code=False, output_loading_info=True,
         )  # fmt: skip
         return model, report["missing_keys"]
     model = opener.from_config(transformers.AutoConfig.from_pretrained(folder), dtype=torch.float32)
-    top.put_on(model, family)
+    form.put_on(model, family)
     if shape is not None:
         reshape(model, family, model.config.hidden_size // model.config.num_attention_heads, shape)
     state = {name: tensor for path in weights for name, tensor in load_file(path).items()}
@@ -128,12 +128,12 @@ def _shape(config: dict[str, Any]) -> dict[str, list[int]] | None:
     return notes_in(config).get("shape")
 
 
-def _from_memory(model: Any, head: str, device: str, tokenizer: Any) -> Encoder:
+def _from_memory(model: Any, task_head: str, device: str, tokenizer: Any) -> Encoder:
     family = family_of(model.config.model_type)
     _, has = _opener(Path(type(model).__name__), [type(model).__name__], family)
     has = "parser" if has == "none" and hasattr(model, "parser") else has
-    if head not in ("auto", has):
-        raise UserError(f"this {type(model).__name__} has no {head} on top (it is: {has}); load it with head='auto'")
+    if task_head not in ("auto", has):
+        raise UserError(f"this {type(model).__name__} has no {task_head} on top (it is: {has}); load it with task_head='auto'")
     if model.dtype in (torch.float16, torch.bfloat16):
         raise UserError(
             f"this {type(model).__name__} is in half precision; load it as float32, or give model.float()"
@@ -154,7 +154,7 @@ def _display_name(name: str, config: dict[str, Any]) -> str:
     return notes_in(config).get("name") or (folder.name if folder else name)
 
 
-def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any, HeadKind]:
+def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any, TaskHead]:
     if not architectures:
         raise UserError(
             f"{folder / 'config.json'} doesn't say the model's architecture, and its weights don't either; "

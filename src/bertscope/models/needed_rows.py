@@ -21,7 +21,7 @@ def first_token_only(encoder: Encoder) -> Iterator[None]:
     classifier reads more, or one block serves several layers, or the only layer may be followed by a convolution over
     the rows (DeBERTa's), nothing happens.
     """
-    reads_first = encoder.head == "classifier" and encoder.family.reads_first_token(encoder.model.config)
+    reads_first = encoder.task_head == "classifier" and encoder.family.reads_first_token(encoder.model.config)
     if not reads_first or encoder.n_layers < 2 or encoder.layers.count(last := encoder.layers[-1]) > 1:
         yield
         return

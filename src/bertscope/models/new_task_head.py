@@ -13,7 +13,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.surgery import reshape
 
 
-def fresh(
+def with_new_task_head(
     base: Encoder,
     build: Callable[[Any], Any],
     *,

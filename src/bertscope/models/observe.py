@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.memory_mapped import lasting
+from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches, tokenise
 from bertscope.models.encoder import Encoder
@@ -154,7 +154,7 @@ class _Room:
 
     def _moved(self, what: tuple[str, int], shown: Tensor) -> Tensor:
         if what not in self._places or self._places[what].numel() < shown.numel():
-            self._places[what] = torch.from_numpy(lasting([shown.numel()], np.float32))
+            self._places[what] = torch.from_numpy(memory_mapped([shown.numel()], np.float32))
         return self._places[what][: shown.numel()].view(shown.shape).copy_(shown)
 
 

@@ -23,7 +23,7 @@ from bertscope.models.batches import WINDOW, Batch, batches
 from bertscope.models.biaffine import Biaffine
 from bertscope.models.config_notes import PARSER, notes_in
 from bertscope.models.encoder import Encoder
-from bertscope.models.new_task_head import fresh
+from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.observe import default_budget, evaluating
 
 _SIZES = {"arc_size": 128, "relation_size": 64}
@@ -35,7 +35,7 @@ def with_parser(base: Encoder, relations: tuple[str, ...], *, seed: int = 0, **h
     def build(config: Any) -> Any:
         return transformers.AutoModel.from_config(config, dtype=torch.float32)
 
-    model = fresh(base, build, seed=seed, **how)
+    model = with_new_task_head(base, build, seed=seed, **how)
     if not any(name.startswith("pooler") for name in base.model.base_model.state_dict()) and hasattr(model, "pooler"):
         model.pooler = None  # a parser has no use for one; a random one would pass for pretrained
     said = {"relations": list(relations), **_SIZES}

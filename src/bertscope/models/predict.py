@@ -33,8 +33,8 @@ class Predictions:
 
 def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = WINDOW) -> Predictions:
     """See `Encoder.predict`."""
-    if encoder.head == "span-qa" or encoder.head == "parser":
-        predicted = predict_spans if encoder.head == "span-qa" else predict_trees
+    if encoder.task_head == "span-qa" or encoder.task_head == "parser":
+        predicted = predict_spans if encoder.task_head == "span-qa" else predict_trees
         outputs, truncated = predicted(encoder, examples, tokens=tokens, window=window)
         return Predictions(examples.ids, outputs, examples.label, truncated)
     encoder.need_classifier()

@@ -15,7 +15,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, group_by_budget, pad
 from bertscope.models.encoder import Encoder
-from bertscope.models.new_task_head import fresh
+from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.observe import default_budget, evaluating
 from bertscope.models.windows import Windows, windowed
 
@@ -37,7 +37,7 @@ def with_span_head(base: Encoder, **how: Any) -> Encoder:
                 f"transformers has no head for spans on a {config.model_type}; give a model of another family"
             ) from error
 
-    model = fresh(base, build, **how)
+    model = with_new_task_head(base, build, **how)
     return Encoder(model, base.tokenizer, model.config.bertscope["name"], base.family, "span-qa")
 
 

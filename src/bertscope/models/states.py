@@ -35,16 +35,16 @@ from bertscope.core.files import (
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, tokenise
 from bertscope.models.encoder import Encoder
-from bertscope.models.states_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, HiddenStore, Pool, read
+from bertscope.models.states_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, StatesStore, Pool, read
 from bertscope.models.observe import Seen, observe
 from bertscope.models.taps import is_tapped
 
-__all__ = ["HiddenStore", "Pool", "hidden"]
+__all__ = ["StatesStore", "Pool", "hidden"]
 
 _VERSION = 2  # of what is stored: raise it when the same source would give other bytes
 
 
-def hidden(
+def hidden_states(
     encoder: Encoder,
     examples: Examples | Sequence[str],
     *,
@@ -53,7 +53,7 @@ def hidden(
     layers: Sequence[int] | None = None,
     tokens: int | None = None,
     window: int = WINDOW,
-) -> HiddenStore:
+) -> StatesStore:
     """Run the encoder over the examples once and keep its hidden states, pooled.
 
     pool      `word`: the mean of a word's pieces; `token`: each token that isn't special; `cls`: the first token;
@@ -78,7 +78,7 @@ def hidden(
     else:
         _lay_out(folder, encoder, examples, source, window)
     _fill(folder, encoder, examples, tokens, window)
-    return replace(HiddenStore.open(folder), temporary=temporary)
+    return replace(StatesStore.open(folder), temporary=temporary)
 
 
 def _check(encoder: Encoder, examples: Examples, pool: str, layers: Sequence[int] | None) -> list[int]:
@@ -186,7 +186,7 @@ class _Writer:
 
     needs = frozenset({"hidden"})
 
-    def __init__(self, stream: BinaryIO, store: HiddenStore, examples: np.ndarray) -> None:
+    def __init__(self, stream: BinaryIO, store: StatesStore, examples: np.ndarray) -> None:
         self._stream, self._store, self._examples = stream, store, examples
         array = store.array
         self._row_size = array.itemsize * store.dim

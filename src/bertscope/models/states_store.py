@@ -31,7 +31,7 @@ FOLDER = FolderKind(ABOUT, '"source"', (ABOUT, PROGRESS, VECTORS, *INDEX))
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenStore:
+class StatesStore:
     """The hidden states of some examples, in their order; made by `hidden`.
 
     What has no token has no row: an example without words, a word that the tokenizer normalises away, an example
@@ -70,7 +70,7 @@ class HiddenStore:
     def __repr__(self) -> str:
         rows = f"{len(self):,} rows (pool: {self.pool}) of {len(self.ids) - len(self.left_out):,} texts"
         return (
-            f"<HiddenStore {self.name}: {rows}, {len(self.layers)} layers, {self.dim} dimensions, in {self.folder}>"
+            f"<StatesStore {self.name}: {rows}, {len(self.layers)} layers, {self.dim} dimensions, in {self.folder}>"
         )
 
     @property
@@ -95,7 +95,7 @@ class HiddenStore:
         return (vectors[start : start + rows] for start in range(0, len(self), rows))
 
     @classmethod
-    def open(cls, folder: str | Path) -> HiddenStore:
+    def open(cls, folder: str | Path) -> StatesStore:
         """Open a complete store."""
         folder = Path(folder)
         if not (folder / ABOUT).is_file():
@@ -109,10 +109,10 @@ class HiddenStore:
         return store
 
 
-open_store = HiddenStore.open
+open_store = StatesStore.open
 
 
-def read(folder: Path) -> tuple[dict[str, Any], int, HiddenStore]:
+def read(folder: Path) -> tuple[dict[str, Any], int, StatesStore]:
     """What the folder says of itself, how many examples are done, and the store, finished or not."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
@@ -124,7 +124,7 @@ def read(folder: Path) -> tuple[dict[str, Any], int, HiddenStore]:
         array = np.load(folder / VECTORS, mmap_mode="r")
         if list(array.shape) != about["shape"] or array.dtype != np.float32:
             raise ValueError(f"{VECTORS} has another shape")
-        store = HiddenStore(
+        store = StatesStore(
             folder=folder, name=about["name"], pool=about["source"]["pool"], layers=tuple(about["source"]["layers"]),
             n_layers=about["n_layers"], ids=tuple(ids), left_out=tuple(ids[i] for i in about["left_out"]),
             starts=starts, words=words, segments=segments, spans=spans, array=array.transpose(1, 0, 2),

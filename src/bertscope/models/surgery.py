@@ -38,7 +38,7 @@ def cut(encoder: Encoder, off: str | Iterable[str | Unit]) -> Encoder:
         return without_layers(encoder, {unit.layer for unit in units})
     refuse_whole(encoder)
     model = copy.deepcopy(encoder.model)
-    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
+    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.task_head)
     for layer, block in enumerate(smaller.layers):
         here = {unit for unit in units if unit.layer_index == layer}
         kinds = {unit.kind for unit in here}
@@ -91,10 +91,10 @@ def _trim(
 ) -> None:
     """Leave only these heads and neurons in a block (by 0-based index)."""
     places = [head * head_size + place for head in heads for place in range(head_size)]
-    for path in family.head_maps:
+    for path in family.head_weights:
         _keep(descend(block, path), rows=places)
     _keep(descend(block, family.projection), columns=places)
-    for path in family.mlp_maps:
+    for path in family.mlp_weights:
         _keep(descend(block, path), rows=neurons)
     mlp_out = descend(block, family.mlp_out)
     _keep(mlp_out, columns=neurons)
@@ -142,13 +142,13 @@ def _written_down(encoder: Encoder, model: Any, units: set[Unit]) -> Encoder:
     left out."""
     from bertscope.models.encoder import Encoder
 
-    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
+    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.task_head)
     config = model.config
     said = copy.deepcopy(notes_in(config))
     said["cut"] = [*said.get("cut", []), sorted(map(str, units))]
     without_mlp = [
         layer for layer, block in enumerate(smaller.layers, 1)
-        if encoder.family.mlp_maps and smaller.parts(block)[3].bias is None
+        if encoder.family.mlp_weights and smaller.parts(block)[3].bias is None
     ]  # fmt: skip
     said["shape"] = {"heads": smaller.head_counts, "neurons": smaller.neuron_counts, "without_mlp": without_mlp}
     widths, even_heads = set(smaller.neuron_counts), {config.num_attention_heads}.issuperset(smaller.head_counts)

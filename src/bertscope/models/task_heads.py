@@ -19,7 +19,7 @@ BETWEEN = 50
 
 
 @dataclass(frozen=True)
-class Top:
+class ClassifierForm:
     classifier: Classifier = "linear"
     """linear: the family's own last map; relu: two maps with 50 hidden units and a ReLU between them."""
     pooler: bool = True
@@ -27,14 +27,14 @@ class Top:
     otherwise that map reads the first token's last state, or what else the family pools."""
 
     @classmethod
-    def of(cls, config: Any) -> Top:
+    def of(cls, config: Any) -> ClassifierForm:
         """What a model's config says of it."""
         return cls(**notes_in(config).get("top", {}))
 
     def write_down(self, config: Any) -> None:
         """Say in the model's config what is unlike the family's own."""
         said = {name: value for name, value in notes_in(config).items() if name != "top"}
-        changed = {} if self == Top() else {"top": {"classifier": self.classifier, "pooler": self.pooler}}
+        changed = {} if self == ClassifierForm() else {"top": {"classifier": self.classifier, "pooler": self.pooler}}
         config.bertscope = said | changed
 
     def put_on(self, model: Any, family: Family) -> None:

@@ -20,7 +20,7 @@ TICKS, NAME, LETTER, ASLANT = 18, 18, 5.5, math.radians(40)  # an axis' labels a
 TOKEN = 4.2  # a letter of the tokens under a map
 
 
-def room(chart: Spec) -> dict[str, Any]:
+def reserved_size(chart: Spec) -> dict[str, Any]:
     """The chart's panels, as `arranged` in the page's scripts needs them.
 
     Each of `width` by `height`, with `spacing` between them and its own `heading` above; of the width, `beside` once

@@ -44,7 +44,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Reading:
+class LedgerRow:
     verdict: str
     about: str
     models: list[str]
@@ -63,7 +63,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Claim:
+class LedgerClaim:
     says: str
     where: str
     effect_is: str
@@ -71,7 +71,7 @@ class Claim:
     margin: str
     published: str
     command: str
-    readings: list[Reading]
+    readings: list[LedgerRow]
 
     @property
     def counts(self) -> list[tuple[str, int]]:
@@ -86,8 +86,8 @@ class Claim:
 @dataclass(frozen=True)
 class Source:
     cite: str
-    tested: list[Claim]
-    untested: list[Claim]
+    tested: list[LedgerClaim]
+    untested: list[LedgerClaim]
 
 
 def current(findings: Iterable[Finding]) -> list[Finding]:
@@ -141,18 +141,18 @@ def _sources(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> li
     return made
 
 
-def _claim(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> Claim:
+def _claim(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> LedgerClaim:
     first, known = rows[0], [row for row in rows if row["effect"] is not None]
     ends = _ends(known)
-    return Claim(
+    return LedgerClaim(
         first["says"], first["where"], first["effect_is"], first["unit"], first["margin"], first["published_says"],
         first["command"], [_reading(row, shown.get(row["input"]), ends) for row in known],
     )  # fmt: skip
 
 
-def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float]) -> Reading:
+def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float]) -> LedgerRow:
     effect, low, high, published = texts([row[key] for key in ("effect", "low", "high", "published")])
-    return Reading(
+    return LedgerRow(
         verdict=row["verdict"],
         about=in_words({key: row[key] for key in ("model", "task")}),
         models=subjects.models(step) if step else [row["model"]],

@@ -13,7 +13,7 @@ from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.report import heads, packed, subjects
 from bertscope.report.columns import explained
-from bertscope.report.layout import room
+from bertscope.report.layout import reserved_size
 from bertscope.report.values import NOTHING, texts
 
 ROWS = 200
@@ -161,7 +161,7 @@ def _answer(finding: Finding, name: str, heading: str, declared: Spec | None, pa
     with_heads = heads.about_heads(result, declared)
     charts = [packed.figure(result, figure) for figure in result.figures]
     pictures = [
-        Picture(figure.title, figure.caption, room(chart["spec"]),
+        Picture(figure.title, figure.caption, reserved_size(chart["spec"]),
                 heads=figure.table in with_heads and heads.draws_heads(figure, result))
         for figure, chart in zip(result.figures, charts, strict=True)
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from bertscope.core.step import Step
 
 
 @dataclass
-class Outcome:
+class RunOutcome:
     """How a run ended: what became of each step, by id, and why."""
 
     done: dict[str, str] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Board:
 
     def __init__(self, steps: Mapping[str, Step], stored: Iterable[str]) -> None:
         self.steps = dict(steps)
-        self.outcome = Outcome(stored=dict.fromkeys(stored, "stored"))
+        self.outcome = RunOutcome(stored=dict.fromkeys(stored, "stored"))
         self._running: set[str] = set()
         self.slots = 1
         """How many jobs are made at a time."""

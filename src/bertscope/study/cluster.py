@@ -22,7 +22,7 @@ from bertscope.core.progress import no_bars
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.shared_passes import Job
-from bertscope.study.execute import Made, make
+from bertscope.study.execute import Outcome, make
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -34,7 +34,7 @@ _DASHBOARD = "127.0.0.1:0"
 
 
 @contextmanager
-def hands(store: Store, workers: int, address: str | None, resume: bool) -> Iterator[Workers]:
+def executor(store: Store, workers: int, address: str | None, resume: bool) -> Iterator[Workers]:
     """Workers of this machine, as long as the block lasts, or those of the scheduler at `address`."""
     try:
         from distributed import Client, LocalCluster
@@ -74,7 +74,7 @@ class Workers:
         )
         self._futures[future] = job
 
-    def collect(self, seconds: float) -> list[Made]:
+    def collect(self, seconds: float) -> list[Outcome]:
         from distributed import wait
 
         if not self._futures:
@@ -88,16 +88,16 @@ class Workers:
             raise UserError("the Dask scheduler went away; start it and run again: it goes on") from error
         return [made for future in finished for made in self._outcome(future, self._futures.pop(future))]
 
-    def _outcome(self, future: Future, job: Job) -> list[Made]:
+    def _outcome(self, future: Future, job: Job) -> list[Outcome]:
         from distributed import KilledWorker
 
         if future.status == "finished":
-            return [Made(**said) for said in future.result()]
+            return [Outcome(**said) for said in future.result()]
         error = future.exception()
         reason = f"the cluster gave it up ({error!r})"
         if isinstance(error, KilledWorker):
             reason = "its worker died, and so did those that took it up; perhaps there is too little memory"
-        return [Made(step.id, "failed", reason=" ".join(reason.split())) for step in job]
+        return [Outcome(step.id, "failed", reason=" ".join(reason.split())) for step in job]
 
     def _resources(self, job: Job) -> dict[str, float] | None:
         """A GPU for what fills a folder of its own (a training, a pruning, hidden states), where there are any."""

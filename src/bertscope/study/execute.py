@@ -15,14 +15,14 @@ from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.inputs import KEPT, Inputs
 from bertscope.core.provenance import capture
 from bertscope.core.step import Step
-from bertscope.core.store import Busy, Claim, Store
+from bertscope.core.store import Busy, ClaimedStep, Store
 
 ENCODERS = 6
 """The most encoders that read the same texts in one pass."""
 
 
 @dataclass(frozen=True)
-class Made:
+class Outcome:
     """What came of a step. Plain values: it travels between machines."""
 
     id: str
@@ -34,20 +34,20 @@ class Made:
     """Of a bug."""
 
 
-def make(steps: Sequence[Step], store: Store, inputs: Inputs, *, resume: bool = True) -> list[Made]:
+def make(steps: Sequence[Step], store: Store, inputs: Inputs, *, resume: bool = True) -> list[Outcome]:
     """Make these steps, whose inputs are stored: one, or some that may share a pass."""
-    made: dict[str, Made] = {}
+    made: dict[str, Outcome] = {}
     with ExitStack() as held:
         claims = []
         for step in steps:
             try:
                 claim = held.enter_context(store.claim(step, resume=resume, wait=False))
             except Busy:
-                made[step.id] = Made(step.id, "busy")
+                made[step.id] = Outcome(step.id, "busy")
             except Exception as error:
                 made[step.id] = _failure(step, error)
             else:
-                made[step.id] = Made(step.id, "stored")
+                made[step.id] = Outcome(step.id, "stored")
                 claims += [claim] if claim else []
         told = _share(claims, inputs) if len(claims) > 1 else [_alone(claim, inputs) for claim in claims]
         made |= {one.id: one for one in told}
@@ -56,11 +56,11 @@ def make(steps: Sequence[Step], store: Store, inputs: Inputs, *, resume: bool = 
     return list(made.values())
 
 
-def _alone(claim: Claim, inputs: Inputs) -> Made:
+def _alone(claim: ClaimedStep, inputs: Inputs) -> Outcome:
     return _attempt(claim.step, lambda: claim.perform(inputs.of(claim.step)))
 
 
-def _share(claims: Sequence[Claim], inputs: Inputs) -> list[Made]:
+def _share(claims: Sequence[ClaimedStep], inputs: Inputs) -> list[Outcome]:
     """Questions about attention, with a pass for all those that read the same."""
     from bertscope.analyses.attention.reading import sharing
 
@@ -84,7 +84,7 @@ def _share(claims: Sequence[Claim], inputs: Inputs) -> list[Made]:
 class _Part:
     """A question on its way through a pass."""
 
-    def __init__(self, claim: Claim) -> None:
+    def __init__(self, claim: ClaimedStep) -> None:
         self.claim, self.seconds = claim, 0.0
 
     def prepare(self, inputs: Inputs) -> None:
@@ -103,7 +103,7 @@ class _Part:
         self.claim.keep(result)
 
 
-def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Made]:
+def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Outcome]:
     """Parts that agree, by one pass. If that fails, by a pass each: one question's trouble isn't the others'."""
     from bertscope.analyses.attention.reading import read_together
 
@@ -121,18 +121,18 @@ def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Made]:
     return made
 
 
-def _attempt(step: Step, work: Callable[..., None], *args: Any) -> Made:
+def _attempt(step: Step, work: Callable[..., None], *args: Any) -> Outcome:
     started = time.perf_counter()
     try:
         work(*args)
     except Exception as error:
         return _failure(step, error)
-    return Made(step.id, "done", time.perf_counter() - started)
+    return Outcome(step.id, "done", time.perf_counter() - started)
 
 
-def _failure(step: Step, error: Exception) -> Made:
+def _failure(step: Step, error: Exception) -> Outcome:
     """A user's mistake is its line; of a bug the log keeps the traceback."""
     if isinstance(error, UserError):
-        return Made(step.id, "full disk" if isinstance(error, FullDiskError) else "failed", reason=str(error))
+        return Outcome(step.id, "full disk" if isinstance(error, FullDiskError) else "failed", reason=str(error))
     said = " ".join(f"{type(error).__name__}: {error}".split())
-    return Made(step.id, "failed", reason=said, trace=traceback.format_exc())
+    return Outcome(step.id, "failed", reason=said, trace=traceback.format_exc())

@@ -14,7 +14,7 @@ from bertscope.study.claims.question import claims_step
 from bertscope.study.graph import graph
 from bertscope.study.names import Names
 from bertscope.study.questions import Answers, read_questions
-from bertscope.study.located_yaml import Said, parse, with_set
+from bertscope.study.located_yaml import Located, parse, with_set
 
 KEYS = {
     "title": "What the page is called.",
@@ -48,7 +48,7 @@ class Study:
     """What a reader of the file may not expect."""
     said: dict[str, Any]
     """The file as it was understood, with what was set."""
-    places: Mapping[str, Said]
+    places: Mapping[str, Located]
     """Where it names each model and data set (by the root's id, and by its source) and asks each question (by the id
     of its step)."""
 
@@ -73,7 +73,7 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
     title, about = (" ".join(keys[key].word(key).split()) if key in keys else "" for key in ("title", "about"))
     names, notes = Names(keys), list[str]()
     steps: dict[str, Step] = {}
-    asked: dict[str, Said] = {}
+    asked: dict[str, Located] = {}
     answers: dict[str, Answers] = {}
     used: set[str] = set()
     for question in read_questions(keys["questions"], names, answers):
@@ -107,7 +107,7 @@ def _ready() -> Any:
     return resources.files("bertscope.study") / "ready"
 
 
-def _read(source: str | Path) -> tuple[str, Said]:
+def _read(source: str | Path) -> tuple[str, Located]:
     path = Path(source)
     if not path.is_file():
         ready = _ready() / f"{source}.yaml"

@@ -11,7 +11,7 @@ SHARE = 0.1
 """Of the time, at most."""
 
 
-class Pages:
+class GrowingReport:
     def __init__(self, write: Callable[[], None], now: Callable[[], float] = time.monotonic) -> None:
         self._write, self._now = write, now
         self._written: float | None = None

@@ -22,11 +22,11 @@ class Misplaced(UserError):
 
 
 @dataclass(frozen=True)
-class Said:
+class Located:
     """A value of the file, and its place there: that of its key, if it has one."""
 
     value: Any
-    """A dict or list of further `Said`, or a plain value."""
+    """A dict or list of further `Located`, or a plain value."""
     where: str
     """`mine.yaml, line 3`, or `--set tasks`."""
 
@@ -43,7 +43,7 @@ class Said:
         except UserError as error:
             raise self.wrong(str(error)) from error
 
-    def mapping(self, what: str, known: Iterable[str] | None = None) -> dict[str, Said]:
+    def mapping(self, what: str, known: Iterable[str] | None = None) -> dict[str, Located]:
         """What is said under each key; a key that isn't known is refused, with a suggestion."""
         if not isinstance(self.value, dict):
             raise self.wrong(f"{what} must be a mapping (key: value)")
@@ -53,7 +53,7 @@ class Said:
                 raise said.wrong(f"unknown key {key!r} in {what}; {did_you_mean(key, known)}")
         return self.value
 
-    def several(self) -> list[Said]:
+    def several(self) -> list[Located]:
         """The values of a list, or the one value alone."""
         return self.value if isinstance(self.value, list) else [self]
 
@@ -69,12 +69,12 @@ class Said:
         return [said.plain() for said in self.value] if isinstance(self.value, list) else self.value
 
 
-def parse(text: str, name: str) -> Said:
+def parse(text: str, name: str) -> Located:
     """What a YAML text says; `name` is what its places are called by."""
     return _parse(text, lambda line: f"{name}, line {line + 1}")
 
 
-def with_set(whole: Said, words: str) -> Said:
+def with_set(whole: Located, words: str) -> Located:
     """The file with one value set, as `key=value` or `key.key=value`, the value in YAML.
 
     A question's setting is `questions.NAME.setting`: of every question of that name in the file.
@@ -87,7 +87,7 @@ def with_set(whole: Said, words: str) -> Said:
     return _set(whole, keys, _parse(text, lambda _: where), where)
 
 
-def _set(said: Said, keys: list[str], value: Said, where: str) -> Said:
+def _set(said: Located, keys: list[str], value: Located, where: str) -> Located:
     if not keys:
         return value
     first, *rest = keys
@@ -96,22 +96,22 @@ def _set(said: Said, keys: list[str], value: Said, where: str) -> Said:
     below = {} if said.value is None else said.value
     if not isinstance(below, dict):
         raise UserError(f"{where}: there is nothing to set inside {said.plain()!r}")
-    inside = _set(below.get(first, Said(None, where)), rest, value, where)
-    return Said(below | {first: Said(inside.value, where)}, said.where)
+    inside = _set(below.get(first, Located(None, where)), rest, value, where)
+    return Located(below | {first: Located(inside.value, where)}, said.where)
 
 
-def _set_of_questions(asked: Said, name: str, keys: list[str], value: Said, where: str) -> Said:
+def _set_of_questions(asked: Located, name: str, keys: list[str], value: Located, where: str) -> Located:
     """A list of questions, each a name or a mapping from its name to its settings."""
     found, changed = list[str](), []
     for one in asked.value:
-        alone = {one.value: Said(None, one.where)} if isinstance(one.value, str) else {}
+        alone = {one.value: Located(None, one.where)} if isinstance(one.value, str) else {}
         asks = one.value if isinstance(one.value, dict) else alone
         found += asks
         hit = {name: _set(asks[name], keys, value, where)} if name in asks else {}
-        changed.append(Said(asks | hit, one.where) if hit else one)
+        changed.append(Located(asks | hit, one.where) if hit else one)
     if name not in found:
         raise UserError(f"{where}: the study doesn't ask {name!r}; {did_you_mean(name, set(found))}")
-    return Said(changed, asked.where)
+    return Located(changed, asked.where)
 
 
 class _Loader(yaml.SafeLoader):
@@ -143,11 +143,11 @@ def dump(value: Any) -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
 
 
-def _parse(text: str, place: Callable[[int], str]) -> Said:
+def _parse(text: str, place: Callable[[int], str]) -> Located:
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
-        return Said(None, place(0)) if node is None else _read(loader, node, place, place(node.start_mark.line))
+        return Located(None, place(0)) if node is None else _read(loader, node, place, place(node.start_mark.line))
     except yaml.reader.ReaderError as error:
         raise Misplaced(
             f"{place(text.count(chr(10), 0, error.position))}: a character that YAML can't have"
@@ -183,21 +183,21 @@ def _in_plain_words(error: yaml.MarkedYAMLError) -> tuple[int, str]:
     return at.line if at else 0, ", ".join(filter(None, (error.context, error.problem)))
 
 
-def _read(loader: _Loader, node: Any, place: Callable[[int], str], where: str) -> Said:
+def _read(loader: _Loader, node: Any, place: Callable[[int], str], where: str) -> Located:
     def wrong(one: Any, what: str) -> Misplaced:
         return Misplaced(f"{place(one.start_mark.line)}: {what}")
 
     if isinstance(node, yaml.ScalarNode):
-        return Said(loader.construct_object(node), where)
+        return Located(loader.construct_object(node), where)
     if node.tag not in ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
         raise wrong(node, f"the tag {node.tag} isn't read here")
     if isinstance(node, yaml.SequenceNode):
-        return Said([_read(loader, one, place, place(one.start_mark.line)) for one in node.value], where)
-    found: dict[str, Said] = {}
+        return Located([_read(loader, one, place, place(one.start_mark.line)) for one in node.value], where)
+    found: dict[str, Located] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise wrong(key, "a key must be a word")
         if key.value in found:
             raise wrong(key, f"the key {key.value!r} is there twice; leave one of them out")
         found[key.value] = _read(loader, value, place, place(key.start_mark.line))
-    return Said(found, where)
+    return Located(found, where)

@@ -19,7 +19,7 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.step import Root, Step
 from bertscope.data.options import TaskOptions
 from bertscope.data.tasks import declared
-from bertscope.study.located_yaml import Said
+from bertscope.study.located_yaml import Located
 
 TRAINING = ("recipe", "epochs", "learning_rate")
 """What all trainings of a study have in common, so that they are shared."""
@@ -49,7 +49,7 @@ class Sources:
     """Models or data that exist: a source each, for data with how it is read."""
 
     name: str
-    listed: Sequence[Said]
+    listed: Sequence[Located]
     root: Callable[..., Root]
     """From a kind and a source to the root of that kind."""
 
@@ -60,7 +60,7 @@ class Sources:
     def pick(self, chosen: Chosen, kind: str) -> Sequence[Root]:
         return [self.root(kind, self.listed[chosen[self.name]])]
 
-    def limited(self, limit: Said) -> Sources:
+    def limited(self, limit: Located) -> Sources:
         """Data of which at most so many rows are read."""
         return replace(self, root=partial(self.root, limit=limit))
 
@@ -87,9 +87,9 @@ class Tuned:
 class Names:
     """The models and data that the file declares, and the settings that it gives to all of its questions."""
 
-    def __init__(self, keys: Mapping[str, Said]) -> None:
+    def __init__(self, keys: Mapping[str, Located]) -> None:
         self._roots: dict[str, Root] = {}  # hashing a large model takes a while: once is enough
-        self.places: dict[str, Said] = {}
+        self.places: dict[str, Located] = {}
         """Where the file names each root, by its id and by its source."""
         self.reading = {
             option: keys[key] for key, option in (("root", "root"), ("limit", "limit"), ("data_seed", "seed"))
@@ -110,24 +110,24 @@ class Names:
                 else Sources(name, said.several(), self._model_root)
             )
             if name == "model" and "tasks" in self.data:
-                self.models["tuned"] = self._tuned("tuned", Said({}, said.where))
+                self.models["tuned"] = self._tuned("tuned", Located({}, said.where))
 
-    def _tuned(self, name: str, whole: Said) -> Tuned:
+    def _tuned(self, name: str, whole: Located) -> Tuned:
         known = [field.name for field in fields(spec("finetune").config_class)]
         said = whole.mapping(f"the model {name}", ["base", "task", *known])
-        base, task = said.get("base", Said("model", whole.where)), said.get("task", Said("tasks", whole.where))
+        base, task = said.get("base", Located("model", whole.where)), said.get("task", Located("tasks", whole.where))
         settings = self.training | {key: one for key, one in said.items() if key not in ("base", "task", "seed")}
-        seeds = said["seed"].several() if "seed" in said else [Said(self.seeds[0], whole.where)]
+        seeds = said["seed"].several() if "seed" in said else [Located(self.seeds[0], whole.where)]
         configs = [settings_of(spec("finetune"), settings | {"seed": seed}) for seed in seeds]
         return Tuned(name, find(base, self.models, "model"), find(task, self.data, "data"), configs)
 
-    def _model_root(self, kind: str, said: Said) -> Root:
+    def _model_root(self, kind: str, said: Located) -> Root:
         return self._once("model", said.word("a model"), {}, said)
 
-    def _data_root(self, kind: str, said: Said, limit: Said | None = None) -> Root:
+    def _data_root(self, kind: str, said: Located, limit: Located | None = None) -> Root:
         keys = said.value if isinstance(said.value, dict) else {"source": said}
         known = [field.name for field in fields(TaskOptions)]
-        Said(keys, said.where).mapping("a data set", ["source", *known])
+        Located(keys, said.where).mapping("a data set", ["source", *known])
         if "source" not in keys:
             raise said.wrong("a data set needs its source: source: reviews.csv")
         source = keys["source"].word("a data set's source")
@@ -135,7 +135,7 @@ class Names:
         given |= {key: one for key, one in keys.items() if key != "source"} | ({"limit": limit} if limit else {})
         return self._once(kind, source, {key: _option(key, one) for key, one in given.items()}, said)
 
-    def _once(self, kind: str, source: str, options: dict[str, Any], said: Said) -> Root:
+    def _once(self, kind: str, source: str, options: dict[str, Any], said: Located) -> Root:
         key = repr((kind, source, sorted(options.items())))
         if key not in self._roots:
             with said.blamed():
@@ -145,7 +145,7 @@ class Names:
         return self._roots[key]
 
 
-def find(said: Said, names: Mapping[str, Thing], what: str) -> Thing:
+def find(said: Located, names: Mapping[str, Thing], what: str) -> Thing:
     """The model, the data or the answers of that name."""
     name = said.word(f"the name of {what}")
     if name not in names:
@@ -164,7 +164,7 @@ _NEEDS = {
 said."""
 
 
-def settings_of(spec: Spec, said: Mapping[str, Said]) -> Any:
+def settings_of(spec: Spec, said: Mapping[str, Located]) -> Any:
     """A question's config from what the file says, each setting checked with its line."""
     hints = get_type_hints(spec.config_class)
     own = [field.name for field in fields(spec.config_class)]
@@ -180,7 +180,7 @@ def settings_of(spec: Spec, said: Mapping[str, Said]) -> Any:
         raise blamed[0].wrong(str(error)) from error
 
 
-def _option(key: str, said: Said) -> Any:
+def _option(key: str, said: Located) -> Any:
     """How data is read, in one respect."""
     value = _fitted(key, said, get_type_hints(TaskOptions)[key])
     with said.blamed():
@@ -191,7 +191,7 @@ def _option(key: str, said: Said) -> Any:
     return value
 
 
-def _declared(keys: Mapping[str, Said], own: Sequence[str], others: str) -> dict[str, Said]:
+def _declared(keys: Mapping[str, Located], own: Sequence[str], others: str) -> dict[str, Located]:
     """What the file says under its own keys and under the names that it makes up; what is empty is left out."""
     made_up = keys[others].mapping(others) if others in keys else {}
     for name, said in made_up.items():
@@ -205,6 +205,6 @@ def _why_not(name: str, own: Sequence[str]) -> str:
     return "it is a key of the file" if name in own else "use letters, digits, _ and -"
 
 
-def _fitted(key: str, said: Said, hint: Any) -> Any:
+def _fitted(key: str, said: Located, hint: Any) -> Any:
     with said.blamed():
         return fitted(key, said.plain(), hint)

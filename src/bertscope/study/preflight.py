@@ -9,10 +9,10 @@ from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 from bertscope.study.file import Study
 from bertscope.study.graph import graph
-from bertscope.study.located_yaml import Said
+from bertscope.study.located_yaml import Located
 
 
-def read_ahead(study: Study, store: Store) -> Inputs:
+def preflight(study: Study, store: Store) -> Inputs:
     """Read the data of the steps still to be made; what was read last stays open for them. Loads no torch."""
     places = _places(study)
 
@@ -20,11 +20,11 @@ def read_ahead(study: Study, store: Store) -> Inputs:
         return places[one.id].blamed() if one.id in places else nullcontext()
 
     inputs = Inputs(store.path)
-    inputs.read_ahead((step for step in graph(study.steps, store.has).values() if not store.has(step)), blamed)
+    inputs.preflight((step for step in graph(study.steps, store.has).values() if not store.has(step)), blamed)
     return inputs
 
 
-def _places(study: Study) -> dict[str, Said]:
+def _places(study: Study) -> dict[str, Located]:
     """Where the file speaks of each step and root, by id: where it names it, or another part or cut of the same data,
     or else where it asks the first question that rests on it."""
     found = dict(study.places)

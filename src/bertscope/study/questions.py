@@ -12,7 +12,7 @@ from bertscope.core.catalogue import CATALOGUE, INPUT_KINDS, Spec, spec
 from bertscope.core.errors import did_you_mean
 from bertscope.core.step import Step
 from bertscope.study.names import TRAINING, Chosen, Named, Names, find, settings_of
-from bertscope.study.located_yaml import Said
+from bertscope.study.located_yaml import Located
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Answers:
 class Question:
     """A question of the file: what it is asked of, on which data, and every setting of its sweep."""
 
-    said: Said
+    said: Located
     spec: Spec
     of: Sequence[Named]
     on: Named | None
@@ -78,7 +78,7 @@ class Question:
         return found[0]
 
 
-def read_questions(said: Said, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:
+def read_questions(said: Located, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:
     """Each question of the list; one with several data sets, or several models one at a time, becomes several."""
     if not isinstance(said.value, list) or not said.value:
         raise said.wrong("questions must be a list, such as [patterns, ablate], or a line '- patterns' for each")
@@ -86,7 +86,7 @@ def read_questions(said: Said, names: Names, answers: Mapping[str, Answers]) -> 
         if isinstance(one.value, dict) and len(one.value) == 1:
             ((name, settings),) = one.value.items()
         elif isinstance(one.value, str):
-            name, settings = one.value, Said(None, one.where)
+            name, settings = one.value, Located(None, one.where)
         else:
             raise one.wrong("a question is its name, or its name and settings: '- ablate: {mode: zero}'")
         if name not in CATALOGUE or not CATALOGUE[name].command:
@@ -98,10 +98,10 @@ def read_questions(said: Said, names: Names, answers: Mapping[str, Answers]) -> 
             raise settings.wrong(f"the settings of {name} must be a mapping: '- {name}: {{of: model}}'")
         if settings.value is not False:
             given = settings.value if isinstance(settings.value, dict) else {}
-            yield from _read(Said(given, one.where), name, names, answers)
+            yield from _read(Located(given, one.where), name, names, answers)
 
 
-def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:
+def _read(said: Located, name: str, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:
     asked = spec(name)
     further, reads = beside_inputs(asked), data_input(asked)
     own = [one.name for one in fields(asked.config_class)]
@@ -114,7 +114,7 @@ def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -
         for key in further if key in keys
     }  # fmt: skip
     of = keys.get("of") or _usual_models(asked, said, names)
-    on = keys.get("on") or Said("tasks" if "tasks" in names.data else "corpus", said.where)
+    on = keys.get("on") or Located("tasks" if "tasks" in names.data else "corpus", said.where)
     if not on.several():
         raise on.wrong(f"{name} is asked on nothing; name some data")
     for models in _side_by_side(asked, of, names.models if _kind(asked) == "model" else answers):
@@ -123,15 +123,15 @@ def _read(said: Said, name: str, names: Names, answers: Mapping[str, Answers]) -
             yield Question(said, asked, models, few, beside, configs)
 
 
-def _of_all_trainings(own: Sequence[str], said: Said, names: Names) -> dict[str, Said]:
+def _of_all_trainings(own: Sequence[str], said: Located, names: Names) -> dict[str, Located]:
     """What the study says of its trainings, for a question that trains encoders, which is known by its settings. One
     that compares trainings has all seeds, any other the first."""
     trains = {*TRAINING} <= {*own}
     given = {**names.training} if trains else {}
     if "seeds" in own:
-        given["seeds"] = Said([Said(seed, said.where) for seed in names.seeds], said.where)
+        given["seeds"] = Located([Located(seed, said.where) for seed in names.seeds], said.where)
     elif trains and "seed" in own:
-        given["seed"] = Said(names.seeds[0], said.where)
+        given["seed"] = Located(names.seeds[0], said.where)
     return given
 
 
@@ -142,7 +142,7 @@ def _kind(asked: Spec) -> str:
     return INPUT_KINDS[named_inputs(asked)[0]]
 
 
-def _usual_models(asked: Spec, said: Said, names: Names) -> Said:
+def _usual_models(asked: Spec, said: Located, names: Names) -> Located:
     """What a question is asked of if nothing is said: one that compares models of both, one that needs a classifier
     of the tuned one, an experiment of the base."""
     inputs = named_inputs(asked)
@@ -150,11 +150,11 @@ def _usual_models(asked: Spec, said: Said, names: Names) -> Said:
         raise said.wrong(f"say of which question's answers: {asked.name}: {{of: lottery}}")
     both = ["model", *(["tuned"] if "tuned" in names.models else [])]
     if inputs == ["models"] or len(inputs) > 1:
-        return Said([Said(name, said.where) for name in both], said.where)
-    return Said("tuned" if inputs == ["model"] and "task" in asked.inputs else "model", said.where)
+        return Located([Located(name, said.where) for name in both], said.where)
+    return Located("tuned" if inputs == ["model"] and "task" in asked.inputs else "model", said.where)
 
 
-def _side_by_side(asked: Spec, of: Said, names: Mapping[str, Named]) -> Iterator[list[Named]]:
+def _side_by_side(asked: Spec, of: Located, names: Mapping[str, Named]) -> Iterator[list[Named]]:
     """The models that are read together: all of the list where the question takes several, else each in turn."""
     inputs = named_inputs(asked)
     found = [find(one, names, _WORDS[_kind(asked)]) for one in of.several()]
@@ -171,7 +171,7 @@ def _side_by_side(asked: Spec, of: Said, names: Mapping[str, Named]) -> Iterator
             yield [one]
 
 
-def _sweep(said: Said | None) -> Iterator[dict[str, Said]]:
+def _sweep(said: Located | None) -> Iterator[dict[str, Located]]:
     """Every combination of the values that are listed for each setting; one without any if there is no sweep."""
     listed = {} if said is None else said.mapping("sweep")
     for name, one in listed.items():

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from bertscope.core.files import check_writable
 from bertscope.core.store import Store
-from bertscope.study.preflight import read_ahead
+from bertscope.study.preflight import preflight
 from bertscope.study.file import Study, read_study
-from bertscope.study.runner import Outcome, run_steps
+from bertscope.study.runner import RunOutcome, run_steps
 from bertscope.study.state import remember
 
 
@@ -22,7 +22,7 @@ def run_study(
     cluster: str | None = None,
     resume: bool = True,
     page: Callable[[], None] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Answer every question of a study; what is stored already isn't computed again.
 
     `file` is a path, the name of a ready study, or one that `read_study` gave. `sets` changes values of it, such as
@@ -32,7 +32,7 @@ def run_study(
     study = file if isinstance(file, Study) else read_study(file, sets)
     store = store if isinstance(store, Store) else Store(store)
     check_writable(store.folder / "steps")
-    inputs = read_ahead(study, store)
+    inputs = preflight(study, store)
     if workers or cluster:
         inputs.forget()  # they read for themselves
     outcome = run_steps(study.steps, store, workers=workers, cluster=cluster, resume=resume, page=page, inputs=inputs)

@@ -17,20 +17,20 @@ from bertscope.core.inputs import Inputs
 from bertscope.core.result import describe
 from bertscope.core.step import Step
 from bertscope.core.store import Store
-from bertscope.study.board import Board, Outcome
+from bertscope.study.board import Board, RunOutcome
 from bertscope.study.graph import graph
 from bertscope.study.log import Log
-from bertscope.study.growing_report import Pages
+from bertscope.study.growing_report import GrowingReport
 from bertscope.study.shared_passes import Job, jobs
 from bertscope.study.times import Times
 from bertscope.study.watch import watch
-from bertscope.study.execute import Made, make
+from bertscope.study.execute import Outcome, make
 
 POLL = 0.5
 """Seconds until a step that another process is making is looked at again."""
 
 
-class Hands(Protocol):
+class Executor(Protocol):
     """Who makes the steps."""
 
     @property
@@ -40,7 +40,7 @@ class Hands(Protocol):
     def start(self, job: Job) -> None:
         """Begin with a job."""
 
-    def collect(self, seconds: float) -> list[Made]:
+    def collect(self, seconds: float) -> list[Outcome]:
         """What was made since; waits that long if there is nothing."""
 
 
@@ -53,7 +53,7 @@ def run_steps(
     resume: bool = True,
     page: Callable[[], None] | None = None,
     inputs: Inputs | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Make these steps and everything they need, unless it is stored.
 
     workers   how many processes of this machine to use, with one thread each; 0 is this process itself
@@ -68,18 +68,18 @@ def run_steps(
         raise UserError(f"workers is {workers}; give 0 or more, and none where a cluster is given")
     if not board.waiting:
         return board.outcome
-    with _hands(store, workers, cluster, resume, inputs) as hands:
-        return _Run(board, store, hands, page).whole()
+    with _executor(store, workers, cluster, resume, inputs) as executor:
+        return _Run(board, store, executor, page).whole()
 
 
-def _hands(
+def _executor(
     store: Store, workers: int, cluster: str | None, resume: bool, inputs: Inputs | None
-) -> AbstractContextManager[Hands]:
+) -> AbstractContextManager[Executor]:
     if not workers and not cluster:
         return nullcontext(_Here(store, resume, inputs or Inputs(store.path)))
-    from bertscope.study.cluster import hands
+    from bertscope.study.cluster import executor
 
-    return hands(store, workers, cluster, resume)
+    return executor(store, workers, cluster, resume)
 
 
 class _Here:
@@ -94,7 +94,7 @@ class _Here:
     def start(self, job: Job) -> None:
         self._job = job
 
-    def collect(self, seconds: float) -> list[Made]:
+    def collect(self, seconds: float) -> list[Outcome]:
         job, self._job = self._job, ()
         if not job:
             time.sleep(seconds)
@@ -102,16 +102,16 @@ class _Here:
 
 
 class _Run:
-    def __init__(self, board: Board, store: Store, hands: Hands, page: Callable[[], None] | None) -> None:
-        self._board, self._store, self._hands = board, store, hands
+    def __init__(self, board: Board, store: Store, executor: Executor, page: Callable[[], None] | None) -> None:
+        self._board, self._store, self._executor = board, store, executor
         self._times = Times.of_store(store)
         self._watch = watch(board, self._times)
         self._log = Log(store.folder)
-        self._pages = Pages(page) if page else None
+        self._report = GrowingReport(page) if page else None
         self._in_hand: set[str] = set()  # the first step of each job that is being made
         self._look_again: dict[str, float] = {}  # when to look at a step that another process is making
 
-    def whole(self) -> Outcome:
+    def whole(self) -> RunOutcome:
         board = self._board
         self._log.write(f"run: {len(board.waiting)} of {len(board.steps)} steps are to be made")
         try:
@@ -121,13 +121,13 @@ class _Run:
                 while board.waiting or board.running:
                     self._hand_out()
                     self._refresh()
-                    for made in self._hands.collect(POLL):
+                    for made in self._executor.collect(POLL):
                         self._take_in(made)
         except BaseException as error:
             self._log.write(f"stopped: {type(error).__name__} {error}")
             raise
-        if self._pages:
-            self._pages.write()
+        if self._report:
+            self._report.write()
         counts = {name: len(getattr(board.outcome, name)) for name in ("done", "stored", "failed", "skipped")}
         self._log.write("end: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
         return board.outcome
@@ -147,15 +147,15 @@ class _Run:
                     ready.append(step)
         chosen = {step.id for step in ready}
         later = [step for step in board.waiting if step.id not in chosen]
-        board.slots = self._hands.slots
+        board.slots = self._executor.slots
         for job in jobs(ready, later)[: max(0, board.slots - len(self._in_hand))]:
             self._in_hand.add(job[0].id)
             for step in job:
                 board.start(step)
                 self._note("running", step)
-            self._hands.start(job)
+            self._executor.start(job)
 
-    def _take_in(self, made: Made) -> None:
+    def _take_in(self, made: Outcome) -> None:
         board, step = self._board, self._board.steps[made.id]
         self._in_hand.discard(made.id)
         if made.how == "done":
@@ -171,7 +171,7 @@ class _Run:
         else:
             self._fail(step, made)
 
-    def _fail(self, step: Step, made: Made) -> None:
+    def _fail(self, step: Step, made: Outcome) -> None:
         self._log.write(f"failed   {step.id}  {made.reason}", made.trace)
         if made.how == "full disk":
             raise FullDiskError(made.reason)  # no other step could be written either
@@ -186,13 +186,13 @@ class _Run:
         self._log.write(f"{what:8} {step.id}  {more}".rstrip())
         if what != "done":
             self._watch.say(what, step)
-        if what != "running" and self._pages and describe(self._store.path(step) / "result")["figures"]:
-            self._pages.tell()
+        if what != "running" and self._report and describe(self._store.path(step) / "result")["figures"]:
+            self._report.tell()
 
     def _refresh(self) -> None:
         """A page that can't be written now is no reason to stop."""
-        if self._pages and self._pages.due():
+        if self._report and self._report.due():
             try:
-                self._pages.write()
+                self._report.write()
             except Exception as error:
                 self._log.write(f"page     {type(error).__name__}: {error}")

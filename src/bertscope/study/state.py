@@ -10,7 +10,7 @@ from bertscope.core.files import write_text
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.graph import graph
-from bertscope.study.runner import Outcome
+from bertscope.study.runner import RunOutcome
 
 State = Literal["done", "running", "failed", "waiting", "not needed"]
 
@@ -32,7 +32,7 @@ def states(asked: Sequence[Step], store: Store) -> dict[str, State]:
     return {name: state(name, step) for name, step in graph(asked).items()}
 
 
-def remember(store: Store, outcome: Outcome) -> None:
+def remember(store: Store, outcome: RunOutcome) -> None:
     """Keep why steps failed, until they are done."""
     for name, reason in outcome.failed.items():
         write_text(_failure(store, name), reason + "\n")

@@ -140,7 +140,7 @@ def finetune(
     from bertscope.data.read import read_task
     from bertscope.models.load import load
     from bertscope.models.surgery import without_layers
-    from bertscope.models.task_heads import Top
+    from bertscope.models.task_heads import ClassifierForm
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.kinds import objective_of, with_head
     from bertscope.training.loop import train
@@ -154,8 +154,8 @@ def finetune(
     name = f"{origin} tuned on {task.name}"
     if left_out := config.left_out.within(base.n_layers).numbers:
         base = without_layers(base, left_out)
-    top = Top(config.classifier, config.pooler)
-    encoder = with_head(base, task, init=config.init, seed=config.seed, name=name, top=top, dropout=config.dropout)
+    form = ClassifierForm(config.classifier, config.pooler)
+    encoder = with_head(base, task, init=config.init, seed=config.seed, name=name, form=form, dropout=config.dropout)
     before = task.score(encoder.predict(task.report).logits)
     objective = objective_of(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)

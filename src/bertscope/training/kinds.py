@@ -11,18 +11,18 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.heads import with_classifier
 from bertscope.models.parser import with_parser
 from bertscope.models.span_head import with_span_head
-from bertscope.models.task_heads import Top
+from bertscope.models.task_heads import ClassifierForm
 from bertscope.training.objective import Labelled
 from bertscope.training.parsing import Trees
 from bertscope.training.spans import Spans
 
 
-def with_head(base: Encoder, task: Task, *, top: Top = Top(), dropout: float | None = None, **how: Any) -> Encoder:  # noqa: B008
-    """A copy of the encoder with the fresh head that the task needs; all as for `with_classifier`, whose `top` and
+def with_head(base: Encoder, task: Task, *, form: ClassifierForm = ClassifierForm(), dropout: float | None = None, **how: Any) -> Encoder:  # noqa: B008
+    """A copy of the encoder with the fresh head that the task needs; all as for `with_classifier`, whose `form` and
     `dropout` no other head has."""
     how = {"tuned_on": task.fingerprint} | how
     if not isinstance(task, (SpanTask, TreeTask)):
-        return with_classifier(base, task.labels, top=top, dropout=dropout, **how)
+        return with_classifier(base, task.labels, form=form, dropout=dropout, **how)
     return with_span_head(base, **how) if isinstance(task, SpanTask) else with_parser(base, task.labels, **how)
 
 

@@ -1,6 +1,6 @@
 """Questions about attention that are asked together: one pass of the encoders answers them all.
 
-A question makes its part in a pass ready (`Reading`). Alone, it gets a pass of its own. Where several read the same
+A question makes its part in a pass ready (`PassPart`). Alone, it gets a pass of its own. Where several read the same
 texts by the same tokenizer, their readers share one: batches, maps and so the answers are the same to the last digit.
 """
 
@@ -20,7 +20,7 @@ from bertscope.models.observe import Passed
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class PassPart:
     """A question's part in a pass over attention, ready to be read."""
 
     encoders: Sequence[Encoder]
@@ -46,7 +46,7 @@ class Reading:
             for one in self.encoders
         }
 
-    def agrees(self, other: Reading) -> bool:
+    def agrees(self, other: PassPart) -> bool:
         """Whether both would see the same batches."""
         same = self._sees == other._sees and len(self._sees[1]) == 1 and _texts(self) == _texts(other)
         return same and (self.long == other.long or not self._has_long)
@@ -62,13 +62,13 @@ class Reading:
         )
 
 
-def _texts(reading: Reading) -> tuple[Any, ...]:
+def _texts(reading: PassPart) -> tuple[Any, ...]:
     """All of the examples that a batch shows."""
     examples = reading.examples
     return examples.ids, examples.text, examples.pair, examples.words, examples.first_words
 
 
-def sharing(readings: Sequence[Reading], most: int) -> list[list[int]]:
+def sharing(readings: Sequence[PassPart], most: int) -> list[list[int]]:
     """Which of the readings can share a pass, by their places; a pass has `most` encoders, or one reading."""
     groups: list[list[int]] = []
     for place, reading in enumerate(readings):
@@ -82,7 +82,7 @@ def sharing(readings: Sequence[Reading], most: int) -> list[list[int]]:
     return groups
 
 
-def read_together(readings: Sequence[Reading]) -> Passed:
+def read_together(readings: Sequence[PassPart]) -> Passed:
     """One pass for readings that agree, over each of their encoders once."""
     encoders = _union(readings)
     place = {id(encoder): at for at, encoder in enumerate(encoders)}
@@ -90,7 +90,7 @@ def read_together(readings: Sequence[Reading]) -> Passed:
     return readings[0].read(encoders, *readers)
 
 
-def _union(readings: Sequence[Reading]) -> list[Encoder]:
+def _union(readings: Sequence[PassPart]) -> list[Encoder]:
     return list({id(encoder): encoder for one in readings for encoder in one.encoders}.values())
 
 

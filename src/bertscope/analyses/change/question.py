@@ -13,7 +13,7 @@ from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
-    from bertscope.analyses.attention.reading import Reading
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
     from bertscope.models.observe import Passed
@@ -35,8 +35,8 @@ class ChangeConfig:
         check_least(self, repeats=100, seed=0)
 
 
-def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | str, config: ChangeConfig) -> Reading:
-    from bertscope.analyses.attention.reading import Reading
+def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | str, config: ChangeConfig) -> PassPart:
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.analyses.change.reader import ChangeReader
     from bertscope.analyses.shapes import CLASSES
     from bertscope.analyses.shapes.net import shipped
@@ -44,7 +44,7 @@ def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | s
 
     examples = open_examples(examples)
     # What sits on top of the encoder has no attention: it isn't loaded.
-    before, after = (load(one, head="none") if isinstance(one, str) else one for one in (before, after))
+    before, after = (load(one, task_head="none") if isinstance(one, str) else one for one in (before, after))
     _refuse_other_shapes(before, after)
     net = shipped("features", before.device)
     reader = ChangeReader(
@@ -59,7 +59,7 @@ def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | s
         result.subject, result.notes = about, [*notes, *result.notes]
         return result
 
-    return Reading([before, after], examples, reader, finish, weighted=config.weighted)
+    return PassPart([before, after], examples, reader, finish, weighted=config.weighted)
 
 
 @question(

@@ -36,7 +36,7 @@ from bertscope.data.task import Task
 from bertscope.models.intervene import Change, logits_with, masked_losses
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states_store import StatesStore
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Erasing:
         cls,
         target: Target,
         examples: Examples,
-        store: HiddenStore,
+        store: StatesStore,
         layers: Sequence[int],
         limits: Limits,
         config: EraseConfig,
@@ -168,7 +168,7 @@ class Erasing:
         return [Change(layer, eraser.on(device)) for eraser in erasers]
 
 
-def _fit_rows(store: HiddenStore, examples: Examples, config: EraseConfig) -> np.ndarray:
+def _fit_rows(store: StatesStore, examples: Examples, config: EraseConfig) -> np.ndarray:
     """The rows of fit's words, labelled or not; drawn as the labelled ones are, where there are too many."""
     text = np.repeat(np.arange(len(examples)), np.diff(store.starts))
     rows = np.flatnonzero(text_parts(examples, config.seed)[text] == FIT)
@@ -177,7 +177,7 @@ def _fit_rows(store: HiddenStore, examples: Examples, config: EraseConfig) -> np
 
 
 def _checked(
-    sample: Sample, place: np.ndarray, store: HiddenStore, erasers: dict[int, Eraser], config: EraseConfig
+    sample: Sample, place: np.ndarray, store: StatesStore, erasers: dict[int, Eraser], config: EraseConfig
 ) -> dict[str, Check]:
     device = best_device()
     plain = [store.vectors(layer)[place] for layer in erasers]

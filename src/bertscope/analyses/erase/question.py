@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
 
 Likeness = Literal["rank", "variance"]
@@ -102,7 +102,7 @@ def erase(
     config: EraseConfig = EraseConfig(),  # noqa: B008 (frozen)
     *,
     task: Task | str | None = None,
-    states: HiddenStore | None = None,
+    states: StatesStore | None = None,
 ) -> Result:
     """Does the model use what a layer knows?
 

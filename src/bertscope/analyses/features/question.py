@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from bertscope.analyses.attention.reading import Reading
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.analyses.features.reader import FeatureReader
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
@@ -51,8 +51,8 @@ class FeaturesConfig:
 
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: FeaturesConfig
-) -> Reading:
-    from bertscope.analyses.attention.reading import Reading
+) -> PassPart:
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.analyses.features.reader import FeatureReader
 
     checkpoints = open_checkpoints(models)
@@ -66,7 +66,7 @@ def _reading(
         result.notes = [*marked_words.notes, *untold, *unmarked, *result.notes]
         return result
 
-    return Reading(list(checkpoints.values()), marked_words, reader, finish, weighted=config.weighted)
+    return PassPart(list(checkpoints.values()), marked_words, reader, finish, weighted=config.weighted)
 
 
 _CARD = (

@@ -16,14 +16,14 @@ from bertscope.core.jackknife import runs
 
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
 BASELINE, SELF, INTRA, MEV, MEV_BASELINE = "baseline", "SelfSim", "intra-sentence", "MEV", "MEV baseline"
 RANK, INTRINSIC, ALIGNMENT, UNIFORMITY = "effective rank", "intrinsic dimension", "alignment", "uniformity"
 
 
 @dataclass(frozen=True)
-class Found:
+class Measured:
     """A measure of a layer in one form: draws [1 + groups], and what it is a mean of."""
 
     table: str
@@ -36,13 +36,13 @@ class Found:
 @dataclass(frozen=True)
 class LayerGeometry:
     layer: int
-    found: list[Found]
+    found: list[Measured]
     types: np.ndarray
     """SelfSim* of each type, of the vectors as they are [1 + groups, type]."""
 
 
 def layer_geometry(
-    store: HiddenStore, layer: int, words: Words, pairs: PairedTexts | None, config: GeometryConfig
+    store: StatesStore, layer: int, words: Words, pairs: PairedTexts | None, config: GeometryConfig
 ) -> LayerGeometry:
     vectors = LayerVectors(store.vectors(layer))
     spread = moments(vectors, words)
@@ -53,39 +53,39 @@ def layer_geometry(
     found = []
     for name in forms:
         baseline, inside = texts[name]
-        found += [Found("layers", BASELINE, name, baseline, len(words.text))]
+        found += [Measured("layers", BASELINE, name, baseline, len(words.text))]
         found += _adjusted(INTRA, name, inside, baseline, int((np.bincount(words.text) > 1).sum()))
         if len(words.types):
             found += _adjusted(SELF, name, _mean(types[name]), baseline, len(words.types))
             found += _explained(name, shares[name], by_chance[name], words)
-    found += [Found("dimensions", RANK, AS_IT_IS, spread.effective_rank(), len(words.text))]
+    found += [Measured("dimensions", RANK, AS_IT_IS, spread.effective_rank(), len(words.text))]
     found += [_intrinsic(vectors, words, config)]
     if pairs is not None:
         alignment, uniformity = alignment_and_uniformity(vectors, pairs)
         found += [
-            Found("pairs", ALIGNMENT, AS_IT_IS, alignment, int(pairs.same.sum())),
-            Found("pairs", UNIFORMITY, AS_IT_IS, uniformity, 2 * len(pairs.same)),
+            Measured("pairs", ALIGNMENT, AS_IT_IS, alignment, int(pairs.same.sum())),
+            Measured("pairs", UNIFORMITY, AS_IT_IS, uniformity, 2 * len(pairs.same)),
         ]
     return LayerGeometry(layer, found, types[AS_IT_IS] - texts[AS_IT_IS][0][:, None])
 
 
-def _adjusted(measure: str, form: str, draws: np.ndarray, baseline: np.ndarray, n: int) -> list[Found]:
+def _adjusted(measure: str, form: str, draws: np.ndarray, baseline: np.ndarray, n: int) -> list[Measured]:
     """The measure, and what is left of it beyond the baseline: its name has a star, as in the paper."""
-    return [Found("plain", measure, form, draws, n), Found("layers", f"{measure}*", form, draws - baseline, n)]
+    return [Measured("plain", measure, form, draws, n), Measured("layers", f"{measure}*", form, draws - baseline, n)]
 
 
-def _explained(form: str, shares: np.ndarray, by_chance: np.ndarray, words: Words) -> list[Found]:
+def _explained(form: str, shares: np.ndarray, by_chance: np.ndarray, words: Words) -> list[Measured]:
     """MEV has a baseline of its own: that of random occurrences, in as many sets of each size as there are types."""
     weights = np.repeat([one.weight for one in words.random_sets], [len(one.rows) for one in words.random_sets])
     baseline = _mean(by_chance, weights)
     adjusted = _adjusted(MEV, form, _mean(shares), baseline, len(words.types))
-    return [*adjusted, Found("plain", MEV_BASELINE, form, baseline, len(weights))]
+    return [*adjusted, Measured("plain", MEV_BASELINE, form, baseline, len(weights))]
 
 
-def _intrinsic(vectors: LayerVectors, words: Words, config: GeometryConfig) -> Found:
+def _intrinsic(vectors: LayerVectors, words: Words, config: GeometryConfig) -> Measured:
     rows = np.sort(np.argsort(words.keys, kind="stable")[: config.sample])
     draws, n = two_nn(vectors[rows], runs(words.group[rows], config.groups))
-    return Found("dimensions", INTRINSIC, AS_IT_IS, draws, n)
+    return Measured("dimensions", INTRINSIC, AS_IT_IS, draws, n)
 
 
 def _mean(draws: np.ndarray, weights: np.ndarray | float = 1.0) -> np.ndarray:

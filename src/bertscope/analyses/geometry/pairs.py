@@ -18,7 +18,7 @@ from bertscope.core.resampling import hashed
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
 _KNOWN = {"glue/mrpc": 1, "glue/qqp": 1, "demo/paraphrase": 1}
 """Tasks whose labels say whether two texts mean the same, and the label that says so."""
@@ -41,7 +41,7 @@ class PairedTexts:
 
 
 def paired_texts(
-    store: HiddenStore, examples: Examples, same: float | None, sample: int, groups: int, seed: int
+    store: StatesStore, examples: Examples, same: float | None, sample: int, groups: int, seed: int
 ) -> PairedTexts | None:
     """At most `sample` texts of pairs, chosen by a hash of their ids; None where labels don't tell which mean the
     same."""

@@ -30,14 +30,14 @@ from bertscope.core.result import Number, Result
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
     from bertscope.core.examples import Examples
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
 _HEADLINE = (BASELINE, f"{SELF}*", f"{INTRA}*", f"{MEV}*", RANK, INTRINSIC)
 _BOUNDED = (BASELINE, SELF, INTRA, MEV, MEV_BASELINE)
 _UNITS = {RANK: "dimensions", INTRINSIC: "dimensions", f"{MEV}*": "share"}
 
 
-def geometry_result(stores: dict[str, HiddenStore], examples: Examples, config: GeometryConfig) -> Result:
+def geometry_result(stores: dict[str, StatesStore], examples: Examples, config: GeometryConfig) -> Result:
     tables: dict[str, list[pd.DataFrame]] = {"layers": [], "words": [], "plain": [], "dimensions": [], "pairs": []}
     arrays: dict[str, list[np.ndarray]] = {}
     headline: list[Number] = []
@@ -144,7 +144,7 @@ def _headline(found: list[LayerGeometry], which: str) -> list[Number]:
     return numbers
 
 
-def _notes(name: str, store: HiddenStore, words: Words, config: GeometryConfig) -> list[str]:
+def _notes(name: str, store: StatesStore, words: Words, config: GeometryConfig) -> list[str]:
     directions = config.directions(store.dim)
     types = f"{len(words.types):,} word types occur {config.least} times or more"
     return [

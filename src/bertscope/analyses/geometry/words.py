@@ -17,7 +17,7 @@ from bertscope.core.jackknife import runs
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
     from bertscope.core.examples import Examples
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
 _SETS = 32  # random sets of one size at most, behind the baseline of MEV
 _ROWS = 8192  # rows read at a time
@@ -82,7 +82,7 @@ class Words:
             begin = end
 
 
-def read_words(store: HiddenStore, examples: Examples, config: GeometryConfig) -> Words:
+def read_words(store: StatesStore, examples: Examples, config: GeometryConfig) -> Words:
     owner = owners(store)
     edges = runs(owner, config.groups)
     keys = word_keys(store, examples, config.seed)

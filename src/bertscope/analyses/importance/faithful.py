@@ -20,7 +20,7 @@ from bertscope.models.replay import predict_without
 
 if TYPE_CHECKING:
     from bertscope.analyses.importance.question import ImportanceConfig
-    from bertscope.analyses.importance.reader import Found
+    from bertscope.analyses.importance.reader import Importances
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
     from bertscope.models.gates import Means
@@ -44,7 +44,7 @@ class Faithfulness:
 
 
 def faithfulness(
-    encoder: Encoder, task: Task, found: Found, config: ImportanceConfig, resampling: Resampling
+    encoder: Encoder, task: Task, found: Importances, config: ImportanceConfig, resampling: Resampling
 ) -> Faithfulness:
     """What each part's absence does, on the select split; and the parts going one after the other, on the report
     split, in orders that the select split decides."""
@@ -117,7 +117,7 @@ def rank_correlation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.divide((a * b).sum(-1), norm, out=np.full_like(norm, np.nan), where=norm > 0)
 
 
-def _orders(found: Found, rise: np.ndarray, config: ImportanceConfig) -> Orders:
+def _orders(found: Importances, rise: np.ndarray, config: ImportanceConfig) -> Orders:
     """The parts of each kind, those that seem to matter least first."""
     generator = np.random.default_rng(config.seed)
     orders: dict[tuple[str, str], list[list[Unit]]] = {}
@@ -131,7 +131,7 @@ def _orders(found: Found, rise: np.ndarray, config: ImportanceConfig) -> Orders:
     return orders
 
 
-def _agreement(found: Found, effects: dict[str, np.ndarray]) -> pd.DataFrame:
+def _agreement(found: Importances, effects: dict[str, np.ndarray]) -> pd.DataFrame:
     rows = []
     for kind in found.kinds:
         here = found.of_kind(kind)

@@ -23,7 +23,7 @@ _NORMAL = 1.959963984540054  # standard errors from the middle of a normal distr
 
 
 @dataclass(frozen=True)
-class Found:
+class Importances:
     """The importance of heads and MLPs, and of neurons. Draws are the sample itself, then its resamples."""
 
     heads: np.ndarray
@@ -82,7 +82,7 @@ class Found:
         return [self.units[place] for place in sorted(self.of_kind(kind), key=values.__getitem__)]
 
 
-def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resampling: Resampling) -> Found:
+def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resampling: Resampling) -> Importances:
     """One pass. What is kept of an example is a number for each head and MLP."""
     units = _units(encoder, config)
     select = task.select
@@ -103,7 +103,7 @@ def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resa
             return np.repeat(cumulated(values, config.batch_size)[None], 1 + config.repeats, 0)
         return resampled_means(resampling, np.abs(values))
 
-    return Found(
+    return Importances(
         heads=draws(heads),
         mlps=draws(mlps),
         neurons=means,

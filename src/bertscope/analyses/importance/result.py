@@ -9,7 +9,7 @@ import pandas as pd
 
 from bertscope.analyses.importance.faithful import IMPORTANCE, RANDOM, Faithfulness
 from bertscope.analyses.importance.figures import EFFECTS, PLURAL, importance_figures
-from bertscope.analyses.importance.reader import Found, normal_interval
+from bertscope.analyses.importance.reader import Importances, normal_interval
 from bertscope.analyses.caveats import cautions
 from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def importance_result(
-    model: Encoder, task: Task, found: Found, checked: Faithfulness | None, config: ImportanceConfig
+    model: Encoder, task: Task, found: Importances, checked: Faithfulness | None, config: ImportanceConfig
 ) -> Result:
     tables = {"parts": _parts_table(found, checked, config)} if found.units else {}
     if found.neurons:
@@ -50,7 +50,7 @@ def importance_result(
     )
 
 
-def _parts_table(found: Found, checked: Faithfulness | None, config: ImportanceConfig) -> pd.DataFrame:
+def _parts_table(found: Importances, checked: Faithfulness | None, config: ImportanceConfig) -> pd.DataFrame:
     low, high = interval(found.draws)
     table = pd.DataFrame(
         {
@@ -70,7 +70,7 @@ def _parts_table(found: Found, checked: Faithfulness | None, config: ImportanceC
     return table
 
 
-def _neurons_table(found: Found) -> pd.DataFrame:
+def _neurons_table(found: Importances) -> pd.DataFrame:
     mean, error, normalised = (
         np.concatenate(each) for each in (found.neurons, found.neuron_errors, found.normalised.neurons or [])
     )
@@ -95,7 +95,7 @@ def _neurons_table(found: Found) -> pd.DataFrame:
     return table.sort_values("rank", kind="stable", ignore_index=True)
 
 
-def _neuron_layers(found: Found) -> pd.DataFrame:
+def _neuron_layers(found: Importances) -> pd.DataFrame:
     """Each layer's middle neuron and those at a tenth and nine tenths; and which share of them has half of it all."""
     rows = []
     for layer, values in enumerate(found.neurons, 1):
@@ -112,7 +112,7 @@ def _half(values: np.ndarray) -> float:
     return float((np.searchsorted(reached, reached[-1] / 2) + 1) / len(values))
 
 
-def _headline(task: Task, found: Found, checked: Faithfulness | None) -> list[Number]:
+def _headline(task: Task, found: Importances, checked: Faithfulness | None) -> list[Number]:
     numbers = []
     if checked is not None:
         numbers += _agreement_numbers(checked) + _area_numbers(checked)

@@ -13,7 +13,7 @@ from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.result import Result
 
 if TYPE_CHECKING:
-    from bertscope.analyses.attention.reading import Reading
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
 
@@ -44,13 +44,13 @@ class PatternsConfig:
 
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: PatternsConfig
-) -> Reading:
-    from bertscope.analyses.attention.reading import Reading
+) -> PassPart:
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.analyses.patterns.reader import PatternsReader
 
     checkpoints, examples = open_checkpoints(models), open_examples(examples)
     reader = PatternsReader(checkpoints, examples, config)
-    return Reading(list(checkpoints.values()), examples, reader, reader.result, weighted=config.weighted)
+    return PassPart(list(checkpoints.values()), examples, reader, reader.result, weighted=config.weighted)
 
 
 @question(

@@ -19,7 +19,7 @@ from bertscope.models.evaluating import best_device, full_precision
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Probed:
     """What probes of one kind found in the layers of one checkpoint. Draws are [1 + repeats, layer]."""
 
     checkpoint: str
@@ -36,7 +36,7 @@ class Asked:
     """A target and what was found of it."""
 
     sample: Sample
-    found: list[Found]
+    found: list[Probed]
     mixes: dict[str, tuple[list[int], np.ndarray]]
     """By checkpoint: layers, and draws of the accuracy of a mix of layers 0 to each."""
 
@@ -52,7 +52,7 @@ class Asked:
     ) -> Asked:
         """Ask every layer of every checkpoint about a target."""
         sample = draw_sample(target, examples, limits, config.seed, have_vectors(rows, target))
-        found: list[Found] = []
+        found: list[Probed] = []
         mixes: dict[str, tuple[list[int], np.ndarray]] = {}
         with full_precision():
             for vectors in gather(rows, sample, best_device()):
@@ -83,13 +83,13 @@ class Asked:
 
 def _found(
     vectors: Vectors, sample: Sample, kind: ProbeKind, training: Training, code: bool, resampling: Resampling
-) -> Iterator[Found]:
+) -> Iterator[Probed]:
     right = accuracies(vectors, sample, training, resampling)
     bits = codelengths(vectors, sample, training) if code else None
     for name, layers, at in _checkpoints(vectors):
         control = None if right.control is None else right.control[:, at]
         of_code = None if bits is None else bits[at]
-        yield Found(name, kind, layers, right.target[:, at], control, right.select_loss[at], of_code)
+        yield Probed(name, kind, layers, right.target[:, at], control, right.select_loss[at], of_code)
 
 
 def _checkpoints(vectors: Vectors) -> Iterator[tuple[str, list[int], list[int]]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.probe.asked import Asked, Found
+from bertscope.analyses.probe.asked import Asked, Probed
 from bertscope.analyses.probe.measures import expected_layer
 from bertscope.analyses.probe.question import ProbeConfig, ProbeKind
 from bertscope.analyses.probe.sample import FIT, PARTS, majority, usual_label
@@ -71,7 +71,7 @@ def _about(one: Asked) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _where(one: Asked, found: Found) -> dict[str, Any]:
+def _where(one: Asked, found: Probed) -> dict[str, Any]:
     return {"checkpoint": found.checkpoint, "target": one.name, "probe": found.probe, "layer": found.layers}
 
 

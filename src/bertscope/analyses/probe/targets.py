@@ -120,9 +120,9 @@ def _mark(kind: str) -> Callable[[Examples, Limits], Target | None]:
 
 def _relation(examples: Examples, limits: Limits) -> Target | None:
     """The relation of a word to its head, without subtypes; the root has none."""
-    if examples.heads is None or "relation" not in examples.marks:
+    if examples.governors is None or "relation" not in examples.marks:
         return None
-    rows = enumerate(zip(examples.heads, examples.marks["relation"], strict=True))
+    rows = enumerate(zip(examples.governors, examples.marks["relation"], strict=True))
     said = [
         (row, (at, head), value.partition(":")[0])
         for row, both in rows

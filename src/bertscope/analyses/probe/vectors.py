@@ -12,7 +12,7 @@ from torch import Tensor
 from bertscope.analyses.probe.sample import FIT, Sample
 from bertscope.analyses.probe.targets import Target
 from bertscope.core.examples import Examples
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states_store import StatesStore
 
 NO_ROW = -1
 
@@ -58,7 +58,7 @@ def joined(vectors: Sequence[Tensor]) -> Tensor:
 class Rows:
     """Where a store has the words of a corpus."""
 
-    def __init__(self, store: HiddenStore, examples: Examples) -> None:
+    def __init__(self, store: StatesStore, examples: Examples) -> None:
         self.store = store
         counts = np.diff(store.starts)
         self._texts = np.flatnonzero(counts)  # a text without words has no rows

@@ -29,7 +29,7 @@ class Sentence:
 def read_sentence(encoders: Sequence[Encoder], examples: Examples, row: int) -> Sentence:
     """Read one text. It is given to the tokenizer whole, whatever words its source marks: so its pieces have places
     in it, and an answer's are known."""
-    one = replace(examples.take([row]), words=None, first_words=None, marks={}, heads=None, links=None)
+    one = replace(examples.take([row]), words=None, first_words=None, marks={}, governors=None, links=None)
     reader = _Reader()
     try:
         observe(encoders, one, [reader], long="left out")

@@ -15,7 +15,7 @@ from bertscope.core.result import Result
 from bertscope.core.units import Mode
 
 if TYPE_CHECKING:
-    from bertscope.analyses.attention.reading import Reading
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
@@ -56,8 +56,8 @@ class RedundancyConfig:
 
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], data: Task | Examples | str, config: RedundancyConfig
-) -> Reading:
-    from bertscope.analyses.attention.reading import Reading
+) -> PassPart:
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.analyses.redundancy.interactions import check_together
     from bertscope.analyses.redundancy.reader import RedundancyReader
     from bertscope.analyses.redundancy.result import Compared, redundancy_result
@@ -88,7 +88,7 @@ def _reading(
         result.notes = [*given.notes, *result.notes]
         return result
 
-    return Reading(list(encoders.values()), examples, reader, finish, weighted=config.weighted)
+    return PassPart(list(encoders.values()), examples, reader, finish, weighted=config.weighted)
 
 
 _CARD = (

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View, product, times_log2
-from bertscope.core.memory_mapped import lasting
+from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
 
 _TINY = torch.finfo(torch.float32).tiny
@@ -71,7 +71,7 @@ class MapsApart:
         """Where each layer's heads begin among all heads, and where the last layer's end."""
         self.examples = 0
         self._member = torch.eye(len(head_counts)).repeat_interleave(torch.tensor(head_counts), 0)  # [head, layer]
-        self._sums, self._squares = lasting([2, self.ends[-1], self.ends[-1]], np.float64)
+        self._sums, self._squares = memory_mapped([2, self.ends[-1], self.ends[-1]], np.float64)
         self._layers = RunningMean(resampling)  # [layer, layers up to this one], summed over pairs
 
     def add(self, layer: int, rows: np.ndarray, maps: Tensor, places: Tensor, share: Tensor) -> None:
@@ -147,7 +147,7 @@ class Outputs:
             self._free, self._come = (torch.from_numpy(places).to(context.device) for places in (free, come))
             if self._values is None:
                 shape = size, self._ends[-1], context.shape[-1]
-                self._values = torch.from_numpy(lasting(shape, np.float32)).to(context.device)
+                self._values = torch.from_numpy(memory_mapped(shape, np.float32)).to(context.device)
         if len(self._come):
             assert self._values is not None
             self._values[self._free, slice(*self._ends[layer : layer + 2])] = context.flatten(0, 1)[self._come]

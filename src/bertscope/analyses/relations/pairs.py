@@ -69,7 +69,7 @@ def gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def need_relations(examples: Examples) -> None:
     """Refuse texts without trees and links."""
-    if examples.words is None or (examples.heads is None and examples.links is None):
+    if examples.words is None or (examples.governors is None and examples.links is None):
         raise UserError("these texts have no relations between words; give a treebank, FrameNet or own annotation")
 
 
@@ -150,8 +150,8 @@ def _numbers(
 
 def _told(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[_Pair]:
     """An example's pairs: those of its tree, then those of its links."""
-    if examples.heads is not None:
-        heads = examples.heads[row]
+    if examples.governors is not None:
+        heads = examples.governors[row]
         marks = examples.marks["relation"][row] if "relation" in examples.marks else ("head",) * len(heads)
         for word, (head, mark) in enumerate(zip(heads, marks, strict=True)):
             if head != ROOT:

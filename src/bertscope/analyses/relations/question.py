@@ -17,7 +17,7 @@ from bertscope.core.result import Number, Result
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertscope.analyses.attention.reading import Reading
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.analyses.relations.reader import RelationReader
     from bertscope.analyses.relations.tables import Best
     from bertscope.core.examples import Examples
@@ -68,8 +68,8 @@ def check(examples: Examples, config: RelationsConfig) -> None:
 
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: RelationsConfig
-) -> Reading:
-    from bertscope.analyses.attention.reading import Reading
+) -> PassPart:
+    from bertscope.analyses.attention.reading import PassPart
     from bertscope.analyses.relations.pairs import collect_pairs, links_left_out
     from bertscope.analyses.relations.reader import RelationReader
 
@@ -86,7 +86,7 @@ def _reading(
         return result
 
     # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.
-    return Reading(list(checkpoints.values()), read, reader, finish, weighted=config.weighted, long="left out")
+    return PassPart(list(checkpoints.values()), read, reader, finish, weighted=config.weighted, long="left out")
 
 
 _CARD = (

@@ -16,7 +16,7 @@ from torch.nn.functional import one_hot
 
 from bertscope.analyses.attention.maps import LayerMaps, View, product
 from bertscope.analyses.relations.pairs import NONE, OFFSETS, Pairs, gathered
-from bertscope.core.memory_mapped import lasting
+from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import ClusteredDifference
 from bertscope.core.units import every, heads_of_layers
@@ -41,7 +41,7 @@ class HeadSums:
         """[(report, select), R, direction, head]: the most attended other word was the right one."""
         self.control: np.ndarray | float = 0.0
         """[R, direction, head]: attention in the controls."""
-        self.kept = lasting([n_pairs, (2 * len(self.heads) + 7) // 8], np.uint8)
+        self.kept = memory_mapped([n_pairs, (2 * len(self.heads) + 7) // 8], np.uint8)
         """[pair of the report half, bits of direction x head]."""
 
     def hit(self, direction: int, head: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.analyses.checkpoints import open_examples, told_apart
+from bertscope.analyses.checkpoints import open_examples, distinct_names
 from bertscope.analyses.states import open_states, opened, state_steps
 from bertscope.core.catalogue import question, spec
 from bertscope.core.config import check_choices, check_least
@@ -90,7 +90,7 @@ def similarity(
             raise UserError("the second corpus is the first one; give other texts to compare with")
         stores.append(open_states(against_states, other))
         texts.append(other)
-    names = told_apart(one.name or "these texts" for one in texts)
+    names = distinct_names(one.name or "these texts" for one in texts)
     corpora = [Corpus(*named, config.seed) for named in zip(names, stores, texts, strict=True)]
     with full_precision():
         return similarity_result(corpora, config)
@@ -98,11 +98,11 @@ def similarity(
 
 def _loaded(states: Given | Sequence[Given]) -> list[Encoder]:
     """Encoders to read two corpora with."""
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
     encoders = []
     for given in opened(states):
-        if isinstance(given, HiddenStore):
+        if isinstance(given, StatesStore):
             raise UserError(
                 "hidden states of one corpus say nothing of another; give against_states, or the encoders"
             )

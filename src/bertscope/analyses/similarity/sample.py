@@ -18,7 +18,7 @@ from bertscope.models.evaluating import best_device
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
 RSA, CKA, PLAIN = "RSA", "CKA", "plain cosine (defeated by rotation)"
 
@@ -28,7 +28,7 @@ class Corpus:
     """Some texts, and what every checkpoint makes of them."""
 
     name: str
-    stores: dict[str, HiddenStore]
+    stores: dict[str, StatesStore]
     examples: Examples
     seed: int
 
@@ -58,7 +58,7 @@ class Sides:
     """What tables call the two checkpoints."""
 
 
-def by_layer(stores: dict[str, HiddenStore], which: str) -> list[Sides]:
+def by_layer(stores: dict[str, StatesStore], which: str) -> list[Sides]:
     """Layer k of one checkpoint beside layer k of another; of a single checkpoint each layer beside the one below."""
     if len(stores) == 1:
         name, store = next(iter(stores.items()))
@@ -71,7 +71,7 @@ def by_layer(stores: dict[str, HiddenStore], which: str) -> list[Sides]:
     ]
 
 
-def every_two_layers(stores: dict[str, HiddenStore], which: str) -> list[Sides]:
+def every_two_layers(stores: dict[str, StatesStore], which: str) -> list[Sides]:
     """Within each checkpoint, and between those that are compared."""
     within = [(name, name) for name in stores]
     return [
@@ -91,7 +91,7 @@ def three_layers(sides: Sequence[Sides]) -> list[Sides]:
     return chosen
 
 
-def _pairs(stores: dict[str, HiddenStore], which: str) -> list[tuple[str, str]]:
+def _pairs(stores: dict[str, StatesStore], which: str) -> list[tuple[str, str]]:
     return [pair for pair in combinations(stores, 2) if which == "all" or pair[0] == next(iter(stores))]
 
 

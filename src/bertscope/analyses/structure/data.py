@@ -13,9 +13,9 @@ from bertscope.analyses.structure.trees import Trees, parts
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models.evaluating import best_device
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states_store import StatesStore
 
-Stores = Mapping[str, HiddenStore]
+Stores = Mapping[str, StatesStore]
 _LEAST = 10
 """Fewer sentences to fit teach nothing."""
 

@@ -23,7 +23,7 @@ from torch import Tensor
 from bertscope.analyses.structure.trees import Batch, Trees, of_one_length
 from bertscope.core.bucketing import bucketed
 from bertscope.core.progress import progress
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states_store import StatesStore
 
 Kind = Literal["distance", "depth"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -36,7 +36,7 @@ _GAIN, _PATIENCE, _FALL = 1e-4, 5, 0.1
 class Vectors:
     """A checkpoint's states where the probes are: on the GPU, whole if half of its free memory holds them."""
 
-    def __init__(self, store: HiddenStore, device: torch.device) -> None:
+    def __init__(self, store: StatesStore, device: torch.device) -> None:
         self.layers, self.dim = store.layers, store.dim
         self._starts, self._device = store.starts, device
         self._mapped = {layer: store.vectors(layer) for layer in store.layers}

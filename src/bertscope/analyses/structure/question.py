@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bertscope.analyses.states import Given
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def structure(
     return result
 
 
-def _with_random(states: Given | Sequence[Given], config: StructureConfig) -> list[HiddenStore | Encoder]:
+def _with_random(states: Given | Sequence[Given], config: StructureConfig) -> list[StatesStore | Encoder]:
     """The states as a list, models loaded, and the first model with random weights among them if it is asked for."""
     from bertscope.models.encoder import Encoder
     from bertscope.models.heads import with_random_weights

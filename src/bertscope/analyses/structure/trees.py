@@ -44,7 +44,7 @@ class Trees:
     ids: tuple[str, ...]
     lengths: np.ndarray
     """[sentence]: how many words each has."""
-    heads: np.ndarray
+    governors: np.ndarray
     """[word of all sentences]: the head of each, counted within its sentence; `ROOT` where it has none."""
     punctuation: np.ndarray
     """[word of all sentences]: whether each is punctuation."""
@@ -53,17 +53,17 @@ class Trees:
     def of(cls, examples: Examples) -> Trees:
         """The trees of the examples; what has none is refused."""
         where = examples.name or "these texts"
-        if examples.heads is None or examples.words is None:
+        if examples.governors is None or examples.words is None:
             raise UserError(f"{where} has no dependency trees; give a treebank (.conllu) or demo/corpus")
         if examples.pair is not None:
             raise UserError(f"{where} has pairs, which have two trees each; give single sentences")
         if "pos" not in examples.marks:
             raise UserError(f"{where} doesn't say which words are punctuation (no UPOS); give a treebank that does")
-        all_depths(examples.heads)  # refuses what is no tree
+        all_depths(examples.governors)  # refuses what is no tree
         return cls(
             ids=examples.ids,
-            lengths=np.array([len(heads) for heads in examples.heads], dtype=np.int64),
-            heads=_flat(examples.heads, np.int64),
+            lengths=np.array([len(governors) for governors in examples.governors], dtype=np.int64),
+            governors=_flat(examples.governors, np.int64),
             punctuation=_flat(examples.marks["pos"], np.str_) == PUNCTUATION,
         )
 
@@ -79,7 +79,7 @@ class Trees:
 
     @cached_property
     def _each(self) -> list[np.ndarray]:
-        return np.split(self.heads, self.starts[1:])
+        return np.split(self.governors, self.starts[1:])
 
     @cached_property
     def _depths(self) -> np.ndarray:
@@ -106,7 +106,7 @@ class Trees:
 
     def heads_of(self, batch: Batch) -> np.ndarray:
         """int64 [S, N]."""
-        return self.heads[self._at(batch)]
+        return self.governors[self._at(batch)]
 
     def outside(self, batch: Batch) -> np.ndarray:
         """bool [S, N]: punctuation, and what is behind a sentence's end."""
@@ -119,15 +119,15 @@ class Trees:
         """Random trees of the same shapes: in each sentence the words change places in the tree, by a hash of its id.
         Punctuation keeps its place, so that as many edges as before are between other words."""
         sentence = np.repeat(np.arange(len(self.ids)), self.lengths)
-        word = np.arange(len(self.heads)) - self.starts[sentence]
+        word = np.arange(len(self.governors)) - self.starts[sentence]
         luck = mixed(mixed(hashed(self.ids, seed), _SHUFFLE)[sentence], word.astype(np.uint64))
         moving = np.flatnonzero(~self.punctuation)
-        moved = np.arange(len(self.heads))
+        moved = np.arange(len(self.governors))
         moved[moving] = moving[np.lexsort((luck[moving], sentence[moving]))]
         start = self.starts[sentence]
-        heads = np.empty_like(self.heads)
-        heads[moved] = np.where(self.heads == ROOT, ROOT, moved[start + self.heads.clip(0)] - start)
-        return replace(self, heads=heads)
+        governors = np.empty_like(self.governors)
+        governors[moved] = np.where(self.governors == ROOT, ROOT, moved[start + self.governors.clip(0)] - start)
+        return replace(self, governors=governors)
 
 
 def parts(texts: Sequence[str], seed: int, *, report: bool) -> list[np.ndarray]:

@@ -25,11 +25,11 @@ from bertscope.data.language.syntax import Adjunct, Clause, NounPhrase
 LABELS = ("entailment", "neutral", "contradiction")
 SIZES = {"fit": 3000, "select": 300, "report": 600}
 
-Claim = Literal["strong", "weak", "other"]
+Statement = Literal["strong", "weak", "other"]
 """What a sentence is about: the strong implies the weak; the other has nothing to do with them."""
-_Statement = tuple[Claim, bool]
+_Signed = tuple[Statement, bool]
 """A claim, and whether it is affirmed."""
-_Say = Callable[[Claim, bool], Clause]
+_Say = Callable[[Statement, bool], Clause]
 
 
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
@@ -38,22 +38,22 @@ def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
     return matched(lambda label: _row(int(label), random), range(len(LABELS)), n, seen)
 
 
-def _follows(first: _Statement, second: _Statement) -> str:
+def _follows(first: _Signed, second: _Signed) -> str:
     """The label, from the worlds in which each statement is true."""
     worlds = [world for world in product((False, True), repeat=len(_CLAIMS)) if world[1] or not world[0]]
     one, other = ({world for world in worlds if world[_CLAIMS.index(claim)] == yes} for claim, yes in (first, second))
     return "entailment" if one <= other else "neutral" if one & other else "contradiction"
 
 
-def _cases(label: str, *claims: tuple[Claim, Claim]) -> list[tuple[_Statement, _Statement]]:
+def _cases(label: str, *claims: tuple[Statement, Statement]) -> list[tuple[_Signed, _Signed]]:
     """The pairs of statements about these pairs of claims that have this label."""
-    cases: list[tuple[_Statement, _Statement]] = [
+    cases: list[tuple[_Signed, _Signed]] = [
         ((one, yes), (other, also)) for one, other in claims for yes, also in product((True, False), repeat=2)
     ]
     return [case for case in cases if _follows(*case) == label]
 
 
-_CLAIMS: tuple[Claim, ...] = ("strong", "weak", "other")
+_CLAIMS: tuple[Statement, ...] = ("strong", "weak", "other")
 _NESTED = {label: _cases(label, ("strong", "weak"), ("weak", "strong")) for label in LABELS}
 _PLAIN = {
     label: _cases(label, ("strong", "strong"), ("weak", "weak"))
@@ -97,7 +97,7 @@ def _between_people(random: Random) -> _Say:
     place = random.choice(_ROOMS)
     placed = {"strong": True, "weak": False, "other": random.random() < 0.5}
 
-    def say(claim: Claim, yes: bool) -> Clause:
+    def say(claim: Statement, yes: bool) -> Clause:
         people = (two, one) if claim == "other" else (one, two)
         return _event(sense, *people, yes, place if placed[claim] else None)
 
@@ -109,10 +109,10 @@ def _about_things(random: Random) -> _Say:
     sense = random.choice(_DEALINGS)
     (wide, narrow), (elsewhere, there) = random.sample(_KINDS, 2)
     other = elsewhere if random.random() < 0.5 else random.choice(there)
-    things: dict[Claim, Noun] = {"strong": random.choice(narrow), "weak": wide, "other": other}
+    things: dict[Statement, Noun] = {"strong": random.choice(narrow), "weak": wide, "other": other}
     who, place = NounPhrase(random.choice(NAMES), determiner=""), random.choice(_ANYWHERE)
 
-    def say(claim: Claim, yes: bool) -> Clause:
+    def say(claim: Statement, yes: bool) -> Clause:
         return _event(sense, who, NounPhrase(things[claim], determiner="a"), yes, place)
 
     return say
@@ -139,7 +139,7 @@ def _quantified(random: Random, words: tuple[str, str], strong: NounPhrase, weak
     place = random.choice(_ANYWHERE)
     who = {"strong": strong, "weak": weak, "other": random.choice((strong, weak))}
 
-    def say(claim: Claim, yes: bool) -> Clause:
+    def say(claim: Statement, yes: bool) -> Clause:
         assert sense.object is not None
         subject = replace(who[claim], determiner=words[0] if yes else words[1])
         direct = NounPhrase(another if claim == "other" else text)

@@ -69,7 +69,7 @@ class Sentence:
     words: tuple[str, ...]
     pos: tuple[str, ...]
     relations: tuple[str, ...]
-    heads: tuple[int, ...]
+    governors: tuple[int, ...]
     entities: tuple[str, ...]
     genders: tuple[str, ...]
     links: tuple[Link, ...]
@@ -122,12 +122,12 @@ def shifted(link: Link, by: int) -> Link:
 
 def joined(sentences: Sequence[Sentence]) -> Sentence:
     """Several sentences as one text; each keeps a root of its own."""
-    heads: list[int] = []
+    governors: list[int] = []
     links: list[Link] = []
     for each in sentences:
-        before = len(heads)
+        before = len(governors)
         links += [shifted(link, before) for link in each.links]
-        heads += [head if head == ROOT else head + before for head in each.heads]
+        governors += [head if head == ROOT else head + before for head in each.governors]
 
     def column(name: str) -> tuple[str, ...]:
         return tuple(value for each in sentences for value in getattr(each, name))
@@ -137,7 +137,7 @@ def joined(sentences: Sequence[Sentence]) -> Sentence:
         words=column("words"),
         pos=column("pos"),
         relations=column("relations"),
-        heads=tuple(heads),
+        governors=tuple(governors),
         entities=column("entities"),
         genders=column("genders"),
         links=tuple(links),
@@ -167,7 +167,7 @@ def exchanged(sentence: Sentence, at: int) -> Sentence:
         words=words,
         pos=column(sentence.pos),
         relations=column(sentence.relations),
-        heads=tuple(ROOT if head == ROOT else place[head] for head in column(sentence.heads)),
+        governors=tuple(ROOT if head == ROOT else place[head] for head in column(sentence.governors)),
         entities=column(sentence.entities),
         genders=column(sentence.genders),
         links=tuple(replace(link, source=moved(link.source), target=moved(link.target)) for link in sentence.links),
@@ -216,7 +216,7 @@ def examples(split: str, rows: Sequence[Row], label: np.ndarray | None = None) -
             "entity": tuple(each.entities for each in whole),
             "gender": tuple(each.genders for each in whole),
         },
-        heads=tuple(each.heads for each in whole),
+        governors=tuple(each.governors for each in whole),
         links=tuple(each.links for each in whole),
         answers=answers if any(answers) else None,
     )

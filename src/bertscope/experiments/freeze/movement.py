@@ -14,7 +14,7 @@ from bertscope.core.jackknife import interval_over_runs
 from bertscope.core.layers import Layers
 from bertscope.experiments.arms import ENOUGH
 from bertscope.models.evaluating import full_precision
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states_store import StatesStore
 
 if TYPE_CHECKING:
     from bertscope.experiments.freeze.question import FreezeConfig
@@ -23,7 +23,7 @@ _GROUPS = 20  # of texts, each left out in turn
 
 
 def movement(
-    states: Sequence[HiddenStore],
+    states: Sequence[StatesStore],
     examples: Examples,
     arms: Sequence[str],
     frozen: Sequence[Layers],
@@ -59,7 +59,7 @@ def over_seeds(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
 
-def _rsa(base: HiddenStore, tuned: HiddenStore, examples: Examples, words: int) -> np.ndarray:
+def _rsa(base: StatesStore, tuned: StatesStore, examples: Examples, words: int) -> np.ndarray:
     """[1 + groups, layer]: of each layer with the base's, and without each group of texts."""
     corpus = Corpus(examples.name, {"base": base, "tuned": tuned}, examples, seed=0)
     return Sample(corpus, words, _GROUPS).compare(by_layer(corpus.stores, "first"))[RSA]

@@ -20,7 +20,7 @@ from bertscope.training.finetune import FinetuneConfig
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
-    from bertscope.models.states_store import HiddenStore
+    from bertscope.models.states_store import StatesStore
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def plan(base: Step | Root, task: Root, config: FreezeConfig = FreezeConfig()) -
 def freeze(
     tuned: Sequence[Result],
     task: Task,
-    states: Sequence[HiddenStore] = (),
+    states: Sequence[StatesStore] = (),
     examples: Examples | None = None,
     config: FreezeConfig = FreezeConfig(),  # noqa: B008 (frozen)
 ) -> Result:

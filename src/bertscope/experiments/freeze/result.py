@@ -15,7 +15,7 @@ from bertscope.experiments.arms import ENOUGH, Arms, few_seeds, number
 from bertscope.experiments.freeze.figures import figures
 from bertscope.experiments.freeze.movement import movement
 from bertscope.experiments.freeze.question import FreezeConfig
-from bertscope.models.states_store import HiddenStore
+from bertscope.models.states_store import StatesStore
 
 _COSTS = ("training_seconds", "activation_bytes", "peak_bytes", "parameters", "trained_parameters")
 
@@ -23,7 +23,7 @@ _COSTS = ("training_seconds", "activation_bytes", "peak_bytes", "parameters", "t
 def collect(
     tuned: Sequence[Result],
     task: Task,
-    states: Sequence[HiddenStore],
+    states: Sequence[StatesStore],
     examples: Examples | None,
     config: FreezeConfig,
 ) -> Result:

@@ -19,7 +19,7 @@ from bertscope.models.masks import by_magnitude, held, zero_out
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertscope.experiments.shrink.reaching import Found
+    from bertscope.experiments.shrink.reaching import Reached
     from bertscope.experiments.shrink.shrinking import Shrinking
     from bertscope.experiments.shrink.targets import Target
 
@@ -33,7 +33,7 @@ _WEIGHTS = (0.3, 0.5, 0.7, 0.9)
 """The shares of the blocks' weights that are set to 0, the smallest first."""
 
 
-def alternatives(work: Shrinking, found: Found) -> list[Contender]:
+def alternatives(work: Shrinking, found: Reached) -> list[Contender]:
     """Models beside the one that was asked for, each trained as that one was."""
     made = []
     with progress(f"what else could be done with {work.encoder.name}", None) as bar:
@@ -43,7 +43,7 @@ def alternatives(work: Shrinking, found: Found) -> list[Contender]:
     return made
 
 
-def _other_sizes(work: Shrinking, found: Found) -> Iterator[Contender]:
+def _other_sizes(work: Shrinking, found: Reached) -> Iterator[Contender]:
     """The same search, stopped earlier or carried on; each size once, and not the one that was asked for."""
     search = found.search
     whole, came_to = search.cost.of(work.encoder), search.rows[found.steps - 1]["cost"] if found.steps else search.now

@@ -46,7 +46,7 @@ def parameter_cost(encoder: Encoder) -> Cost:
     """The parameters of the blocks; embeddings, pooler and classifier aren't cut and don't count."""
     block, family, size = encoder.layers[0], encoder.family, encoder.head_size
     _, projection, _, mlp_out = encoder.parts(block)
-    maps, inner = ([descend(block, path) for path in paths] for paths in (family.head_maps, family.mlp_maps))
+    maps, inner = ([descend(block, path) for path in paths] for paths in (family.head_weights, family.mlp_weights))
     head = size * (projection.out_features + sum(one.in_features + (one.bias is not None) for one in maps))
     neuron = mlp_out.out_features + sum(one.in_features + (one.bias is not None) for one in inner)
     inside = head * sum(encoder.head_counts) + neuron * sum(encoder.neuron_counts)

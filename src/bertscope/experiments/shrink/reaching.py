@@ -22,7 +22,7 @@ _MORE = 1.02  # as fast as that times what was asked: no two measurements agree 
 
 
 @dataclass(frozen=True)
-class Found:
+class Reached:
     """What goes, in the whole model's numbers; and the search that found it, some steps of which led there."""
 
     off: frozenset[Unit]
@@ -30,7 +30,7 @@ class Found:
     steps: int
 
 
-def reach(work: Shrinking, target: Target | None) -> Found:
+def reach(work: Shrinking, target: Target | None) -> Reached:
     """The parts that go so that the model is what the target says; without one, those that were pruned already."""
     cost = cost_of(work, target)
     search = Search(
@@ -38,7 +38,7 @@ def reach(work: Shrinking, target: Target | None) -> Found:
         step=work.config.step, plain=work.config.shape == "plain", off=work.pruned,
     )  # fmt: skip
     if target is None:
-        return Found(frozenset(search.off), search, 0)
+        return Reached(frozenset(search.off), search, 0)
     if target.kind == "points":
         return _good_enough(work, search, target)
     whole = cost.of(work.encoder)
@@ -48,7 +48,7 @@ def reach(work: Shrinking, target: Target | None) -> Found:
     else:
         search.to(max(search.least, whole / (_MORE * target.value)))
         _until_fast_enough(work, search, target)
-    return Found(frozenset(search.off), search, len(search.rows))
+    return Reached(frozenset(search.off), search, len(search.rows))
 
 
 def cost_of(work: Shrinking, target: Target | None) -> Cost:
@@ -88,7 +88,7 @@ def _times_as_fast(work: Shrinking, encoder: Encoder) -> float:
     return times.faster("cut", "whole")[0]
 
 
-def _good_enough(work: Shrinking, search: Search, target: Target) -> Found:
+def _good_enough(work: Shrinking, search: Search, target: Target) -> Reached:
     """The furthest step of the search after which the select split's score is still high enough, found by halving.
 
     If what is left is trained again, so is each that is tried.
@@ -111,4 +111,4 @@ def _good_enough(work: Shrinking, search: Search, target: Target) -> Found:
         raise UserError(
             f"{target} can't be reached: {what} costs more than that on the select split; allow more, or {mend}"
         )
-    return Found(ways[passes], search, passes)
+    return Reached(ways[passes], search, passes)

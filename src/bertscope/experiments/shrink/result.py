@@ -16,12 +16,12 @@ from bertscope.experiments.comparison import CUT, INT8, WHOLE, front, texts_at_a
 from bertscope.experiments.shrink.costs import block_parameters
 
 if TYPE_CHECKING:
-    from bertscope.experiments.shrink.reaching import Found
+    from bertscope.experiments.shrink.reaching import Reached
     from bertscope.experiments.shrink.shrinking import Shrinking
     from bertscope.models.encoder import Encoder
 
 
-def result(work: Shrinking, found: Found, smaller: Encoder, models: pd.DataFrame, times: pd.DataFrame) -> Result:
+def result(work: Shrinking, found: Reached, smaller: Encoder, models: pd.DataFrame, times: pd.DataFrame) -> Result:
     """The answer, from what was measured of the whole model, the cut one, and their ONNX files."""
     left = parts_left(work.encoder, found.off)
     tables = {
@@ -150,7 +150,7 @@ def _trade_offs(work: Shrinking) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _figures(work: Shrinking, found: Found) -> list[Figure]:
+def _figures(work: Shrinking, found: Reached) -> list[Figure]:
     metric, texts = work.task.metric, work.config.batch
     figures = [
         *_trade_offs(work),

@@ -21,7 +21,7 @@ from bertscope.experiments.comparison import CUT, WHOLE, Contender, measured
 from bertscope.experiments.shrink.alternatives import alternatives, by_measured_speed
 from bertscope.experiments.shrink.card import card
 from bertscope.experiments.shrink.question import ShrinkConfig, Shrunk
-from bertscope.experiments.shrink.reaching import Found, reach
+from bertscope.experiments.shrink.reaching import Reached, reach
 from bertscope.experiments.shrink.result import result
 from bertscope.experiments.shrink.targets import Target
 from bertscope.models.encoder import Encoder
@@ -77,7 +77,7 @@ class Shrinking:
                 said = self._written(found, smaller, folder)
         return Shrunk(smaller, said)
 
-    def _written(self, found: Found, smaller: Encoder, folder: Path) -> Result:
+    def _written(self, found: Reached, smaller: Encoder, folder: Path) -> Result:
         """What is said of the model, which is in the folder then, with its ONNX files and its card."""
         _save(smaller, folder)
         whole, cut = self.contender(WHOLE, self.encoder), self.contender(CUT, smaller)
@@ -127,7 +127,7 @@ class Shrinking:
         if self.config.timed_on == "same" or encoder.device.type == "cpu":
             return encoder
         moved = copy.deepcopy(encoder.model).cpu()
-        return Encoder(moved, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
+        return Encoder(moved, encoder.tokenizer, encoder.name, encoder.family, encoder.task_head)
 
     def finished(self, off: Iterable[Unit]) -> Encoder:
         """The model without these parts, trained again if it shall be; made once, however often it is asked for."""

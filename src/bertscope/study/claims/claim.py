@@ -69,7 +69,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Evidence:
     """What one stored result says about a claim, for one model and one task."""
 
     effect: Estimate
@@ -88,7 +88,7 @@ class Reading:
     note: str = ""
     """What exactly was read: which targets, which tokens."""
 
-    def void(self, why: str) -> Reading:
+    def void(self, why: str) -> Evidence:
         """The same number as no evidence: without its interval."""
         return replace(self, effect=self.effect.without_interval(), why=why)
 
@@ -126,7 +126,7 @@ class Claim:
     """What number is looked at."""
     unit: str
     asks: Bound
-    read: Callable[..., Iterable[Reading]]
+    read: Callable[..., Iterable[Evidence]]
     """From a result to what it says; from a result and all others of its question if the claim `compares` results."""
     published: Published
     command: str

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Evidence, Source
 from bertscope.study.claims.estimates import cell
 from bertscope.study.claims.reading import of_training, reading
 
@@ -20,10 +20,10 @@ _ROUNDS = 6  # of timing: a 95% interval of a median needs as many
 _claim = partial(Claim, source=COURSE)
 
 
-def effect_of(what: str, on: str) -> Callable[[Result], Iterator[Reading]]:
+def effect_of(what: str, on: str) -> Callable[[Result], Iterator[Evidence]]:
     """What the cut, its size or its words do to the score on the slice, the rest or all rows."""
 
-    def read(result: Result) -> Iterator[Reading]:
+    def read(result: Result) -> Iterator[Evidence]:
         rows = result.tables["effects"]
         for _, row in rows[(rows["effect"] == what) & (rows["on"] == on)].iterrows():
             yield _of(result, cell(row, "difference", "low", "high"), row)
@@ -31,7 +31,7 @@ def effect_of(what: str, on: str) -> Callable[[Result], Iterator[Reading]]:
     return read
 
 
-def without_top(result: Result) -> Iterator[Reading]:
+def without_top(result: Result) -> Iterator[Evidence]:
     """Without the top layer and trained like the whole model, with the same classifier."""
     rows = result.tables["arms"]
     rows = rows[(rows["removed"] == 1) & rows["from_top"] & (rows["top"] == rows["top"].iloc[0])]
@@ -39,7 +39,7 @@ def without_top(result: Result) -> Iterator[Reading]:
         yield _of(result, cell(row, "effect"), row)
 
 
-def faster(result: Result) -> Iterator[Reading]:
+def faster(result: Result) -> Iterator[Evidence]:
     """How many times as fast many texts are read without the top layer; timed once, it shows nothing."""
     rows = result.tables["latency"]
     for _, row in rows[(rows["removed"] == 1) & rows["from_top"] & (rows["texts"] > 1)].iterrows():
@@ -47,10 +47,10 @@ def faster(result: Result) -> Iterator[Reading]:
         yield found if row["rounds"] >= _ROUNDS else found.void(f"timed {row['rounds']} times; at least {_ROUNDS}")
 
 
-def slope(difference: str) -> Callable[[Result], Iterator[Reading]]:
+def slope(difference: str) -> Callable[[Result], Iterator[Evidence]]:
     """How much the growth of the baseline with depth differs between two arms."""
 
-    def read(result: Result) -> Iterator[Reading]:
+    def read(result: Result) -> Iterator[Evidence]:
         rows = result.tables["slopes"]
         task = ", ".join(filter(None, (result.subject.get(key) for key in ("task", "pairs"))))
         for _, row in rows[rows["arm"] == difference].iterrows():
@@ -59,7 +59,7 @@ def slope(difference: str) -> Callable[[Result], Iterator[Reading]]:
     return read
 
 
-def _of(result: Result, effect: Estimate, row: pd.Series, **about: str) -> Reading:
+def _of(result: Result, effect: Estimate, row: pd.Series, **about: str) -> Evidence:
     return of_training(result, effect, row["runs"], int(row["n"]) if "n" in row else None, **about)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Evidence, Source
 from bertscope.study.claims.estimates import cell, column, extreme, mean, over_layers, share_of
 from bertscope.study.claims.published import HETEROGENEOUS
 from bertscope.study.claims.reading import (
@@ -40,45 +40,45 @@ def _shares(result: Result, kind: str) -> Iterator[tuple[str, Estimate]]:
         yield row["checkpoint"], cell(row, "share", "low", "high")
 
 
-def heterogeneous(result: Result) -> Iterator[Reading]:
+def heterogeneous(result: Result) -> Iterator[Evidence]:
     for name, share in _shares(result, "heterogeneous") if raw(result) else ():
         if studied(name):
             yield reading(result, share, result.headline[0].n, "texts", model=name)
 
 
-def vertical_grows(result: Result) -> Iterator[Reading]:
+def vertical_grows(result: Result) -> Iterator[Evidence]:
     shares = dict(_shares(result, "vertical"))
     base = next(iter(shares), "")
     for name in tuned_from(base, list(shares)) if raw(result) else ():
         yield reading(result, shares[name] - shares[base], result.headline[0].n, "texts", model=name)
 
 
-def on_special(result: Result) -> Iterator[Reading]:
+def on_special(result: Result) -> Iterator[Evidence]:
     names = checkpoints(result.tables["special"])
     for name, number in numbers(result, _ON_SPECIAL) if raw(result) else ():
         yield reading(result, estimate(number), number.n, "texts", model=name if name in names else names[0])
 
 
-def _of_change(result: Result, effect: Estimate, n: int | None, **more: float) -> Reading:
+def _of_change(result: Result, effect: Estimate, n: int | None, **more: float) -> Evidence:
     """About what one fine-tuning changed."""
     return reading(result, effect, n, "texts", model=compared(result), runs=1, **more)
 
 
-def last_two_ranks(result: Result) -> Iterator[Reading]:
+def last_two_ranks(result: Result) -> Iterator[Evidence]:
     if raw(result):
         rows = result.tables["layers"].nlargest(2, "layer")
         ranks = [max(rows[name]) for name in ("rank", "rank_low", "rank_high")]
         yield _of_change(result, Estimate.of(*ranks), result.number("cosine").n)
 
 
-def last_two_share(result: Result) -> Iterator[Reading]:
+def last_two_share(result: Result) -> Iterator[Evidence]:
     if raw(result):
         number = result.number("share of the change in the last two layers")
         even = result.number("the same if all heads changed alike").value
         yield _of_change(result, estimate(number), number.n, at=even)
 
 
-def unchanged_heads(result: Result) -> Iterator[Reading]:
+def unchanged_heads(result: Result) -> Iterator[Evidence]:
     if raw(result):
         heads = result.tables["heads"]
         kept = [float((heads[end] > 0.9).mean()) for end in ("cosine", "cosine_low", "cosine_high")]
@@ -92,7 +92,7 @@ def _drawn(result: Result) -> pd.DataFrame:
     return rows.assign(third=layer_third(rows["layer"], rows["layer"].max()))
 
 
-def sep_above_features(result: Result) -> Iterator[Reading]:
+def sep_above_features(result: Result) -> Iterator[Evidence]:
     rows = _drawn(result)
     rows = rows[rows["third"] > 1]
     for name, mine in rows.groupby("checkpoint", sort=False) if raw(result) else ():
@@ -106,7 +106,7 @@ def sep_above_features(result: Result) -> Iterator[Reading]:
             yield reading(result, mean(apart), int(mine["n"].max()), over, model=name)
 
 
-def cls_first(result: Result) -> Iterator[Reading]:
+def cls_first(result: Result) -> Iterator[Evidence]:
     """One token against one token: a pair of texts has two [SEP], which count by their mean."""
     rows = result.tables["special"]
     rows = rows[(layer_third(rows["layer"], rows["layer"].max()) == 1) & rows["token"].isin(_SPECIAL)]
@@ -129,7 +129,7 @@ def _each(rows: pd.DataFrame) -> Estimate:
     return mean([part.times(by) for part, by in zip(column(rows, "attention"), share, strict=True)])
 
 
-def features_rise(result: Result) -> Iterator[Reading]:
+def features_rise(result: Result) -> Iterator[Evidence]:
     if not raw(result) or "change_of_layers" not in result.tables:
         return
     rows = result.tables["change_of_layers"]
@@ -140,13 +140,13 @@ def features_rise(result: Result) -> Iterator[Reading]:
         yield reading(result, extreme(rises, max), result.headline[0].n, "texts", model=name)
 
 
-def frame_heads(result: Result) -> Iterator[Reading]:
+def frame_heads(result: Result) -> Iterator[Evidence]:
     for name, heads in result.tables["frames"].groupby("checkpoint", sort=False) if "frames" in result.tables else ():
         share = over_layers(share_of(heads["certain"].to_numpy(bool)), heads["layer"].to_numpy())
         yield reading(result, share, int(heads["n"].iloc[0]), "layers", model=name)
 
 
-def relation_heads(result: Result) -> Iterator[Reading]:
+def relation_heads(result: Result) -> Iterator[Evidence]:
     rows = result.tables["best"]
     for name, tested in rows[rows["p"].notna()].groupby("checkpoint", sort=False):
         gains = column(tested, "difference", "difference_low", "difference_high")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Evidence, Source
 from bertscope.study.claims.estimates import cell, column, extreme, mean
 from bertscope.study.claims.origin import INFERENCE, SPANS, TREES, lessons
 from bertscope.study.claims.reading import UNTRAINED, by_name, layer_third, of_training, reading, tuned_from
@@ -31,14 +31,14 @@ def _rsa(result: Result) -> pd.DataFrame:
     return rows.assign(third=layer_third(rows["layer"], rows["layer"].max()))
 
 
-def top_moves_most(result: Result) -> Iterator[Reading]:
+def top_moves_most(result: Result) -> Iterator[Evidence]:
     found = _rsa(result)
     for name, rows in found[found["corpus"] == result.subject["task"]].groupby("other", sort=False):
         top, below = (column(rows[chosen], "value") for chosen in (rows["third"] == 3, rows["third"] < 3))
         yield reading(result, mean(below) - mean(top), int(rows["n"].max()), "texts", model=name, runs=1)
 
 
-def elsewhere_moves_less(result: Result) -> Iterator[Reading]:
+def elsewhere_moves_less(result: Result) -> Iterator[Evidence]:
     if "corpora" in result.tables:
         rows = result.tables["corpora"]
         rows = rows[(rows["measure"] == "RSA") & (rows["layer"] == rows["layer"].max())]
@@ -64,7 +64,7 @@ def _sentences(result: Result) -> int:
     return int(rows.loc[rows["metric"] == "root accuracy", "n"].max())
 
 
-def keeps_trees(result: Result) -> Iterator[Reading]:
+def keeps_trees(result: Result) -> Iterator[Evidence]:
     """After a fine-tuning that has not taught the trees themselves."""
     best = _trees(result)
     base, taught = next(iter(best), ""), lessons(result, list(best))
@@ -77,7 +77,7 @@ def keeps_trees(result: Result) -> Iterator[Reading]:
             yield reading(result, effect, _sentences(result), "sentences", model=name, note=note)
 
 
-def trees_by_training(result: Result) -> Iterator[Reading]:
+def trees_by_training(result: Result) -> Iterator[Evidence]:
     """The pretrained model's tree beside the best that can be had without training: of random weights, or a chain of
     words. Not of a model that was taught trees."""
     best = _trees(result)
@@ -96,7 +96,7 @@ _LINGUISTIC = ("pos", "relation", "frame", "entity", "gender")
 """What probes ask that is about language; which word it is, how long the text is and its label are not."""
 
 
-def keeps_knowledge(result: Result) -> Iterator[Reading]:
+def keeps_knowledge(result: Result) -> Iterator[Evidence]:
     rows = result.tables["changes"] if "changes" in result.tables else result.tables["probes"].iloc[:0]
     rows = rows[rows["target"].isin(_LINGUISTIC)]
     taught = lessons(result, list(dict.fromkeys(result.tables["probes"]["checkpoint"])))
@@ -108,7 +108,7 @@ def keeps_knowledge(result: Result) -> Iterator[Reading]:
             yield reading(result, effect, n, "texts", model=name, note=" and ".join(asked))
 
 
-def low_level_low(result: Result) -> Iterator[Reading]:
+def low_level_low(result: Result) -> Iterator[Evidence]:
     """Where, from 0 to 1, what the probes read is found."""
     if "expected" in result.tables:
         depth = int(result.tables["probes"]["layer"].max())
@@ -120,7 +120,7 @@ def low_level_low(result: Result) -> Iterator[Reading]:
                 yield reading(result, mean(column(scaled, "expected")), n, "texts", model=name)
 
 
-def below_parsing(result: Result, others: Sequence[Result]) -> Iterator[Reading]:
+def below_parsing(result: Result, others: Sequence[Result]) -> Iterator[Evidence]:
     """RSA of the lower layers after inference or questions, minus that after parsing, of the same base and texts."""
     for before, after, mine in _below(result, INFERENCE, SPANS):
         for other in others:
@@ -143,7 +143,7 @@ def _below(result: Result, *taught: str) -> Iterator[tuple[str, str, dict[str, E
             yield before, after, found
 
 
-def frozen_below(result: Result) -> Iterator[Reading]:
+def frozen_below(result: Result) -> Iterator[Evidence]:
     """The embeddings and the first two thirds of the layers frozen, against training everything."""
     if "movement" not in result.tables:  # which alone says how many layers there are
         return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Published, Reading, Source
+from bertscope.study.claims.claim import Bound, Claim, Published, Evidence, Source
 from bertscope.study.claims.estimates import column, extreme
 from bertscope.study.claims.reading import reading, studied
 
@@ -19,10 +19,10 @@ GEOMETRY = Source("Geometry", "Ethayarajh 2019, How Contextual are Contextualize
 _claim = partial(Claim, source=GEOMETRY, question="geometry", command="bertscope geometry MODEL --on TEXTS")
 
 
-def from_bottom_to_top(measure: str) -> Callable[[Result], Iterator[Reading]]:
+def from_bottom_to_top(measure: str) -> Callable[[Result], Iterator[Evidence]]:
     """A measure of the last layer minus that of the embeddings."""
 
-    def read(result: Result) -> Iterator[Reading]:
+    def read(result: Result) -> Iterator[Evidence]:
         for name, mine in _as_it_is(result, measure).groupby("checkpoint", sort=False):
             first, *_, last = column(mine, "value")
             yield reading(result, last - first, int(mine["n"].iloc[-1]), "texts", model=name)
@@ -30,7 +30,7 @@ def from_bottom_to_top(measure: str) -> Callable[[Result], Iterator[Reading]]:
     return read
 
 
-def least_intra_sentence(result: Result) -> Iterator[Reading]:
+def least_intra_sentence(result: Result) -> Iterator[Evidence]:
     rows = _as_it_is(result, "intra-sentence*")
     for name, mine in rows.groupby("checkpoint", sort=False):
         effect = extreme(column(mine, "value"), min)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bertscope.study.claims import course, dark_secrets, embeddings, geometry, lottery, switched_off
-from bertscope.study.claims.claim import NOT_TESTED, OF_ONE_TRAINING, UNDERPOWERED, Bound, Claim, Reading
+from bertscope.study.claims.claim import NOT_TESTED, OF_ONE_TRAINING, UNDERPOWERED, Bound, Claim, Evidence
 from bertscope.study.claims.reading import at_chance
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _AT_CHANCE = "the whole model is not clearly above chance: what it can do withou
 class Read:
     """A reading, and the place of the result that it is of."""
 
-    reading: Reading
+    reading: Evidence
     place: int
 
     @property
@@ -105,20 +105,20 @@ def _untested(claim: Claim) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _asked(claim: Claim, reading: Reading) -> Bound:
+def _asked(claim: Claim, reading: Evidence) -> Bound:
     return claim.asks if reading.at is None else Bound(claim.asks.side, reading.at)
 
 
-def _verdict(claim: Claim, reading: Reading) -> str:
+def _verdict(claim: Claim, reading: Evidence) -> str:
     verdict = _asked(claim, reading).verdict(reading.effect)
     return OF_ONE_TRAINING.get(verdict, verdict) if reading.runs == 1 else verdict
 
 
-def _over(reading: Reading) -> str:
+def _over(reading: Evidence) -> str:
     return f"{reading.over}, of one training" if reading.runs == 1 and reading.effect.sure else reading.over
 
 
-def _why(verdict: str, reading: Reading) -> str:
+def _why(verdict: str, reading: Evidence) -> str:
     if verdict != UNDERPOWERED:
         return ""
     return reading.why or ("the interval reaches to both sides" if reading.effect.sure else "no interval is stored")

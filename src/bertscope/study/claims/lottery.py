@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Reading, Source
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Evidence, Source
 from bertscope.study.claims.estimates import cell, over_layers, over_seeds, student
 from bertscope.study.claims.published import FULL, HEADS_LEFT, KAPPA, RETRAINED, WEIGHTS_LEFT, apart
 from bertscope.study.claims.reading import of_training, reading
@@ -30,27 +30,27 @@ def _arm(result: Result, method: str, arm: str, stage: str) -> pd.DataFrame:
     return rows[(rows["method"] == method) & (rows["arm"] == arm) & (rows["stage"] == stage)]
 
 
-def against_full(method: str) -> Callable[[Result], Iterator[Reading]]:
+def against_full(method: str) -> Callable[[Result], Iterator[Evidence]]:
     """Good subnetworks, trained again, minus the full model."""
 
-    def read(result: Result) -> Iterator[Reading]:
+    def read(result: Result) -> Iterator[Evidence]:
         for _, row in _arm(result, method, "good", "retrained").iterrows():
             yield of_training(result, cell(row, "minus_full"), row["runs"], _texts(result))
 
     return read
 
 
-def close_to_full(result: Result) -> Iterator[Reading]:
+def close_to_full(result: Result) -> Iterator[Evidence]:
     """The same for s-pruning, where a tenth of what the full model has over chance may be lost."""
     full, chance = result.number("full").value, result.number("majority").value
     for _, row in _arm(result, "s", "good", "retrained").iterrows():
         yield of_training(result, cell(row, "minus_full"), row["runs"], _texts(result), at=-0.1 * (full - chance))
 
 
-def against(method: str, arm: str, other: str) -> Callable[[Result], Iterator[Reading]]:
+def against(method: str, arm: str, other: str) -> Callable[[Result], Iterator[Evidence]]:
     """One subnetwork minus another of its size, both trained again."""
 
-    def read(result: Result) -> Iterator[Reading]:
+    def read(result: Result) -> Iterator[Evidence]:
         rows = result.tables["comparisons"]
         rows = rows[(rows["method"] == method) & (rows["stage"] == "retrained")]
         for _, row in rows[(rows["arm"] == arm) & (rows["against"] == other)].iterrows():
@@ -59,7 +59,7 @@ def against(method: str, arm: str, other: str) -> Callable[[Result], Iterator[Re
     return read
 
 
-def training_helps(result: Result) -> Iterator[Reading]:
+def training_helps(result: Result) -> Iterator[Evidence]:
     """What bad m-subnetworks gain by being trained again."""
     for (_, before), (_, after) in zip(
         _arm(result, "m", "bad", "pruned").iterrows(), _arm(result, "m", "bad", "retrained").iterrows(), strict=True
@@ -77,13 +77,13 @@ def _votes(result: Result) -> tuple[np.ndarray, np.ndarray] | None:
     return result.arrays["survivors"][:, heads].astype(bool), parts["layer"].to_numpy()[heads]
 
 
-def heads_left(result: Result) -> Iterator[Reading]:
+def heads_left(result: Result) -> Iterator[Evidence]:
     if (found := _votes(result)) is not None:
         votes, _ = found
         yield of_training(result, over_seeds(votes.mean(1)), len(votes), votes.shape[1], "seeds")
 
 
-def weights_left(result: Result) -> Iterator[Reading]:
+def weights_left(result: Result) -> Iterator[Evidence]:
     rows = result.tables["agreement"]
     for _, row in rows[(rows["method"] == "m") & (rows["parts"] == "weights")].iterrows():
         (_, good), *_ = _arm(result, "m", "good", "retrained").iterrows()
@@ -92,7 +92,7 @@ def weights_left(result: Result) -> Iterator[Reading]:
         yield of_training(result, share, runs, of, "seeds")
 
 
-def agreement(result: Result) -> Iterator[Reading]:
+def agreement(result: Result) -> Iterator[Evidence]:
     from bertscope.core.agreement import fleiss_kappa
 
     if (found := _votes(result)) is not None and len(found[0]) > 1:
@@ -101,7 +101,7 @@ def agreement(result: Result) -> Iterator[Reading]:
         yield of_training(result, kappa, len(votes), votes.shape[1], "layers")
 
 
-def super_survivors(result: Result) -> Iterator[Reading]:
+def super_survivors(result: Result) -> Iterator[Evidence]:
     if (found := _votes(result)) is not None and len(found[0]) > 1:
         votes, layers = found
 
@@ -113,7 +113,7 @@ def super_survivors(result: Result) -> Iterator[Reading]:
         yield of_training(result, over_layers(share, layers), len(votes), votes.shape[1], "layers")
 
 
-def survivors_shapes(result: Result) -> Iterator[Reading]:
+def survivors_shapes(result: Result) -> Iterator[Evidence]:
     """The share of survivors whose attention is heterogeneous, heads of all seeds together: without an interval."""
     if "classes" not in result.tables:
         return

@@ -41,10 +41,10 @@ def claims(
 
     from bertscope.study.claims.claim import VERDICTS
     from bertscope.study.claims.ledger import judged
-    from bertscope.study.claims.summary import said
+    from bertscope.study.claims.summary import statements
 
     opened = [load_result(one) if isinstance(one, str) else one for one in results]
-    (ledger, unread), (summary, unsaid) = judged(opened), said(opened)
+    (ledger, unread), (summary, unsaid) = judged(opened), statements(opened)
     counts = ledger["verdict"].value_counts()
     sources = list(dict.fromkeys(ledger["source"]))
     counted = pd.DataFrame(

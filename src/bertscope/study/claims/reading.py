@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bertscope.study.claims.claim import Estimate, Reading
+from bertscope.study.claims.claim import Estimate, Evidence
 from bertscope.study.claims.estimates import trained
 
 if TYPE_CHECKING:
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 TUNED, UNTRAINED, CONTRASTED = " tuned on ", "(random init)", " contrasted on "
 
 
-def reading(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Reading:
+def reading(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Evidence:
     """About the result's own model and task, unless `more` says otherwise; a fine-tuned one is one training."""
     about = {"model": result.subject.get("model", ""), "task": result.subject.get("task", "")} | more
     about.setdefault("runs", 1 if TUNED in about["model"] else None)
-    return Reading(effect, n=n, over=over, **about)
+    return Evidence(effect, n=n, over=over, **about)
 
 
 def of_training(
     result: Result, effect: Estimate, runs: float, n: int | None, over: str = "seeds, then texts", **more: Any
-) -> Reading:
+) -> Evidence:
     """The effect of a training: with its interval only from five seeds on."""
     sure, why = trained(effect, int(runs))
     return reading(result, sure, n, over, runs=int(runs), why=why, **more)

@@ -36,7 +36,7 @@ SENTENCES: dict[str, Callable[[Result], Told | None]] = {
 _COLUMNS = ["question", "about", "sentence", "what", "main", "written", "input"]
 
 
-def said(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
+def statements(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
     """A row for each result that can be told, those of a question together; and what could not be read."""
     import pandas as pd
 

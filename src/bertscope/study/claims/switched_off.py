@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Published, Reading
+from bertscope.study.claims.claim import Bound, Claim, Published, Evidence
 from bertscope.study.claims.dark_secrets import DARK_SECRETS
 from bertscope.study.claims.estimates import cell, column, extreme
 from bertscope.study.claims.published import FROM_RANDOM, TUNED, UNTUNED, apart
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _claim = partial(Claim, source=DARK_SECRETS)
 
 
-def _extreme(result: Result, kind: str, pick: str) -> Iterator[Reading]:
+def _extreme(result: Result, kind: str, pick: str) -> Iterator[Evidence]:
     """The best or worst effect of switching off one part of a kind, as the paper does it: to uniform attention."""
     rows = result.tables["effects"]
     rows = rows[rows["kind"] == kind]
@@ -27,36 +27,36 @@ def _extreme(result: Result, kind: str, pick: str) -> Iterator[Reading]:
         yield reading(result, effect, result.number("score").n, f"texts, corrected for {len(rows)} parts")
 
 
-def best_head(result: Result) -> Iterator[Reading]:
+def best_head(result: Result) -> Iterator[Evidence]:
     return _extreme(result, "head", "best")
 
 
-def worst_head(result: Result) -> Iterator[Reading]:
+def worst_head(result: Result) -> Iterator[Evidence]:
     return _extreme(result, "head", "worst")
 
 
-def best_layer(result: Result) -> Iterator[Reading]:
+def best_layer(result: Result) -> Iterator[Evidence]:
     return _extreme(result, "heads", "best")
 
 
-def worst_layer(result: Result) -> Iterator[Reading]:
+def worst_layer(result: Result) -> Iterator[Evidence]:
     return _extreme(result, "heads", "worst")
 
 
-def redundant_pairs(result: Result) -> Iterator[Reading]:
+def redundant_pairs(result: Result) -> Iterator[Evidence]:
     for name, number in numbers(result, "interaction, similar minus random") if raw(result) else ():
         yield reading(result, estimate(number), number.n, "texts", model=name)
 
 
-def named_heads(result: Result) -> Iterator[Reading]:
+def named_heads(result: Result) -> Iterator[Evidence]:
     for name, number in numbers(result, "named heads off together"):
         yield reading(result, estimate(number), number.n, "texts", model=name)
 
 
-def gain_by(what: str) -> Callable[[Result], Iterator[Reading]]:
+def gain_by(what: str) -> Callable[[Result], Iterator[Evidence]]:
     """What pre-training, or fine-tuning, adds to the score."""
 
-    def read(result: Result) -> Iterator[Reading]:
+    def read(result: Result) -> Iterator[Evidence]:
         rows = result.tables["effects"]
         for _, row in rows[rows["effect"] == what].iterrows():
             yield of_training(result, cell(row, "difference", "low", "high"), row["runs"], int(row["n"]))
