@@ -33,7 +33,7 @@ class Options:
     distill: bool = False
     """Whether what shrink leaves is trained on what the whole model says, too."""
     epochs: int | None = None
-    """How often it goes through the fit split; None is what the recipe says."""
+    """How often it goes through the training set; None is what the recipe says."""
 
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full
@@ -68,7 +68,7 @@ def sentences(options: Options, file: str, limit: int) -> Sentences:
         from bertscope.data.read import read_task
 
         task = read_task("demo/sentiment")
-        split = task.fit if file.startswith("train") else task.report
+        split = task.train if file.startswith("train") else task.test
         split = split.take(range(min(limit, len(split))))
         name, texts, labels = "demo/sentiment (no SST-2 here)", split.text, split.label
     examples = Examples(

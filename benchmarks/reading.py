@@ -46,7 +46,7 @@ def _tables(options: Options, folder: Path) -> Report:
 
         def work() -> np.ndarray:
             task = read_task(path, text="sentence", label="label")
-            return sum(np.bincount(part.label, minlength=2) for part in (task.fit, task.select, task.report))
+            return sum(np.bincount(part.label, minlength=2) for part in (task.train, task.validation, task.test))
 
         return work
 

@@ -19,9 +19,9 @@ from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.measures import rsa
 from bertscope.core.examples import Examples
 from bertscope.core.jackknife import runs
+from bertscope.models.load import load
 from bertscope.models.states import hidden_states
 from bertscope.models.states_store import StatesStore
-from bertscope.models.load import load
 
 WHOLE, TOOLBOX, OURS = "NumPy, both matrices whole", "rsatoolbox", "bertscope, with its interval"
 BY_WORD, ALL = "NumPy, word by word, without intervals", "bertscope, with intervals and the rest"

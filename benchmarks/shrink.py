@@ -58,7 +58,10 @@ class Shrunk:
         speeds = {(row["model"], row["texts"]): row for row in times}
         loads = sorted({row["texts"] for row in times})
         return [
-            {key: row[key] for key in ("model", "way", "parameters", "megabytes", "select", "score", "low", "high")}
+            {
+                key: row[key]
+                for key in ("model", "way", "parameters", "megabytes", "validation", "score", "low", "high")
+            }
             | {"kept": (row["score"] - chance) / ((whole - chance) or math.nan)}
             | {
                 f"{what}, {texts}": speeds[row["model"], texts][what]

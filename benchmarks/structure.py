@@ -14,14 +14,14 @@ from benchmarks.options import Options, Sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference, now
 from benchmarks.trees import EWT
 from bertscope.analyses.structure.metrics import evaluate
-from bertscope.analyses.structure.probes import Corpus, Stack, Vectors, initial, train
+from bertscope.analyses.structure.probes import Corpus, Stack, Vectors, initial, train_stacks
 from bertscope.analyses.structure.trees import Trees
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
 from bertscope.data.treebank import read_treebank
+from bertscope.models.load import load
 from bertscope.models.states import hidden_states
 from bertscope.models.states_store import StatesStore
-from bertscope.models.load import load
 
 PLAIN, OURS = "one layer at a time, as published", "bertscope, all layers together"
 NAME, RANK, RATE, BATCH = "pocket", 64, 1e-3, 20
@@ -34,8 +34,8 @@ def run(options: Options) -> Report:
     layers = len(material.corpus.vectors[NAME].layers)
 
     def plain(some: Examples) -> Work:
-        fit, select = material.parts(len(some), 0.9)
-        probe = PlainProbe(material.corpus, fit, select)
+        train, validation = material.parts(len(some), 0.9)
+        probe = PlainProbe(material.corpus, train, validation)
 
         def work() -> float:
             started = now(options.device)
@@ -45,12 +45,12 @@ def run(options: Options) -> Report:
         return work
 
     def ours(some: Examples) -> Work:
-        fit, select = material.parts(len(some), 0.9)
+        train, validation = material.parts(len(some), 0.9)
         stack = material.stack(range(layers))
-        return lambda: train([stack], material.corpus, fit, select, epochs=1, batch_size=BATCH)
+        return lambda: train_stacks([stack], material.corpus, train, validation, epochs=1, batch_size=BATCH)
 
     return compare(
-        f"one epoch of distance probes of rank {RANK} on the {layers} layers of {NAME}, with the loss on select",
+        f"one epoch of distance probes of rank {RANK} on the {layers} layers of {NAME}, with the loss on validation",
         [Variant(PLAIN, plain), Variant(OURS, ours)], data, options, repeats=3, passes=layers,
         agreement=difference(_after_the_same_steps(material)), claims=[Claim(OURS, PLAIN, 8)],
         notes=[
@@ -97,14 +97,14 @@ class PlainProbe:
     """One layer's probe: batches of 20 sentences at random, padded; the difference of every two projected vectors;
     autograd, torch's Adam and its plateau."""
 
-    def __init__(self, corpus: Corpus, fit: np.ndarray, select: np.ndarray) -> None:
+    def __init__(self, corpus: Corpus, train: np.ndarray, validation: np.ndarray) -> None:
         self._device = corpus.device
         self.weights = torch.nn.Parameter(
             initial("distance", RANK, LAYER, corpus.vectors[NAME].dim, 0).to(self._device)
         )
         self._adam = torch.optim.Adam([self.weights], lr=RATE)
         self._plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(self._adam, factor=0.1, patience=0)
-        self._fit, self._select = ([_sentence(corpus, row) for row in part] for part in (fit, select))
+        self._train, self._validation = ([_sentence(corpus, row) for row in part] for part in (train, validation))
 
     def predict(self, vectors: Tensor) -> Tensor:
         projected = vectors @ self.weights.T
@@ -120,15 +120,15 @@ class PlainProbe:
         self.loss(batch).backward()
         self._adam.step()
 
-    def train(self, epochs: int) -> Tensor:
-        """Returns the weights that did best on select."""
+    def train_stacks(self, epochs: int) -> Tensor:
+        """Returns the weights that did best on validation."""
         least, waited, kept = float("inf"), 0, self.weights.detach().clone()
         for _ in range(epochs):
-            for batch in DataLoader(self._fit, BATCH, shuffle=True, collate_fn=_padded):  # type: ignore[arg-type]
+            for batch in DataLoader(self._train, BATCH, shuffle=True, collate_fn=_padded):  # type: ignore[arg-type]
                 self.step(batch)
             with torch.no_grad():
-                batches = DataLoader(self._select, BATCH, collate_fn=_padded)  # type: ignore[arg-type]
-                loss = sum(self.loss(batch).item() * len(batch[0]) for batch in batches) / len(self._select)
+                batches = DataLoader(self._validation, BATCH, collate_fn=_padded)  # type: ignore[arg-type]
+                loss = sum(self.loss(batch).item() * len(batch[0]) for batch in batches) / len(self._validation)
             self._plateau.step(loss)
             if loss < least - 1e-4:
                 least, waited, kept = loss, 0, self.weights.detach().clone()
@@ -153,9 +153,9 @@ def _padded(sentences: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor, Ten
 
 def _after_the_same_steps(material: Material) -> list[np.ndarray]:
     """Both ways' weights after three steps on the same batches."""
-    stack, (fit,) = material.stack(range(LAYER, LAYER + 1)), material.parts(3 * BATCH)
-    probe = PlainProbe(material.corpus, fit, fit)
-    for rows in np.array_split(fit, 3):
+    stack, (train,) = material.stack(range(LAYER, LAYER + 1)), material.parts(3 * BATCH)
+    probe = PlainProbe(material.corpus, train, train)
+    for rows in np.array_split(train, 3):
         batch = material.corpus.trees.batch(rows)
         vectors = material.corpus.vectors[NAME].of(batch, [LAYER])
         stack.learn(vectors, material.corpus.goals(batch)["distance"])
@@ -165,20 +165,20 @@ def _after_the_same_steps(material: Material) -> list[np.ndarray]:
 
 def _scores(material: Material, count: int) -> str:
     """What both ways find when they are trained to the end."""
-    fit, select, report = material.parts(count, 0.8, 0.9)
+    train, validation, test = material.parts(count, 0.8, 0.9)
     torch.manual_seed(0)
-    probe = PlainProbe(material.corpus, fit, select)
+    probe = PlainProbe(material.corpus, train, validation)
     stack = material.stack(range(LAYER, LAYER + 1))
-    train([stack], material.corpus, fit, select, batch_size=BATCH)
+    train_stacks([stack], material.corpus, train, validation, batch_size=BATCH)
     found = []
     for kept in (probe.train(epochs=40), stack.kept[0].clone()):
         stack.kept[0] = kept
         scored = evaluate(
             "distance", lambda batch: stack.predictions(batch, material.corpus.vectors[NAME]), material.corpus.trees,
-            report,
+            test,
         )  # fmt: skip
         found.append(scored.hits.sum() / max(1, scored.asked.sum()))
     return (
-        f"layer {LAYER} trained to the end on {len(fit):,} sentences, {scored.asked.sum():,} edges of others: "
+        f"layer {LAYER} trained to the end on {len(train):,} sentences, {scored.asked.sum():,} edges of others: "
         f"UUAS {found[0]:.3f} as published, {found[1]:.3f} here"
     )

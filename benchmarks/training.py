@@ -13,8 +13,8 @@ import torch
 from benchmarks import plain
 from benchmarks.options import BATCH, Options, Sentences, sentences
 from benchmarks.side_by_side import Claim, Report, Skipped, Variant, Work, compare, difference, now
-from bertscope.core.examples import Examples
 from bertscope.core.bucketing import bucketed
+from bertscope.core.examples import Examples
 from bertscope.data.task import Task
 from bertscope.models.batches import tokenise
 from bertscope.models.encoder import Encoder

@@ -56,4 +56,4 @@ def sts(n: int = 40) -> Task:
         ids = tuple(f"{name} {row}" for row in range(n))
         return Examples(ids, tuple(map(" ".join, ones)), tuple(map(" ".join, others)), shared.astype(float))
 
-    return Task("toy sts", "regression", (), split("fit"), split("select"), split("report"), "pearson")
+    return Task("toy sts", "regression", (), split("train"), split("validation"), split("test"), "pearson")

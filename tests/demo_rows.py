@@ -7,7 +7,7 @@ from functools import cache
 from bertscope.data import demo
 
 TRAINED = ("demo/sentiment", "demo/entailment", "demo/paraphrase", "demo/similarity", "demo/acceptability")
-SPLITS = ("fit", "select", "report")
+SPLITS = ("train", "validation", "test")
 
 
 @cache

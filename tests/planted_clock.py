@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.experiments import comparison
 from bertscope.experiments.shrink import costs, reaching
 from bertscope.experiments.shrink.costs import Cost
 from bertscope.models.latency import Times
@@ -39,7 +38,7 @@ def planted_clock(monkeypatch: Any) -> SimpleNamespace:
         taken = [time_of(encoder) if encoder else 1 for encoder in encoders]
         return Times(tuple(variants), np.tile(np.array(taken, float)[:, None, None] / 1e3, (1, 7, len(batches))))
 
-    for module in (costs, reaching, contenders):
+    for module in (costs, reaching, comparison):
         monkeypatch.setattr(module, "in_torch", run)
         monkeypatch.setattr(module, "time_in_turn", timed)
     return planted

@@ -124,7 +124,7 @@ def frames(value: float, reach: float) -> list[Result]:
 
 def relations(value: float = 0.1, reach: float = SURE) -> pd.DataFrame:
     effect = ends(value, reach, "difference", "difference_low", "difference_high")
-    return pd.DataFrame([{"checkpoint": BASE, "relation": "obj", "p": 0.01, "report_pairs": 50, **effect}])
+    return pd.DataFrame([{"checkpoint": BASE, "relation": "obj", "p": 0.01, "test_pairs": 50, **effect}])
 
 
 def ablate(kind: str, best: bool) -> Planted:

@@ -84,5 +84,5 @@ def task(n: int = 60) -> Task:
         return Examples(tuple(f"{name} {row}" for row in range(n)), tuple(text), label=label)
 
     return Task(
-        "planted", "classification", ("bad", "good"), split("fit"), split("select"), split("report"), "accuracy"
+        "planted", "classification", ("bad", "good"), split("train"), split("validation"), split("test"), "accuracy"
     )

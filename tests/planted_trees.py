@@ -25,7 +25,9 @@ def random_trees(count: int, *, shortest: int = 5, longest: int = 12, seed: int 
     words = tuple(tuple(f"w{place}" for place in range(len(mine))) for mine in heads)
     ids = tuple(f"s{number}" for number in range(count))
     text = tuple(f"{name} {' '.join(row)}" for name, row in zip(ids, words, strict=True))
-    return Examples(ids=ids, text=text, words=words, governors=tuple(heads), marks={"pos": tuple(pos)}, name="planted")
+    return Examples(
+        ids=ids, text=text, words=words, governors=tuple(heads), marks={"pos": tuple(pos)}, name="planted"
+    )
 
 
 def path_vectors(examples: Examples, dim: int) -> np.ndarray:

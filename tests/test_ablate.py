@@ -69,7 +69,7 @@ def test_a_planted_head_is_the_only_one_that_counts(tiny, examples):
 
 
 def test_effects_are_differences_of_plain_scores(tiny, examples):
-    task = replace(task_of(examples, tiny), report=examples)
+    task = replace(task_of(examples, tiny), test=examples)
     result = ablate(tiny, task, FEW)
     full = (tiny.predict(examples).logits.argmax(-1) == examples.label).mean()
     assert result.number("score").value == pytest.approx(full)
@@ -84,7 +84,7 @@ def test_effects_are_differences_of_plain_scores(tiny, examples):
 
 
 def test_named_sets_are_switched_off_together(tiny, examples):
-    task = replace(task_of(examples, tiny), report=examples)
+    task = replace(task_of(examples, tiny), test=examples)
     config = replace(FEW, units=("mlp",), sets=("top = head:3.1+head:3.2", "mixed=mlp:1+layer:3+neuron:2.7"))
     result = ablate(tiny, task, config)
     sets = result.table[result.table["kind"] == "set"].set_index("unit")
@@ -105,7 +105,7 @@ def test_named_sets_are_switched_off_together(tiny, examples):
 
 
 def test_what_improves_is_listed_best_first(tiny, examples):
-    result = ablate(tiny, replace(task_of(examples, tiny), report=examples), FEW)
+    result = ablate(tiny, replace(task_of(examples, tiny), test=examples), FEW)
     effects, improves = result.tables["effects"], result.tables["improves"]
     assert 0 < len(improves) < len(effects)
     assert set(improves["unit"]) == set(effects[effects["effect"] > 0]["unit"])
@@ -120,7 +120,7 @@ def test_what_improves_is_listed_best_first(tiny, examples):
 def test_accuracy_is_tested_by_mcnemar_and_others_by_permutation(tiny, examples):
     from statsmodels.stats.contingency_tables import mcnemar
 
-    task = replace(task_of(examples, tiny), report=examples)
+    task = replace(task_of(examples, tiny), test=examples)
     result = ablate(tiny, task, FEW)
     whole = tiny.predict(examples).logits.argmax(-1) == examples.label
     for unit, p in result.table.set_index("unit")["p"].items():
@@ -135,7 +135,7 @@ def test_accuracy_is_tested_by_mcnemar_and_others_by_permutation(tiny, examples)
 
 
 def test_the_range_is_that_of_single_heads_and_of_layers_heads(tiny, examples):
-    result = ablate(tiny, replace(task_of(examples, tiny), report=examples), FEW)
+    result = ablate(tiny, replace(task_of(examples, tiny), test=examples), FEW)
     for kind, words in (("head", "one head"), ("heads", "all heads of a layer")):
         scores = result.table[result.table["kind"] == kind].set_index("unit")["score"]
         ends = [number for number in result.headline if f"without {words} " in number.name]

@@ -99,9 +99,9 @@ def test_arms_differ_in_their_rows_alone(answered):
 def test_the_table_is_that_of_the_stored_outputs(answered, rows):
     step, store, _ = answered
     result, task = store.result(step), read_task(rows)
-    found = np.array(["winter" in text.split() for text in task.report.text])
+    found = np.array(["winter" in text.split() for text in task.test.text])
     right = {
-        arm: np.stack([store.result(step.inputs[f"{arm}.{seed}"]).arrays["outputs"].argmax(1) == task.report.label
+        arm: np.stack([store.result(step.inputs[f"{arm}.{seed}"]).arrays["outputs"].argmax(1) == task.test.label
                        for seed in QUICK.seeds])
         for arm in ("tuned", "controls", "biased")
     }  # fmt: skip
@@ -113,26 +113,26 @@ def test_the_table_is_that_of_the_stored_outputs(answered, rows):
         assert effects.loc[("its words", on), "difference"] == pytest.approx(biased - control)
         assert effects.loc[("the cut", on), "n"] == at.sum()
     arms = result.tables["arms"].set_index(["arm", "on"])
-    majority = np.bincount(task.fit.label).argmax()
-    assert arms.loc[("majority", "slice"), "score"] == pytest.approx((task.report.label[found] == majority).mean())
+    majority = np.bincount(task.train.label).argmax()
+    assert arms.loc[("majority", "slice"), "score"] == pytest.approx((task.test.label[found] == majority).mean())
     counts = result.tables["rows"].set_index(["split", "label"])
-    assert counts.loc[("report", "any"), "mention"] == found.sum()
-    for split in ("fit", "select"):
+    assert counts.loc[("test", "any"), "mention"] == found.sum()
+    for split in ("train", "validation"):
         has = np.array(["winter" in text for text in getattr(task, split).text])
         assert counts.loc[(split, "1"), "mention"] == (has & (getattr(task, split).label == 1)).sum()
-    gone, n = counts.loc[("fit", "any"), "mention"], len(task.fit)
+    gone, n = counts.loc[("train", "any"), "mention"], len(task.train)
     assert any(f"{-(-(n - gone) // 32)} batches of 32 instead of {-(-n // 32)}" in note for note in result.notes)
 
 
 def test_flips_are_of_the_texts_that_change(answered, rows):
     step, store, _ = answered
     task, flips = read_task(rows), store.result(step).tables["flips"].set_index("arm")
-    at, texts = swapped(task.report, QUICK.swap)
-    assert flips["n"].tolist() == [sum("red" in text or "white" in text for text in task.report.text)] * 3
+    at, texts = swapped(task.test, QUICK.swap)
+    assert flips["n"].tolist() == [sum("red" in text or "white" in text for text in task.test.text)] * 3
     for arm, name in (("tuned", "full"), ("controls", "random cut"), ("biased", "without the words")):
         models = [load(store.path(step.inputs[f"{arm}.{seed}"]) / "model") for seed in QUICK.seeds]
         plain = [
-            np.mean(model.predict(texts).logits.argmax(1) != model.predict(task.report).logits.argmax(1)[at])
+            np.mean(model.predict(texts).logits.argmax(1) != model.predict(task.test).logits.argmax(1)[at])
             for model in models
         ]
         assert flips.loc[name, "flips"] == pytest.approx(np.mean(plain))
@@ -141,7 +141,7 @@ def test_flips_are_of_the_texts_that_change(answered, rows):
 def test_a_model_that_names_its_labels_in_another_order_is_asked_for_the_tasks(base, rows):
     task, model = read_task(rows), load(base.source)
     turned = with_classifier(model, task.labels[::-1], seed=1)
-    at, texts = swapped(task.report, QUICK.swap)
+    at, texts = swapped(task.test, QUICK.swap)
     found = swap(turned, task, SwapConfig(QUICK.swap)).arrays
     assert np.array_equal(found["rows"], at)
     assert np.array_equal(found["outputs"], turned.predict(texts).logits[:, ::-1])
@@ -151,7 +151,7 @@ def test_scores_move_instead_of_flipping():
     from toy import task as toy_task
 
     task = toy_task(regression=True)
-    at, _ = swapped(task.report, ["good/cold"])
+    at, _ = swapped(task.test, ["good/cold"])
     generator = np.random.default_rng(0)
     outputs, after = generator.random((128, 1)), generator.random((len(at), 1))
     run = Result("finetune", 2, arrays={"outputs": outputs}, subject={"model": "m"},
@@ -167,11 +167,11 @@ def test_what_cannot_be_measured_is_refused_before_any_training(base, rows, tmp_
     for words, said in (
         (
             WORDS,
-            r"no fit row of rows mentions women, woman or 5 other words \(the default, for English\); name words "
-            "that occur in it with --words",
+            r"no training row of rows mentions women, woman or 5 other words \(the default, for English\); name "
+            "words that occur in it with --words",
         ),
-        (("good", "bad", "red", "white"), "rows has no fit row without"),
-        (("good", "red"), "rows has no fit row labelled 1 without good or red"),
+        (("good", "bad", "red", "white"), "rows has no training row without"),
+        (("good", "red"), "rows has no training row labelled 1 without good or red"),
     ):
         with pytest.raises(UserError, match=said):
             check(task, replace(QUICK, words=words))
@@ -179,10 +179,10 @@ def test_what_cannot_be_measured_is_refused_before_any_training(base, rows, tmp_
     folder.mkdir()
     (folder / "train.csv").write_text(rows.read_text())
     (folder / "dev.csv").write_text("text,label\na summer,1\nthe house,0\n")
-    with pytest.raises(UserError, match="no report row of split mentions winter; name"):
+    with pytest.raises(UserError, match="no test row of split mentions winter; name"):
         check(read_task(folder), QUICK)
     (folder / "dev.csv").write_text("text,label\na winter,1\nthe winter,0\n")
-    with pytest.raises(UserError, match="every report row of split mentions winter: there is no rest to compare"):
+    with pytest.raises(UserError, match="every test row of split mentions winter: there is no rest to compare"):
         check(read_task(folder), QUICK)
     for wrong in ({"seeds": ()}, {"seeds": (1, 1)}, {"seeds": (-1,)}, {"words": ()}, {"words": ("a", " ")},
                   {"swap": ("she",)}):  # fmt: skip
@@ -193,20 +193,20 @@ def test_what_cannot_be_measured_is_refused_before_any_training(base, rows, tmp_
 def test_without_pairs_there_are_no_flips(base, rows, answered):
     task, (step, store, _) = read_task(rows), answered
     nothing = swap(load(base.source), task, SwapConfig(("zebra/lion",)))
-    assert nothing.notes == ["the swap changes no report text"] and not nothing.headline
+    assert nothing.notes == ["the swap changes no test text"] and not nothing.headline
     (run,) = [store.result(value) for name, value in step.inputs.items() if name == "tuned.0"]
     result = bias([run], [run], [run], task, [nothing] * 3, replace(QUICK, seeds=(0,), swap=("zebra/lion",)))
-    assert "flips" not in result.tables and "the swap changes no report text" in result.notes[-2]
+    assert "flips" not in result.tables and "the swap changes no test text" in result.notes[-2]
 
 
 def test_the_slides_stand_beside_snli_alone(rows):
     task = replace(read_task(rows), name="snli")
-    texts = tuple(text.replace("winter", "woman") for text in task.report.text)
-    task = replace(task, report=replace(task.report, text=texts))
-    run = Result("finetune", 2, arrays={"outputs": np.eye(2)[task.report.label]}, subject={"model": "m"},
+    texts = tuple(text.replace("winter", "woman") for text in task.test.text)
+    task = replace(task, test=replace(task.test, text=texts))
+    run = Result("finetune", 2, arrays={"outputs": np.eye(2)[task.test.label]}, subject={"model": "m"},
                  provenance={"settings": {"batch_size": 32}})  # fmt: skip
     result = bias([run], [run], [run], task, config=BiasConfig())
-    assert mentions(task.report, WORDS).any()
+    assert mentions(task.test, WORDS).any()
     published = result.tables["effects"].set_index(["effect", "on"])["published"].dropna()
     assert published.to_dict() == {("the cut", "all"): pytest.approx(0.5947 - 0.9045)}
     assert result.tables["arms"]["published"].dropna().tolist() == [0.9045, 0.5947]

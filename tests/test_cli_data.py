@@ -71,9 +71,9 @@ def test_json_stays_json(run, csv, tmp_path, source):
 @pytest.mark.parametrize("name", ["t.txt", "t.conllu"])
 def test_a_split_of_what_has_none_is_refused(run, tmp_path, name):
     (tmp_path / name).write_text(TREE.format("a"))
-    code, _, err = run(name, "--split", "fit")
+    code, _, err = run(name, "--split", "train")
     assert code == 2 and err == f"bertscope: {name} has no splits; leave out --split fit\n"
-    assert run(name, "--split", "report")[0] == 0
+    assert run(name, "--split", "test")[0] == 0
 
 
 def test_labels_are_shown_by_name_and_only_where_there_are_some(run, tmp_path):

@@ -177,7 +177,7 @@ def test_the_plan_trains_each_arm_once_per_seed(tmp_path):
     assert fewer.inputs["contrasted.0"].id == trainings[1].id, "shared with whoever needs it"
     geometry = step.inputs["spaces.0"]
     assert geometry.name == "geometry" and geometry.inputs["states.0"].inputs["model"] == base
-    assert geometry.inputs["examples"].options["split"] == "select", "which demo/corpus doesn't train on"
+    assert geometry.inputs["examples"].options["split"] == "validation", "which demo/corpus doesn't train on"
 
 
 def test_every_arm_is_trained_as_asked():

@@ -136,19 +136,19 @@ def test_with_a_task_of_scores_the_score_is_spearman(tiny, pool):
     trained = contrastive(tiny, MADE, task, replace(QUICK, epochs=1, pool=pool))
     epochs = trained.result.tables["epochs"]
     assert {"retrieval", "alignment", "uniformity"} <= set(epochs.columns)
-    found = sentence_vectors(trained.encoder, [*task.select.text, *task.select.pair], pools=[pool], layers=[3])[0][
-        0, 0
-    ]
+    found = sentence_vectors(
+        trained.encoder, [*task.validation.text, *task.validation.pair], pools=[pool], layers=[3]
+    )[0][0, 0]
     units = found / np.linalg.norm(found, axis=1, keepdims=True)
     cosines = (units[:40] * units[40:]).sum(1)
-    assert epochs["score"].iloc[-1] == pytest.approx(spearmanr(cosines, task.select.label).statistic, abs=1e-4)
+    assert epochs["score"].iloc[-1] == pytest.approx(spearmanr(cosines, task.validation.label).statistic, abs=1e-4)
     assert trained.result.number("after").low < epochs["score"].iloc[-1] < trained.result.number("after").high
 
 
 def test_texts_that_are_cut_are_counted(tiny):
     task, long = sts(), " ".join(["river"] * 80)
-    watched = replace(task, select=replace(task.select, pair=(long, *task.select.pair[1:])))
-    sets = Sets((task.fit.text, task.fit.pair))
+    watched = replace(task, validation=replace(task.validation, pair=(long, *task.validation.pair[1:])))
+    sets = Sets((task.train.text, task.train.pair))
     one, other = Contrastive(tiny, sets, sets, replace(QUICK, length=6), watched).notes
     assert one == "80 texts are longer than 6 tokens and were cut in training", "of five words one is lost"
     assert other == "1 texts of toy sts are longer than 64 tokens and were cut"

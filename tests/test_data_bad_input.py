@@ -63,10 +63,10 @@ def refused(path, **options):
 def test_the_same_rows_in_every_format_are_the_same_task(put, name, content):
     task = read_task(put(name, content))
     reference = read_task(put("reference.csv", csv(GOOD)))
-    assert (task.fit.text, task.report.text, task.labels) == (
-        reference.fit.text, reference.report.text, reference.labels)  # fmt: skip
+    assert (task.train.text, task.test.text, task.labels) == (
+        reference.train.text, reference.test.text, reference.labels)  # fmt: skip
     first = {"r.csv": 2, "r.tsv": 2, "r.jsonl": 1, "r.parquet": 1}[name]
-    ids = sorted(int(row.split(":")[1]) for part in (task.fit, task.select, task.report) for row in part.ids)
+    ids = sorted(int(row.split(":")[1]) for part in (task.train, task.validation, task.test) for row in part.ids)
     assert ids == list(range(first, first + 30))
 
 
@@ -122,7 +122,7 @@ def test_a_single_line_of_a_hundred_megabytes(put, name, filler):
 
 def test_one_text_that_is_too_long(put):
     path = put("r.csv", csv([*GOOD, {"text": "x" * 120_000, "label": "1"}]))
-    assert len(read_task(path).fit)
+    assert len(read_task(path).train)
     path = put("r.tsv", csv([*GOOD, {"text": "x" * 2_000_000, "label": "1"}]).replace(",", "\t"))
     assert "r.tsv, line 32: column 'text' has 2,000,000 characters; shorten it" in refused(path)
     assert "1 row left out (text too long: 1)" in read_task(path, skip_bad=True).notes
@@ -158,13 +158,13 @@ def test_bad_rows_are_left_out_and_counted_for_each_reason(put):
     path = put("r.csv", content)
     assert "r.csv, line 35: not valid UTF-8" in refused(path)
     task = read_task(path, skip_bad=True)
-    assert len(task.fit) + len(task.select) + len(task.report) == 30
+    assert len(task.train) + len(task.validation) + len(task.test) == 30
     [note] = [note for note in task.notes if "left out" in note]
     assert note.startswith("5 rows left out (") and all(
         f"{reason}: 1" in note
         for reason in ("wrong number of fields", "blank text", "blank label", "not valid UTF-8", "broken quotes")
     )
-    ids = {row for part in (task.fit, task.select, task.report) for row in part.ids}
+    ids = {row for part in (task.train, task.validation, task.test) for row in part.ids}
     assert ids == {f"r:{line}" for line in range(2, 35)} - {"r:4", "r:5", "r:6"}
 
 
@@ -173,7 +173,7 @@ def test_a_quote_that_is_never_closed_costs_its_row_alone(put):
     rows[5] = '"' + rows[5]
     path = put("r.csv", "\n".join(rows) + "\n")
     task = read_task(path, skip_bad=True)
-    assert len(task.fit) + len(task.select) + len(task.report) == 29
+    assert len(task.train) + len(task.validation) + len(task.test) == 29
     assert "1 row left out (broken quotes: 1)" in task.notes
     hopeless = put("r.csv", "text,label\n" + '"a\n' * 200_000)
     assert "the quotes of 100 rows are broken" in refused(hopeless, skip_bad=True)
@@ -185,7 +185,7 @@ def test_scores_and_labels_that_are_none_are_left_out_too(put):
     put("toy/train.csv", csv(GOOD))
     folder = put("toy/dev.csv", "text,label\na,1\nb,maybe\n").parent
     task = read_task(folder, skip_bad=True)
-    assert task.report.text == ("a",) and "1 row left out (label that no training row has: 1)" in task.notes
+    assert task.test.text == ("a",) and "1 row left out (label that no training row has: 1)" in task.notes
     put("toy/dev.csv", "text,label\nb,maybe\n")
     assert "label 'maybe' (dev, line 2) is to be scored" in refused(folder, skip_bad=True)
     put("toy/dev.csv", "text,label\n ,1\n")
@@ -237,7 +237,7 @@ def test_whatever_the_bytes_one_line_or_examples(put, name, data, skip_bad):
     except UserError as error:
         assert len(str(error).splitlines()) == 1
     else:
-        found = [read] if ask is read_examples else [read.fit, read.select, read.report]
+        found = [read] if ask is read_examples else [read.train, read.validation, read.test]
         for part in found:
             assert len(part) and all(text.strip() for text in part.text)
             "".join(part.text + (part.pair or ())).encode()

@@ -44,8 +44,8 @@ def test_the_path_says_what_it_is(folder, name, n, has):
 def test_a_task_gives_its_report_split_with_name_and_notes(folder):
     task = read_task(folder / "task.jsonl")
     found = read_examples(folder / "task.jsonl")
-    assert found.ids == task.report.ids and found.notes == task.notes and found.name == task.name
-    assert read_examples(folder / "task.jsonl", split="fit").ids == task.fit.ids
+    assert found.ids == task.test.ids and found.notes == task.notes and found.name == task.name
+    assert read_examples(folder / "task.jsonl", split="train").ids == task.train.ids
 
 
 def test_a_limit_draws_at_random_and_the_seed_decides(folder):
@@ -67,7 +67,7 @@ def test_identity_is_by_content_and_options(folder):
     moved.write_text(TREE * 4)
     assert root.id != examples_root(moved).id
     assert examples_root("demo/corpus").id != examples_root("demo/qa").id
-    assert examples_root("demo/qa", split="fit").id != examples_root("demo/qa").id
+    assert examples_root("demo/qa", split="train").id != examples_root("demo/qa").id
 
 
 def test_options_of_tasks_are_refused_elsewhere(folder):
@@ -87,9 +87,9 @@ def labels_by_texts(labels, *splits: Examples) -> dict[tuple[str, str], str | fl
 @pytest.mark.parametrize("ending", ["csv", "tsv"])
 def test_what_is_written_is_read_again(tmp_path, ending):
     task = read_task("demo/entailment", limit=30)
-    again = read_task(write_examples(task.report, tmp_path / f"e.{ending}", task.labels))
-    found = labels_by_texts(again.labels, again.fit, again.select, again.report)
-    assert found == labels_by_texts(task.labels, task.report)
+    again = read_task(write_examples(task.test, tmp_path / f"e.{ending}", task.labels))
+    found = labels_by_texts(again.labels, again.train, again.validation, again.test)
+    assert found == labels_by_texts(task.labels, task.test)
 
 
 def same_annotation(one: Examples, other: Examples, *names: str) -> None:
@@ -106,13 +106,13 @@ ANNOTATION = ("ids", "text", "pair", "words", "first_words", "heads", "links", "
 @pytest.mark.parametrize("source", [name for name in demo.NAMES if name not in UNLABELLED])
 def test_every_demo_task_comes_back(tmp_path, source):
     task = read_task(source, limit=40)
-    path = write_examples(task.report, tmp_path / "d.jsonl", task.labels)
+    path = write_examples(task.test, tmp_path / "d.jsonl", task.labels)
     assert is_task(path)
     again = read_task(path, kind=task.kind)
-    found = labels_by_texts(again.labels, again.fit, again.select, again.report)
-    assert found == labels_by_texts(task.labels, task.report)
-    same_annotation(read_relations(path), task.report, *ANNOTATION)
-    comes_back_from_conllu(task.report, tmp_path / "d.conllu")
+    found = labels_by_texts(again.labels, again.train, again.validation, again.test)
+    assert found == labels_by_texts(task.labels, task.test)
+    same_annotation(read_relations(path), task.test, *ANNOTATION)
+    comes_back_from_conllu(task.test, tmp_path / "d.conllu")
 
 
 @pytest.mark.parametrize("source", UNLABELLED)
@@ -200,7 +200,7 @@ def test_whoever_names_the_columns_has_a_task(tmp_path):
 def test_only_tasks_have_splits(folder):
     for read in (read_examples, examples_root):
         with pytest.raises(UserError, match=r"a\.txt has no splits; leave out --split fit"):
-            read(folder / "a.txt", split="fit")
+            read(folder / "a.txt", split="train")
 
 
 def test_ids_are_told_apart(tmp_path):

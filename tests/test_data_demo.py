@@ -60,7 +60,7 @@ def task():
 
 @pytest.fixture(scope="module")
 def rows(task):
-    splits = (task.fit, task.select, task.report)
+    splits = (task.train, task.validation, task.test)
     return [row for split in splits for row in zip(split.text, split.label, strict=True)]
 
 
@@ -88,8 +88,8 @@ def test_the_clauses_of_a_contrast_disagree(rows):
 
 
 def test_sizes_balance_and_thirds(task):
-    assert (len(task.fit), len(task.select), len(task.report)) == (1200, 200, 400)
-    for split in (task.fit, task.select, task.report):
+    assert (len(task.train), len(task.validation), len(task.test)) == (1200, 200, 400)
+    for split in (task.train, task.validation, task.test):
         kinds = np.array([construction(text) for text in split.text])
         for kind in ("plain", "negation", "contrast"):
             assert split.label[kinds == kind].mean() == 0.5
@@ -106,9 +106,9 @@ def test_some_words_are_new_in_the_report_split(task):
     def words(*splits):
         return {word for split in splits for text in split.text for word in re.findall(r"\w+", text)}
 
-    assert words(task.report) - words(task.fit, task.select) == NEW_WORDS
-    new = np.array([bool(words(task.report.take([row])) & NEW_WORDS) for row in range(400)])
-    assert 0.3 < new.mean() < 0.7 and abs(task.report.label[new].mean() - 0.5) < 0.1
+    assert words(task.test) - words(task.train, task.validation) == NEW_WORDS
+    new = np.array([bool(words(task.test.take([row])) & NEW_WORDS) for row in range(400)])
+    assert 0.3 < new.mean() < 0.7 and abs(task.test.label[new].mean() - 0.5) < 0.1
 
 
 def test_no_sentence_twice(rows):
@@ -135,25 +135,31 @@ def test_bag_of_words_can_do_the_plain_third_alone(task):
     def plain(split):
         return split.take([i for i, text in enumerate(split.text) if construction(text) == "plain"])
 
-    easy = replace(task, fit=plain(task.fit), select=plain(task.select), report=plain(task.select))  # no new words
+    easy = replace(
+        task, train=plain(task.train), validation=plain(task.validation), test=plain(task.validation)
+    )  # no new words
     assert easy.score(bag_of_words(easy)).value == 1
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_doesnt(task):
     def digest(seed):
         drawn = read_task("demo/sentiment", seed=seed)
-        return hashlib.sha256("\n".join(drawn.fit.text + drawn.select.text + drawn.report.text).encode()).hexdigest()
+        return hashlib.sha256(
+            "\n".join(drawn.train.text + drawn.validation.text + drawn.test.text).encode()
+        ).hexdigest()
 
     # If this changes, the sentences have changed: raise the recipe's version, so that stored results aren't mistaken.
     assert (demo.identity("demo/sentiment"), digest(0)[:16]) == ("demo/sentiment-1", "febbeb29ab717542")
     assert digest(0) != digest(1)
-    assert not set(task.report.text) <= set(read_task("demo/sentiment", seed=1).report.text)
+    assert not set(task.test.text) <= set(read_task("demo/sentiment", seed=1).test.text)
 
 
 def test_every_judgement_is_annotated(task):
     """The adjective that judges and what it judges, found in the text and through the links."""
     said = re.compile(r"the (\w+) (?:was|were) (?:[a-z]+ )*?(\w+)(?=$|[,.]| and| despite)|despite the (\w+) (\w+)")
-    for text, words, heads, links in zip(task.fit.text, task.fit.words, task.fit.heads, task.fit.links, strict=True):
+    for text, words, heads, links in zip(
+        task.train.text, task.train.words, task.train.heads, task.train.links, strict=True
+    ):
         found = [(noun or other, word or adjective) for noun, word, adjective, other in said.findall(text)]
         judged = [link for link in links if link.name == "Evaluee"]
         assert sorted((words[link.source[-1]], words[link.target[0]]) for link in judged) == sorted(found)
@@ -163,8 +169,8 @@ def test_every_judgement_is_annotated(task):
 
 def test_a_contrast_with_an_opener_by_hand(task):
     text = "last night, even though the breakfast was never really good, the coffee was by no means awful."
-    row = task.fit.text.index(text)
-    tree = zip(task.fit.words[row], task.fit.heads[row], task.fit.marks["relation"][row], strict=True)
+    row = task.train.text.index(text)
+    tree = zip(task.train.words[row], task.train.heads[row], task.train.marks["relation"][row], strict=True)
     assert [(word, head + 1, relation) for word, head, relation in tree] == [
         ("last", 2, "amod"), ("night", 19, "obl:tmod"), (",", 19, "punct"), ("even", 11, "advmod"),
         ("though", 11, "mark"), ("the", 7, "det"), ("breakfast", 11, "nsubj"), ("was", 11, "cop"),
@@ -176,15 +182,17 @@ def test_a_contrast_with_an_opener_by_hand(task):
 
 def test_limit_keeps_the_balance(task):
     few = read_task("demo/sentiment", limit=50)
-    assert (len(few.fit), len(few.select), len(few.report)) == (50, 50, 50)
-    assert few.fit.label.mean() == few.report.label.mean() == 0.5
-    assert set(few.fit.ids) < set(task.fit.ids)
+    assert (len(few.train), len(few.validation), len(few.test)) == (50, 50, 50)
+    assert few.train.label.mean() == few.test.label.mean() == 0.5
+    assert set(few.train.ids) < set(task.train.ids)
 
 
 def test_root_reopens_the_same_sentences():
     root = task_root("demo/sentiment", seed=3, limit=20)
     assert root.options == {"seed": 3, "limit": 20} and root.source == "demo/sentiment"
-    assert read_task(root.source, **root.options).fit.text == read_task("demo/sentiment", seed=3, limit=20).fit.text
+    assert (
+        read_task(root.source, **root.options).train.text == read_task("demo/sentiment", seed=3, limit=20).train.text
+    )
     assert root.id != task_root("demo/sentiment", limit=20).id
 
 

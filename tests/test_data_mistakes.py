@@ -140,7 +140,7 @@ def test_text_that_is_too_long(refused, tmp_path):
     )
     (tmp_path / "r.csv").write_text("text,label\n" + ROWS.replace("some text 4,", f"{'w' * 200_000},"))
     task = read_task(tmp_path / "r.csv")
-    assert max(len(text) for part in (task.fit, task.select, task.report) for text in part.text) == 200_000
+    assert max(len(text) for part in (task.train, task.validation, task.test) for text in part.text) == 200_000
 
 
 def test_blank_text(refused):

@@ -93,9 +93,9 @@ def test_a_root_is_a_place_and_no_identity(tmp_path):
 
 def test_one_split_alone(path):
     task = read_task(path)
-    assert read_examples(path).ids == task.report.ids and read_examples(path, split="fit").ids == task.fit.ids
-    assert len(read_examples("demo/sentiment", split="select", limit=7)) == 7
+    assert read_examples(path).ids == task.test.ids and read_examples(path, split="train").ids == task.train.ids
+    assert len(read_examples("demo/sentiment", split="validation", limit=7)) == 7
     with pytest.raises(UserError, match="no published dev split; ask for fit, select or report"):
         read_examples(path, split="dev")
-    with pytest.raises(UserError, match="no split 'reprot'; did you mean 'report'"):
+    with pytest.raises(UserError, match="no split 'reprot'; did you mean 'test'"):
         read_examples(path, split="reprot")

@@ -31,61 +31,61 @@ def write(tmp_path):
 
 
 def all_ids(task):
-    return [*task.fit.ids, *task.select.ids, *task.report.ids]
+    return [*task.train.ids, *task.validation.ids, *task.test.ids]
 
 
 def test_one_file_is_split_stratified(write):
     path = write("r.csv", reviews(200, labels=("0", "0", "0", "1")))
     task = read_task(path)
-    assert (len(task.fit), len(task.select), len(task.report)) == (144, 16, 40)
+    assert (len(task.train), len(task.validation), len(task.test)) == (144, 16, 40)
     assert sorted(all_ids(task)) == sorted(f"r:{line}" for line in range(2, 202))
-    assert task.report.label.mean() == 0.25 and task.select.label.mean() == 0.25
+    assert task.test.label.mean() == 0.25 and task.validation.label.mean() == 0.25
     assert (task.name, task.kind, task.labels, task.metric) == ("r", "classification", ("0", "1"), "accuracy")
-    assert task.fit.label.dtype == np.int64
+    assert task.train.label.dtype == np.int64
 
 
 def test_the_id_is_the_line_and_carries_its_text(write):
     task = read_task(write("r.csv", reviews()))
-    for split in (task.fit, task.select, task.report):
+    for split in (task.train, task.validation, task.test):
         assert split.text == tuple(f"review number {int(row.split(':')[1]) - 2}" for row in split.ids)
 
 
 def test_the_seed_decides_the_split(write):
     path = write("r.csv", reviews())
     assert all_ids(read_task(path)) == all_ids(read_task(path))
-    assert read_task(path, seed=1).report.ids != read_task(path).report.ids
+    assert read_task(path, seed=1).test.ids != read_task(path).test.ids
 
 
 def test_a_folder_gives_its_own_report(write):
     folder = write("toy.v1/train.csv", reviews(50)).parent
     write("toy.v1/test.csv", reviews(10, start=100))
-    assert read_task(folder).report.ids[0] == "test:2"
+    assert read_task(folder).test.ids[0] == "test:2"
     write("toy.v1/validation.tsv", reviews(10, start=200).replace(",", "\t"))
-    assert read_task(folder).report.ids[0] == "validation:2"
+    assert read_task(folder).test.ids[0] == "validation:2"
     write("toy.v1/dev.csv", reviews(10, start=300))
     task = read_task(folder)
-    assert task.report.ids == tuple(f"dev:{line}" for line in range(2, 12))
-    assert (task.name, len(task.fit), len(task.select)) == ("toy.v1", 45, 5)
-    assert not set(task.fit.ids) & set(task.select.ids)
+    assert task.test.ids == tuple(f"dev:{line}" for line in range(2, 12))
+    assert (task.name, len(task.train), len(task.validation)) == ("toy.v1", 45, 5)
+    assert not set(task.train.ids) & set(task.validation.ids)
 
 
 def test_limit_holds_for_each_split(write):
     task = read_task(write("r.csv", reviews(200)), limit=7)
-    assert (len(task.fit), len(task.select), len(task.report)) == (7, 7, 7)
-    assert {3, 4} >= {task.fit.label.sum(), task.report.label.sum()}
-    assert len(read_task(write("r.csv", reviews(200)), limit=1).fit) == 1
+    assert (len(task.train), len(task.validation), len(task.test)) == (7, 7, 7)
+    assert {3, 4} >= {task.train.label.sum(), task.test.label.sum()}
+    assert len(read_task(write("r.csv", reviews(200)), limit=1).train) == 1
 
 
 def test_tsv_quotes_are_not_quotes(write):
     rows = "".join(f'"a {i}\t{i % 2}\r\n' for i in range(20))
     task = read_task(write("r.tsv", f"sentence\tlabel\r\n{rows}\n"))
-    assert len(all_ids(task)) == 20 and task.fit.text[0].startswith('"a ') and task.labels == ("0", "1")
+    assert len(all_ids(task)) == 20 and task.train.text[0].startswith('"a ') and task.labels == ("0", "1")
 
 
 def test_csv_quotes_hold_commas_and_lines_and_a_bom_is_tolerated(write):
     rows = "".join(f'"one, two\nand ""{i}""",{i % 2}\n' for i in range(20))
     task = read_task(write("r.csv", b"\xef\xbb\xbf" + f"text,label\n{rows}".encode()))
-    assert task.fit.text[0].startswith('one, two\nand "')
+    assert task.train.text[0].startswith('one, two\nand "')
     assert sorted(int(row.split(":")[1]) for row in all_ids(task)) == list(range(2, 42, 2))
 
 
@@ -97,7 +97,7 @@ def test_guessed_columns_are_said(write):
         "columns guessed: text='Sentence1', text_pair='sentence2', label='label'; "
         "name them with --text, --text-pair and --label",
     )
-    assert task.fit.pair is not None and task.fit.pair[0].startswith("b ")
+    assert task.train.pair is not None and task.train.pair[0].startswith("b ")
     assert task.labels == ("no", "yes")
 
 
@@ -105,16 +105,16 @@ def test_named_columns_are_not_guessed(write):
     rows = "".join(f"{i}\ta {i}\tb {i}\t{i % 2}\n" for i in range(20))
     path = write("r.tsv", f"index\tsentence1\tsentence2\tlabel\n{rows}")
     task = read_task(path, text="sentence2", label="label")
-    assert task.notes == () and task.fit.pair is None and task.fit.text[0].startswith("b ")
+    assert task.notes == () and task.train.pair is None and task.train.text[0].startswith("b ")
     task = read_task(path, text_pair="sentence1", text="sentence2")
     assert task.notes == ("columns guessed: label='label'; name them with --label",)
-    assert read_task(path, text_pair="sentence2").fit.text[0].startswith("a ")
+    assert read_task(path, text_pair="sentence2").train.text[0].startswith("a ")
 
 
 def test_a_guess_leaves_alone_what_the_user_named(write):
     rows = "".join(f"{i % 2},a review {i}\n" for i in range(20))
     task = read_task(write("r.csv", f"text,review\n{rows}"), label="text")
-    assert task.labels == ("0", "1") and task.fit.text[0].startswith("a review")
+    assert task.labels == ("0", "1") and task.train.text[0].startswith("a review")
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_a_guess_leaves_alone_what_the_user_named(write):
 def test_the_kind_follows_from_the_labels(write, values, kind, labels):
     task = read_task(write("r.csv", reviews(20 * len(values), labels=values)))
     assert (task.kind, task.labels) == (kind, labels)
-    assert task.fit.label.dtype == (np.int64 if labels else np.float64)
+    assert task.train.label.dtype == (np.int64 if labels else np.float64)
 
 
 def test_the_user_decides_the_kind(write):
     path = write("r.csv", reviews(labels=("1", "2", "3", "4")))
     task = read_task(path, kind="regression")
     assert (task.kind, task.metric, task.labels) == ("regression", "pearson", ())
-    assert set(task.fit.label) == {1.0, 2.0, 3.0, 4.0}
+    assert set(task.train.label) == {1.0, 2.0, 3.0, 4.0}
     fractions = write("f.csv", reviews(labels=("0.5", "1.5")))
     assert read_task(fractions, kind="classification").labels == ("0.5", "1.5")
 
@@ -145,9 +145,9 @@ def test_the_user_decides_the_kind(write):
 def test_texts_seen_in_training_are_counted(write):
     write("toy.v1/train.csv", reviews(50))
     folder = write("toy.v1/dev.csv", "text,label\nreview number 0,0\nreview number 0,0\nnew,1\n").parent
-    seen = "review number 0" in read_task(folder).fit.text
-    assert ("2 of 3 report texts also occur in fit" in read_task(folder).notes) == seen
-    assert any("of 3 report texts" in note for seed in range(3) for note in read_task(folder, seed=seed).notes)
+    seen = "review number 0" in read_task(folder).train.text
+    assert ("2 of 3 test texts also occur in fit" in read_task(folder).notes) == seen
+    assert any("of 3 test texts" in note for seed in range(3) for note in read_task(folder, seed=seed).notes)
 
 
 def test_root_reopens_what_was_read(write):
@@ -193,12 +193,12 @@ def test_planning_loads_nothing_heavy(write):
        seed=st.integers(0, 99))  # fmt: skip
 def test_splits_are_disjoint_complete_and_stratified(sizes, seed):
     label = np.repeat(np.arange(len(sizes)), sizes)
-    report, select, fit = parts(mixed_order(label, "classification", seed), 0.2, 0.1)
-    assert sorted([*report, *select, *fit]) == list(range(len(label)))
-    assert len(report) == max(1, round(0.2 * len(label))) and len(select) >= 1
+    test, validation, train = parts(mixed_order(label, "classification", seed), 0.2, 0.1)
+    assert sorted([*test, *validation, *train]) == list(range(len(label)))
+    assert len(test) == max(1, round(0.2 * len(label))) and len(validation) >= 1
     for name, size in enumerate(sizes):
-        assert abs((label[report] == name).sum() - 0.2 * size) < len(sizes)
-        assert (label[fit] == name).any()
+        assert abs((label[test] == name).sum() - 0.2 * size) < len(sizes)
+        assert (label[train] == name).any()
 
 
 # Random bytes rarely look like a table: most cases are made of a table's own pieces, or of rows that are half right.
@@ -230,4 +230,4 @@ def test_any_bytes_give_a_task_or_one_clear_line(tmp_path, content, extension):
     except UserError as error:
         assert str(error).isprintable()  # and so on one line
     else:
-        assert len(task.fit) and len(task.select) and len(task.report) and task.chance() <= 1
+        assert len(task.train) and len(task.validation) and len(task.test) and task.chance() <= 1

@@ -25,19 +25,19 @@ COUNTS = {
 @needs_data
 @pytest.mark.parametrize("where", COUNTS)
 def test_the_real_folders_have_their_rows(where):
-    name, train, report = COUNTS[where]
+    name, train, test = COUNTS[where]
     task = read_task(DATA / where)
-    assert (task.name, len(task.fit) + len(task.select), len(task.report)) == (name, train, report)
+    assert (task.name, len(task.train) + len(task.validation), len(task.test)) == (name, train, test)
     by_name = task_root(name, root=(DATA / where).parent)
     assert by_name.id == task_root(DATA / where).id
-    assert set(np.unique(task.report.label)) == set(range(len(task.labels))) or task.kind == "regression"
+    assert set(np.unique(task.test.label)) == set(range(len(task.labels))) or task.kind == "regression"
 
 
 @needs_data
 def test_the_real_files_alone_have_their_rows():
     for where, rows_there in (("glue/QNLI", 5_463), ("webmd/webmd.csv", 4_999 - 460)):
         task = read_task(DATA / where)
-        assert len(task.fit) + len(task.select) + len(task.report) == rows_there
+        assert len(task.train) + len(task.validation) + len(task.test) == rows_there
     for name, split, rows_there in (("glue/sst2", "test", 1_821), ("glue/stsb", "test", 1_379)):
         assert len(read_examples(name, root=DATA / "glue", split=split)) == rows_there
     hans = read_examples("hans", root=DATA)
@@ -50,10 +50,10 @@ def test_the_real_rows_are_what_another_reader_finds():
     with (DATA / "webmd/webmd.csv").open(encoding="utf-8-sig", newline="") as stream:
         found = [(row["Reviews"].strip(), row["Satisfaction"]) for row in csv.DictReader(stream)]
     task = read_task("webmd", root=DATA)
-    splits = [task.fit, task.select, task.report]
+    splits = [task.train, task.validation, task.test]
     mine = [(text, task.labels[label]) for part in splits for text, label in zip(part.text, part.label, strict=True)]
     assert sorted(mine) == sorted(row for row in found if row[0])
     assert "460 rows left out (blank text: 460)" in task.notes
     mrpc = read_task("glue/mrpc", root=DATA / "glue")
-    assert mrpc.report.label.sum() == 1_147 and mrpc.labels[1] == "equivalent"
+    assert mrpc.test.label.sum() == 1_147 and mrpc.labels[1] == "equivalent"
     assert replace(mrpc, metric="f1").chance() == pytest.approx(2 * 1147 / (1725 + 1147))

@@ -73,4 +73,4 @@ def test_mistakes():
 
 @needs_data
 def test_snlis_slice_has_the_rows_that_the_methods_state():
-    assert mentions(read_task(DATA / "snli").report, FORBIDDEN).sum() == 2_866
+    assert mentions(read_task(DATA / "snli").test, FORBIDDEN).sum() == 2_866

@@ -42,11 +42,11 @@ def test_one_file_is_split_by_text(tmp_path):
     laid_out(tmp_path, {"mine.json": squad(30)})
     task = read_task(tmp_path / "mine.json")
     assert isinstance(task, SpanTask) and (task.kind, task.metric, task.name) == ("spans", "token_f1", "mine")
-    assert [len(split) for split in (task.fit, task.select, task.report)] == [44, 4, 12]
-    texts = [set(split.pair) for split in (task.fit, task.select, task.report)]
+    assert [len(split) for split in (task.train, task.validation, task.test)] == [44, 4, 12]
+    texts = [set(split.pair) for split in (task.train, task.validation, task.test)]
     assert not texts[0] & texts[1] and not texts[0] & texts[2] and not texts[1] & texts[2]
     other = read_task(tmp_path / "mine.json", seed=1)
-    assert other.fit.ids != task.fit.ids and len(read_task(tmp_path / "mine.json", limit=3).fit) == 3
+    assert other.train.ids != task.train.ids and len(read_task(tmp_path / "mine.json", limit=3).train) == 3
     assert task_root(tmp_path / "mine.json").id == task_root(tmp_path / "mine.json").id
 
 
@@ -55,11 +55,9 @@ def test_train_and_dev_of_squad_wherever_they_lie(tmp_path):
     for place in ("squad", "elsewhere"):
         task = read_task(laid_out(tmp_path / place, files))
         assert (
-            isinstance(task, SpanTask)
-            and len(task.report) == 10
-            and set(task.report.ids) == {f"d{i}" for i in range(10)}
+            isinstance(task, SpanTask) and len(task.test) == 10 and set(task.test.ids) == {f"d{i}" for i in range(10)}
         )
-        assert len(task.fit) + len(task.select) == 40 and len(task.select) == 4
+        assert len(task.train) + len(task.validation) == 40 and len(task.validation) == 4
     assert read_task("squad", root=tmp_path).fingerprint == task.fingerprint
     assert read_task(tmp_path / "elsewhere", metric="exact_match").metric == "exact_match"
 
@@ -70,7 +68,7 @@ def test_questions_without_an_answer_are_refused_or_counted(tmp_path):
         read_task(tmp_path / "v2.json")
     assert str(caught.value).count("--skip-bad") == 1
     task = read_task(tmp_path / "v2.json", skip_bad=True)
-    assert sum(len(split) for split in (task.fit, task.select, task.report)) == 37
+    assert sum(len(split) for split in (task.train, task.validation, task.test)) == 37
     assert task.notes == ("3 rows left out (question without an answer: 3)",)
 
 
@@ -97,19 +95,19 @@ def test_a_treebank_is_a_task_of_trees(tmp_path):
     laid_out(tmp_path, {"one.conllu": sentences(40)} | {f"ud/{name}": text for name, text in ud.items()})
     alone = read_task(tmp_path / "one.conllu")
     assert isinstance(alone, TreeTask) and alone.labels == ("nsubj", "punct", "root") and alone.metric == "las"
-    assert [len(split) for split in (alone.fit, alone.select, alone.report)] == [29, 3, 8]
+    assert [len(split) for split in (alone.train, alone.validation, alone.test)] == [29, 3, 8]
     folder = read_task(tmp_path / "ud")
-    assert folder.report.ids == tuple(f"t{i}" for i in range(5)) and folder.notes[0] == "report is x-ud-test.conllu"
-    assert (len(folder.fit), len(folder.select)) == (27, 3)
+    assert folder.test.ids == tuple(f"t{i}" for i in range(5)) and folder.notes[0] == "report is x-ud-test.conllu"
+    assert (len(folder.train), len(folder.validation)) == (27, 3)
     (tmp_path / "ud" / "x-ud-test.conllu").unlink()
-    assert len(read_task(tmp_path / "ud").report) == 6
+    assert len(read_task(tmp_path / "ud").test) == 6
     (tmp_path / "ud" / "x-dev.conllu").unlink()
     with pytest.raises(UserError, match=r"has x-train\.conllu but no test file to score"):
         read_task(tmp_path / "ud")
-    # A plan says the kind, so that whoever looks at the texts of a task reads its report split.
+    # A plan says the kind, so that whoever looks at the texts of a task reads its test set.
     root = task_root(tmp_path / "one.conllu")
     assert root.options == {"kind": "trees"}
-    assert read_examples(root.source, **root.options).ids == alone.report.ids
+    assert read_examples(root.source, **root.options).ids == alone.test.ids
     assert examples_root(root.source, **root.options).id != examples_root(root.source).id
     # It is still texts to look at, where no task is asked for.
     assert not is_task(tmp_path / "one.conllu") and is_task(tmp_path / "one.conllu", kind="trees")
@@ -122,7 +120,7 @@ def test_trees_that_are_none(tmp_path):
     with pytest.raises(UserError, match=r"sentence 'bad' at line .*: words 1 and 2 are both roots"):
         read_task(tmp_path / "one.conllu")
     task = read_task(tmp_path / "one.conllu", skip_bad=True)
-    assert len(task.fit) == 14 and "1 of 21 sentences are malformed" in task.notes[0]
+    assert len(task.train) == 14 and "1 of 21 sentences are malformed" in task.notes[0]
     with pytest.raises(UserError, match="few has 5 rows; at least 10"):
         read_task(tmp_path / "few.conllu")
     with pytest.raises(UserError, match=r"no file or folder .*gone\.conllu"):
@@ -134,7 +132,7 @@ def test_own_annotation_where_the_kind_is_said(tmp_path):
         wanted = read_examples(source, limit=40)
         path = write_examples(wanted, tmp_path / f"{kind}.jsonl")
         task = read_task(path, kind=kind)
-        assert task.kind == kind and {*task.fit.ids, *task.select.ids, *task.report.ids} == set(wanted.ids)
+        assert task.kind == kind and {*task.train.ids, *task.validation.ids, *task.test.ids} == set(wanted.ids)
         assert is_task(path, kind=kind) and not is_task(path)
         assert task_root(path, kind=kind).options == {"kind": kind}
     with pytest.raises(UserError, match="has no questions with answers"):
@@ -155,8 +153,8 @@ def test_the_demo_has_both():
     assert isinstance(qa, SpanTask) and isinstance(corpus, TreeTask)
     for task in (qa, corpus):
         about = task.describe()
-        assert about["kind"] == task.kind and about["splits"]["fit"]["rows"] == 2000
-    assert qa.describe()["splits"]["report"]["labels"]["answers"] == 600
+        assert about["kind"] == task.kind and about["splits"]["train"]["rows"] == 2000
+    assert qa.describe()["splits"]["test"]["labels"]["answers"] == 600
     with pytest.raises(
         UserError, match="demo/corpus has no labels: to train a parser on its trees, say --kind trees"
     ):
@@ -175,8 +173,8 @@ def test_the_demo_has_both():
 @with_shared
 def test_ewt():
     task = read_task(EWT)
-    assert task.name == "UD_English-EWT" and task.score(task.gold(task.report)).value == 1.0
-    assert (len(task.fit), len(task.select), len(task.report)) == (11290, 1254, 2077)
+    assert task.name == "UD_English-EWT" and task.score(task.gold(task.test)).value == 1.0
+    assert (len(task.train), len(task.validation), len(task.test)) == (11290, 1254, 2077)
     # methods.md: either chain's links are about .43 of the tree's, directions aside; one direction has most of them.
-    chain = task.score(task.blind_outputs(task.report)).secondary
+    chain = task.score(task.blind_outputs(task.test)).secondary
     assert 0.25 < chain["uas_no_punct"] < 0.43

@@ -18,9 +18,9 @@ def examples(texts, labels, pairs=None):
     return Examples(ids, tuple(texts), None if pairs is None else tuple(pairs), np.array(labels))
 
 
-def classification(fit=(0, 0, 1), report=(0, 1, 1, 1), metric="accuracy", labels=("no", "yes")):
+def classification(train=(0, 0, 1), test=(0, 1, 1, 1), metric="accuracy", labels=("no", "yes")):
     words = ("bad film", "good film", "fine film")
-    split = [examples([words[i] for i in part], list(part)) for part in (fit, fit, report)]
+    split = [examples([words[i] for i in part], list(part)) for part in (train, train, test)]
     return Task("toy", "classification", labels, *split, metric)
 
 
@@ -59,12 +59,12 @@ def test_score_counts_right_answers_and_chance_follows_the_fit_split():
 
 def test_score_on_other_examples():
     task = classification()
-    assert task.score(np.eye(2)[[0, 0, 1]], task.fit).value == 1
-    assert task.chance(task.fit) == pytest.approx(2 / 3)
+    assert task.score(np.eye(2)[[0, 0, 1]], task.train).value == 1
+    assert task.chance(task.train) == pytest.approx(2 / 3)
 
 
 def test_three_classes_have_macro_f1_beside_accuracy():
-    task = classification(fit=(0, 1, 2), report=(0, 1, 2, 2), labels=("a", "b", "c"))
+    task = classification(train=(0, 1, 2), test=(0, 1, 2, 2), labels=("a", "b", "c"))
     scores = task.score(np.eye(3)[[0, 1, 2, 2]])
     assert scores.secondary == {"macro_f1": 1.0, "matthews": pytest.approx(1.0)}
 
@@ -77,7 +77,7 @@ def test_another_primary_metric_puts_accuracy_beside():
 
 def test_regression_is_scored_by_correlation_and_chance_is_zero():
     task = regression()
-    scores = task.score(2 * task.report.label[:, None] + 1)
+    scores = task.score(2 * task.test.label[:, None] + 1)
     assert scores.value == pytest.approx(1) and scores.secondary["spearman"] == pytest.approx(1)
     assert scores.chance == 0 and task.score(majority(task)).value == 0
 
@@ -85,7 +85,7 @@ def test_regression_is_scored_by_correlation_and_chance_is_zero():
 def test_moments_of_many_arms_are_those_of_each():
     task = classification()
     arms = np.random.default_rng(0).normal(size=(5, 4, 2))
-    moments = task.moments(arms, task.report)
+    moments = task.moments(arms, task.test)
     assert moments.shape == (5, 4, 1)
     assert task.value(moments.mean(-2)) == pytest.approx([task.score(arm).value for arm in arms])
 
@@ -109,29 +109,29 @@ def test_nan_outputs_and_missing_labels_are_refused():
 
 def test_describe_is_plain_and_counts():
     said = json.loads(json.dumps(classification().describe()))
-    assert said["splits"]["report"]["labels"] == {"no": 1, "yes": 3}
-    assert said["splits"]["fit"]["rows"] == 3 and said["chance"] == 0.25
-    assert said["splits"]["fit"]["words"] == {"min": 2, "median": 2, "mean": 2, "max": 2}
+    assert said["splits"]["test"]["labels"] == {"no": 1, "yes": 3}
+    assert said["splits"]["train"]["rows"] == 3 and said["chance"] == 0.25
+    assert said["splits"]["train"]["words"] == {"min": 2, "median": 2, "mean": 2, "max": 2}
     stars = json.loads(json.dumps(regression().describe()))
-    assert stars["splits"]["fit"]["labels"].keys() == {"min", "median", "mean", "max"}
+    assert stars["splits"]["train"]["labels"].keys() == {"min", "median", "mean", "max"}
 
 
 def test_describe_has_a_majority_and_chance_for_each_split():
     splits = classification().describe()["splits"]
-    assert [splits[name]["majority"] for name in ("fit", "select", "report")] == ["no", "no", "yes"]
+    assert [splits[name]["majority"] for name in ("train", "validation", "test")] == ["no", "no", "yes"]
     # Chance answers what is frequent in fit: "no", of which report has 1 in 4.
-    assert [splits[name]["chance"] for name in ("fit", "report")] == [pytest.approx(2 / 3), 0.25]
+    assert [splits[name]["chance"] for name in ("train", "test")] == [pytest.approx(2 / 3), 0.25]
     assert {split["majority"] for split in regression().describe()["splits"].values()} == {None}
 
 
 def test_describe_counts_the_words_of_both_texts():
     split = examples(["a b", "c"], [0, 1], ["x y z", "w"])
     task = Task("pairs", "classification", ("0", "1"), split, split, split, "accuracy")
-    assert task.describe()["splits"]["fit"]["words"]["max"] == 5
+    assert task.describe()["splits"]["train"]["words"]["max"] == 5
 
 
 def test_bag_of_words_learns_words():
-    task = classification(fit=(0, 1) * 20, report=(0, 1, 1))
+    task = classification(train=(0, 1) * 20, test=(0, 1, 1))
     assert task.score(bag_of_words(task)).value == 1
     assert regression().score(bag_of_words(regression())).value > 0.98
     assert (bag_of_words(task) == bag_of_words(task)).all()
@@ -151,9 +151,9 @@ def test_bag_of_words_sees_the_overlap_of_pairs():
 
 
 def test_bag_of_words_copes_with_labels_and_words_that_fit_lacks():
-    one = classification(fit=(1, 1, 1))
+    one = classification(train=(1, 1, 1))
     assert (bag_of_words(one) == majority(one)).all()
-    two_of_three = classification(fit=(0, 2) * 5, report=(0, 1, 2), labels=("a", "b", "c"))
+    two_of_three = classification(train=(0, 2) * 5, test=(0, 1, 2), labels=("a", "b", "c"))
     outputs = bag_of_words(two_of_three)
     assert outputs.shape == (3, 3) and (outputs[:, 1] == 0).all()
     marks = examples(["!!!", "?"] * 6, [0, 1] * 6)

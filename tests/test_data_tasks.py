@@ -69,10 +69,10 @@ def test_a_folder_in_glues_layout_by_name_by_folder_and_by_root(folder):
     where = folder("g/RTE", train_dot_tsv=head + train, dev_dot_tsv=head + rows(6, str, said, other, "entailment"),
                    test_dot_tsv=[head[0][:3], *rows(5, str, said, other)])  # fmt: skip
     task = read_task("glue/rte", root=where.parent)
-    assert (task.name, task.labels, len(task.fit), len(task.select), len(task.report)) == (
+    assert (task.name, task.labels, len(task.train), len(task.validation), len(task.test)) == (
         "glue/rte", ("entailment", "not_entailment"), 27, 3, 6)  # fmt: skip
-    assert task.report.label.tolist() == [0] * 6 and task.report.ids[0] == "dev:2"
-    assert task.notes[0].endswith("report texts also occur in fit")  # no guess is said: nothing was guessed
+    assert task.test.label.tolist() == [0] * 6 and task.test.ids[0] == "dev:2"
+    assert task.notes[0].endswith("test texts also occur in fit")  # no guess is said: nothing was guessed
     roots = [
         task_root(*ask)
         if len(ask) == 1
@@ -80,7 +80,7 @@ def test_a_folder_in_glues_layout_by_name_by_folder_and_by_root(folder):
         for ask in ((where,), ("glue/rte", where.parent), ("glue/rte", where), ("GLUE/RTE", str(where)))
     ]  # fmt: skip
     assert len({root.id for root in roots}) == 1 and all(root.options == {} for root in roots)
-    assert all(read_task(root.source).report.text == task.report.text for root in roots)
+    assert all(read_task(root.source).test.text == task.test.text for root in roots)
     with pytest.raises(UserError, match="doesn't hold glue/wnli"):  # whose files look the same
         read_task("glue/wnli", root=where)
     with pytest.raises(UserError, match=r"glue/rte has its own columns; leave out --label"):
@@ -100,7 +100,7 @@ def test_numbers_are_the_hubs_integers_and_other_labels_are_refused(folder):
     head = [["index", "sentence1", "sentence2", "label"]]
     train = head + rows(30, str, said, other, lambda i: str(i % 2))
     where = folder("WNLI", train_dot_tsv=train, dev_dot_tsv=head + rows(4, str, said, other, "1"))
-    assert read_task(where).report.label.tolist() == [1] * 4
+    assert read_task(where).test.label.tolist() == [1] * 4
     folder("WNLI", dev_dot_tsv=head + rows(4, str, said, other, "2"))
     with pytest.raises(UserError, match=r"dev\.tsv, line 2: label '2' is none of not_entailment, entailment"):
         read_task(where)
@@ -110,20 +110,20 @@ def test_numbers_are_the_hubs_integers_and_other_labels_are_refused(folder):
            dev_dot_tsv=head + rows(3, str, said, other, "1"))  # fmt: skip
     with pytest.raises(UserError, match="column 'label' says 'entailment' in every row"):
         read_task(where.parent / "b/WNLI", skip_bad=True)  # what is left of train has one label
-    assert len(task.report) == 3 and "4 rows left out (unknown label: 4)" in task.notes
+    assert len(task.test) == 3 and "4 rows left out (unknown label: 4)" in task.notes
 
 
 def test_colas_files_have_no_header_under_either_name(folder):
     train = rows(20, "gj04", lambda i: str(i % 2), "", said)
     where = folder("CoLA", train_dot_tsv=train, dev_dot_tsv=rows(5, "gj04", "0", "*", other))
     task = read_task(where)
-    assert len(task.fit) + len(task.select) == 20 and task.report.ids[0] == "dev:1"
-    assert (task.metric, task.report.pair, task.report.label.sum()) == ("matthews", None, 0)
+    assert len(task.train) + len(task.validation) == 20 and task.test.ids[0] == "dev:1"
+    assert (task.metric, task.test.pair, task.test.label.sum()) == ("matthews", None, 0)
     where = folder("b/CoLA", in_domain_train_dot_tsv=train, in_domain_dev_dot_tsv=rows(5, "g", "0", "*", other),
                    out_of_domain_dev_dot_tsv=rows(2, "h", "1", "", lambda i: f"far {i}"))  # fmt: skip
     task = read_task(where)
-    assert task.report.ids[-3:] == ("in_domain_dev:5", "out_of_domain_dev:1", "out_of_domain_dev:2")
-    assert task.report.label.tolist() == [0] * 5 + [1] * 2
+    assert task.test.ids[-3:] == ("in_domain_dev:5", "out_of_domain_dev:1", "out_of_domain_dev:2")
+    assert task.test.label.tolist() == [0] * 5 + [1] * 2
     assert task.notes == ("report is in_domain_dev.tsv + out_of_domain_dev.tsv",)
 
 
@@ -135,8 +135,8 @@ def test_stsb_has_quotes_that_are_none_and_more_columns_in_some_rows(folder):
                                "sts__dev_dot_csv": [row(i) for i in range(20, 26)]})  # fmt: skip
     task = read_task(where)
     assert (task.kind, task.metric, task.labels) == ("regression", "pearson", ())
-    assert task.report.text[1] == '"quoted 21' and task.report.pair[1] == 'say "21'
-    assert task.report.label.tolist() == [2.5, 3.5, 4.5, 5.5, 0.5, 1.5]
+    assert task.test.text[1] == '"quoted 21' and task.test.pair[1] == 'say "21'
+    assert task.test.label.tolist() == [2.5, 3.5, 4.5, 5.5, 0.5, 1.5]
 
 
 def test_mnli_has_two_reports(folder):
@@ -144,11 +144,11 @@ def test_mnli_has_two_reports(folder):
     files = {f"{name}_dot_tsv": head + rows(n, str, said, other, lambda i: NLI[i % 3])
              for name, n in (("train", 30), ("dev_matched", 6), ("dev_mismatched", 9))}  # fmt: skip
     root = folder("MNLI", **files).parent
-    assert len(read_task("glue/mnli", root=root).report) == 6 and len(read_task(root / "MNLI").report) == 6
+    assert len(read_task("glue/mnli", root=root).test) == 6 and len(read_task(root / "MNLI").test) == 6
     task = read_task("glue/mnli-mm", root=root)
-    assert (len(task.report), task.name) == (9, "glue/mnli-mm")
+    assert (len(task.test), task.name) == (9, "glue/mnli-mm")
     opened = task_root("glue/mnli-mm", root=root)
-    assert len(read_task(opened.source, **opened.options).report) == 9
+    assert len(read_task(opened.source, **opened.options).test) == 9
     assert opened.id != task_root("glue/mnli", root=root).id
 
 
@@ -171,7 +171,7 @@ def test_snli_as_published(folder, form):
 
     files = {f"snli_1.0_{name}_dot_{form}": split(n) for name, n in (("train", 40), ("dev", 8), ("test", 12))}
     task = read_task("snli", root=folder("snli_1.0", **files))
-    assert (len(task.fit) + len(task.select), len(task.report)) == (30, 9)
+    assert (len(task.train) + len(task.validation), len(task.test)) == (30, 9)
     assert task.notes[:2] == (f"report is snli_1.0_test.{form}", "13 rows left out (no label agreed on: 13)")
     assert len(read_examples("snli", split="dev", root=folder("snli_1.0"))) == 6
 
@@ -183,7 +183,7 @@ def test_aligned_files_must_have_as_many_lines_as_each_other(folder):
     where = folder("snli", **lines, **{"labels.dev": gold, "labels.test": gold})
     task = read_task(where)
     assert "no train file: dev gives fit and select, test is report" in task.notes
-    assert (task.report.ids[0], task.report.text[0], task.report.pair[0]) == ("test:1", "s1 0", "s2 0")
+    assert (task.test.ids[0], task.test.text[0], task.test.pair[0]) == ("test:1", "s1 0", "s2 0")
     folder("snli", **{"labels.test": gold + "neutral\n"})
     with pytest.raises(UserError, match=r"as many lines as each other: s1\.test 12, s2\.test 12, labels\.test 13"):
         read_task(where)
@@ -201,7 +201,7 @@ def test_hans_is_read_but_never_fitted(folder):
         ):
             ask("hans", root=where)
     with pytest.raises(UserError, match="nothing to fit"):
-        read_examples("hans", root=where, split="fit")
+        read_examples("hans", root=where, split="train")
     with pytest.raises(UserError, match="hans has no train split with labels here, only dev"):
         read_examples("hans", root=where, split="train")
 
@@ -277,6 +277,6 @@ def test_the_hubs_rows_are_read_as_files_are(monkeypatch, tmp_path):
     monkeypatch.setattr(datasets, "load_dataset", load)
     monkeypatch.setattr(hub.OnHub, "identity", lambda self: "x")
     task = read_task("snli")
-    assert (len(task.fit) + len(task.select), len(task.report)) == (18, 9)
-    assert task.report.ids[:4] == ("test:1", "test:2", "test:3", "test:5")
+    assert (len(task.train) + len(task.validation), len(task.test)) == (18, 9)
+    assert task.test.ids[:4] == ("test:1", "test:2", "test:3", "test:5")
     assert task.notes == ("report is the hub's test", "9 rows left out (no label agreed on: 9)")

@@ -75,7 +75,12 @@ def test_the_text_comment_wins_and_columns_that_say_nothing_are_no_marks(write):
                                     lambda text: "\n\n \n" + text.rstrip()])  # fmt: skip
 def test_line_ends_byte_order_marks_and_blank_lines_dont_matter(write, change):
     read, plain = read_treebank(write(change(PLAIN + HARD))), read_treebank(write(PLAIN + HARD))
-    assert (read.words, read.text, read.governors, read.marks) == (plain.words, plain.text, plain.governors, plain.marks)
+    assert (read.words, read.text, read.governors, read.marks) == (
+        plain.words,
+        plain.text,
+        plain.governors,
+        plain.marks,
+    )
 
 
 def test_packed_files_folders_and_zips(tmp_path, write):
@@ -179,7 +184,12 @@ def test_what_is_written_is_read_back(tmp_path, corpus):
     path.unlink(missing_ok=True)
     write_conllu(corpus, path)
     read = read_treebank(path)
-    assert (read.ids, read.text, read.words, read.governors) == (corpus.ids, corpus.text, corpus.words, corpus.governors)
+    assert (read.ids, read.text, read.words, read.governors) == (
+        corpus.ids,
+        corpus.text,
+        corpus.words,
+        corpus.governors,
+    )
     assert read.marks == {kind: said for kind, said in corpus.marks.items() if any(map(any, said))}
 
 

@@ -58,21 +58,21 @@ def task():
 
 
 def test_a_student_learns_what_its_teacher_says_and_not_the_labels(task, _pocket):
-    wrong = 4 * np.eye(2, dtype=np.float32)[1 - task.fit.label]
+    wrong = 4 * np.eye(2, dtype=np.float32)[1 - task.train.label]
     for weight, least, most in ((1.0, 0.0, 0.1), (0.0, 0.9, 1.0)):
         encoder = toy.fresh(task, _pocket.tokenizer)
         objective = Labelled(encoder, task, teacher=Teacher(wrong, weight=weight))
         train(encoder, objective, toy.RECIPE, out=None, resume=False)
-        assert least <= task.score(encoder.predict(task.report).logits).value <= most
+        assert least <= task.score(encoder.predict(task.test).logits).value <= most
 
 
 def test_the_loss_is_the_labels_and_the_teachers_by_weight(task, _pocket):
     encoder = toy.learned(task, _pocket.tokenizer, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    logits, rng = encoder.predict(task.fit).logits, np.random.default_rng(0)
+    logits, rng = encoder.predict(task.train).logits, np.random.default_rng(0)
     said = rng.normal(size=logits.shape).astype(np.float32)
     objective = Labelled(encoder, task, tuned=True, teacher=Teacher(said, 2.0, 0.25))
     history = train(encoder, objective, STILL, out=None, resume=False)
-    labels = torch.nn.functional.cross_entropy(torch.from_numpy(logits), torch.from_numpy(task.fit.label))
+    labels = torch.nn.functional.cross_entropy(torch.from_numpy(logits), torch.from_numpy(task.train.label))
     taught = from_teacher(torch.from_numpy(logits), torch.from_numpy(said), 2.0)
     assert history.epochs[-1]["loss"] == pytest.approx(float(0.75 * labels + 0.25 * taught), rel=1e-4)
 
@@ -80,13 +80,13 @@ def test_the_loss_is_the_labels_and_the_teachers_by_weight(task, _pocket):
 def test_a_regressor_that_is_trained_on_keeps_its_units(_pocket):
     task = toy.task(regression=True)
     encoder = toy.learned(task, _pocket.tokenizer, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    before = encoder.predict(task.report).logits
-    assert abs(before.mean() - task.report.label.mean()) < 0.3  # it speaks in the task's own units
-    said, gold = encoder.predict(task.fit).logits, task.fit.label
+    before = encoder.predict(task.test).logits
+    assert abs(before.mean() - task.test.label.mean()) < 0.3  # it speaks in the task's own units
+    said, gold = encoder.predict(task.train).logits, task.train.label
     for teacher in (said, 7 - 3 * said):  # its mean and deviation are its own affair
         objective = Labelled(encoder, task, tuned=True, teacher=Teacher(teacher, weight=1.0))
         history = train(encoder, objective, STILL, out=None, resume=False)
-        assert np.allclose(encoder.predict(task.report).logits, before, atol=1e-4)
+        assert np.allclose(encoder.predict(task.test).logits, before, atol=1e-4)
         apart = (said - gold.mean()) / gold.std() - (teacher - teacher.mean()) / teacher.std()
         assert history.epochs[-1]["loss"] == pytest.approx((apart**2).mean(), rel=1e-3)
 
@@ -95,7 +95,7 @@ def test_outputs_are_matched_with_labels_by_name(task, _pocket):
     encoder = toy.learned(task, _pocket.tokenizer)
     turned = replace(task, labels=("good", "bad"), **{
         name: replace(part, label=1 - part.label)
-        for name, part in (("fit", task.fit), ("select", task.select), ("report", task.report))
+        for name, part in (("train", task.train), ("validation", task.validation), ("test", task.test))
     })  # fmt: skip
     objective = Labelled(encoder, turned, tuned=True)
     history = train(encoder, objective, replace(STILL, learning_rate=1e-4), out=None, resume=False)

@@ -14,7 +14,7 @@ import bertscope
 from bertscope.analyses.erase.leace import Whitened
 from bertscope.analyses.erase.measures import Ability, Check, Erasing, ability_of
 from bertscope.analyses.erase.result import make_result
-from bertscope.analyses.probe.sample import FIT, REPORT, SELECT, draw_sample, text_parts
+from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, draw_sample, text_parts
 from bertscope.analyses.probe.targets import Limits, choose_targets
 from bertscope.analyses.probe.training import train_probes
 from bertscope.core.catalogue import spec
@@ -91,8 +91,8 @@ def sentences(n: int, seed: int) -> Examples:
 
 @pytest.fixture(scope="module")
 def task() -> Task:
-    fit, select, report = sentences(60, 1), sentences(30, 2), sentences(80, 3)
-    return Task("men or women", "classification", ("men", "women"), fit, select, report, "accuracy")
+    train, validation, test = sentences(60, 1), sentences(30, 2), sentences(80, 3)
+    return Task("men or women", "classification", ("men", "women"), train, validation, test, "accuracy")
 
 
 def test_erasing_what_the_model_reads_costs_the_task_and_a_random_direction_does_not(reader, task):
@@ -150,7 +150,7 @@ def labelled(seed: int = 0) -> tuple[Examples, np.ndarray]:
 def test_an_eraser_learns_from_fit_alone():
     examples, vectors = labelled()
     moved = vectors.copy()
-    moved[np.repeat(text_parts(examples, QUICK.seed), 8) != FIT] += 100
+    moved[np.repeat(text_parts(examples, QUICK.seed), 8) != TRAIN] += 100
     one, other = (erasing(examples, given) for given in (vectors, moved))
     for eraser, again in (
         (one.concept[0], other.concept[0]), *zip(*(each.random[0]["rank"] for each in (one, other)), strict=True),
@@ -173,12 +173,12 @@ def test_checks_are_scored_on_texts_that_no_probe_learned_from(monkeypatch):
     examples, vectors = labelled()
     seen = []
 
-    def watched(read, reads, answers, classes, fit, select, training):
-        probes = train_probes(read, reads, answers, classes, fit, select, training)
+    def watched(read, reads, answers, classes, train, validation, training):
+        probes = train_probes(read, reads, answers, classes, train, validation, training)
         scores = probes.hits_and_losses
 
         def score(labels, items):
-            seen.append([set(sample.target.example[part]) for part in (fit, select, items)])
+            seen.append([set(sample.target.example[part]) for part in (train, validation, items)])
             return scores(labels, items)
 
         object.__setattr__(probes, "hits_and_losses", score)
@@ -188,7 +188,7 @@ def test_checks_are_scored_on_texts_that_no_probe_learned_from(monkeypatch):
     sample = draw_sample(target, examples, Limits(), QUICK.seed, np.ones(len(target), dtype=bool))
     monkeypatch.setattr("bertscope.analyses.erase.measures.train_probes", watched)
     erasing(examples, vectors)
-    parts = [set(np.flatnonzero(text_parts(examples, QUICK.seed) == part)) for part in (FIT, SELECT, REPORT)]
+    parts = [set(np.flatnonzero(text_parts(examples, QUICK.seed) == part)) for part in (TRAIN, VALIDATION, TEST)]
     before, after, afresh = seen
     assert before == after == parts
     assert afresh[1] == parts[1] and afresh[0] | afresh[2] == parts[2], "from half of report to the other half"
@@ -239,7 +239,7 @@ def test_a_masked_language_model_is_measured_by_its_guesses(guesser):
     effects = result.tables["effects"]
     assert list(effects["layer"]) == [1, 1, 2, 2] * 2
     assert list(effects["like"]) == ["rank", "variance"] * 4
-    held_out = examples.take(np.flatnonzero(text_parts(examples, 0) == REPORT))
+    held_out = examples.take(np.flatnonzero(text_parts(examples, 0) == TEST))
     assert 10 < len(held_out) <= 40
     losses = masked_losses(guesser, held_out, [None])
     assert result.number("masked-LM loss").value == pytest.approx(losses.sums.sum() / losses.counts.sum())

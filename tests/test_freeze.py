@@ -12,8 +12,8 @@ from bertscope.core.store import Store
 from bertscope.data.read import task_root
 from bertscope.experiments.freeze.movement import over_seeds
 from bertscope.experiments.freeze.question import FreezeConfig, plan
-from bertscope.models.states_store import open_store
 from bertscope.models.source import model_root
+from bertscope.models.states_store import open_store
 from bertscope.training.finetune import FinetuneConfig
 from conftest import DEVICE
 from toy import write_reviews

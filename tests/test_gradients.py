@@ -32,19 +32,19 @@ def scores(texts) -> Task:
 
 def loss_of(encoder, task, row) -> float:
     """One example's loss, alone in its batch, by the library's own model."""
-    inputs = encoder.tokenizer(task.select.text[row], return_tensors="pt").to(encoder.device)
+    inputs = encoder.tokenizer(task.validation.text[row], return_tensors="pt").to(encoder.device)
     with torch.no_grad():
         outputs = encoder.model(**inputs).logits[0]
-    gold = task.select.label[row]
+    gold = task.validation.label[row]
     if task.kind == "regression":
-        return float((outputs[0] - gold) ** 2 / task.fit.label.var())
+        return float((outputs[0] - gold) ** 2 / task.train.label.var())
     return float(-torch.log_softmax(outputs, -1)[int(gold)])
 
 
 def nudged(encoder, task, change, size=STEP) -> np.ndarray:
     """(L(1 + h) - L(1 - h)) / 2h for each example, `change` setting some gate."""
     slopes = []
-    for row in range(len(task.select)):
+    for row in range(len(task.validation)):
         ends = []
         for step in (size, -size):
             with encoder.gates() as gates:
@@ -72,7 +72,7 @@ def set_neuron(layer, neuron, width):
 
 def in_order(encoder, task, **how) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Every example's gradients, in the examples' order."""
-    parts = list(example_gradients(encoder, task, task.select, **how))
+    parts = list(example_gradients(encoder, task, task.validation, **how))
     back = np.argsort(np.concatenate([part.rows for part in parts]))
     neurons = [np.concatenate(layers)[back] for layers in zip(*(part.neurons for part in parts), strict=True)]
     heads, mlps = (np.concatenate([getattr(part, name) for part in parts])[back] for name in ("heads", "mlps"))
@@ -104,7 +104,7 @@ def test_every_examples_gradient_is_its_finite_difference(tiny, task, scores, ki
         for neuron in (0, 17, 47):
             expected = nudged(tiny, task, set_neuron(layer, neuron, 48))
             np.testing.assert_allclose(neurons[layer][:, neuron], expected, rtol=1e-5, atol=1e-9)
-    found = gate_gradients(tiny, task, task.select, neurons=True)
+    found = gate_gradients(tiny, task, task.validation, neurons=True)
     np.testing.assert_allclose(found.heads, np.abs(heads).mean(0), rtol=1e-9)
     np.testing.assert_allclose(found.mlps, np.abs(mlps).mean(0), rtol=1e-9)
     assert found.neurons is not None and np.abs(heads).min() > 1e-7, "every part of this model does something"
@@ -113,9 +113,9 @@ def test_every_examples_gradient_is_its_finite_difference(tiny, task, scores, ki
 @pytest.mark.parametrize("form", ["example", "token"])
 def test_neither_batches_nor_order_nor_padding_matter(tiny, task, form):
     tiny.model.double()
-    whole = gate_gradients(tiny, task, task.select, form=form, neurons=True, tokens=10_000)
-    alone = gate_gradients(tiny, task, task.select, form=form, neurons=True, tokens=1)
-    turned = gate_gradients(tiny, task, task.select.take([5, 3, 1, 0, 2, 4]), form=form, neurons=True)
+    whole = gate_gradients(tiny, task, task.validation, form=form, neurons=True, tokens=10_000)
+    alone = gate_gradients(tiny, task, task.validation, form=form, neurons=True, tokens=1)
+    turned = gate_gradients(tiny, task, task.validation.take([5, 3, 1, 0, 2, 4]), form=form, neurons=True)
     assert_same(whole, alone, rtol=1e-9)
     assert_same(whole, turned, rtol=1e-9)
 
@@ -124,8 +124,8 @@ def test_the_published_cumulative_form_depends_on_batches_and_order(tiny, task):
     def found(examples, size):
         return gate_gradients(tiny, task, examples, form="cumulative", batch_size=size).heads
 
-    by_one, by_two = found(task.select, 1), found(task.select, 2)
-    turned = found(task.select.take([5, 3, 1, 0, 2, 4]), 1)
+    by_one, by_two = found(task.validation, 1), found(task.validation, 2)
+    turned = found(task.validation.take([5, 3, 1, 0, 2, 4]), 1)
     assert np.abs(by_one / by_two - 1).max() > 0.1
     assert np.abs(by_one / turned - 1).max() > 0.1
     assert spearman(by_one, turned) < 1 or spearman(by_one, by_two) < 1, "even the ranks"
@@ -144,11 +144,11 @@ def test_the_cumulative_form_is_what_a_script_that_never_clears_gets(tiny, task)
     with tiny.gates() as gates:
         gates.heads.requires_grad_()
         for start in (0, 4):
-            texts, gold = task.select.text[start : start + 4], task.select.label[start : start + 4]
+            texts, gold = task.validation.text[start : start + 4], task.validation.label[start : start + 4]
             inputs = tiny.tokenizer(list(texts), padding=True, return_tensors="pt").to(DEVICE)
             tiny.model(**inputs, labels=torch.from_numpy(gold).to(DEVICE)).loss.backward()
             sizes, batches = sizes + gates.heads.grad.abs(), batches + 1
-    found = gate_gradients(tiny, task, task.select, form="cumulative", batch_size=4)
+    found = gate_gradients(tiny, task, task.validation, form="cumulative", batch_size=4)
     np.testing.assert_allclose(found.heads, (sizes / batches).cpu(), rtol=1e-9)
 
 
@@ -164,18 +164,18 @@ def test_the_token_form_is_the_size_of_output_times_gradient_at_each_token(tiny,
 
     for block in tiny.model.bert.encoder.layer:
         block.attention.output.dense.register_forward_pre_hook(keep)
-    for row, text in enumerate(task.select.text):
+    for row, text in enumerate(task.validation.text):
         kept.clear()
         inputs = tiny.tokenizer(text, return_tensors="pt").to(DEVICE)
-        tiny.model(**inputs, labels=torch.tensor([int(task.select.label[row])], device=DEVICE)).loss.backward()
+        tiny.model(**inputs, labels=torch.tensor([int(task.validation.label[row])], device=DEVICE)).loss.backward()
         for layer, context in enumerate(kept):
             dots = (context * context.grad).unflatten(-1, (4, 6)).sum(-1)[0]  # [token, head]
             expected[layer] += dots.abs().sum(0).detach().cpu().numpy()
     for block in tiny.model.bert.encoder.layer:
         block.attention.output.dense._forward_pre_hooks.clear()
-    found = gate_gradients(tiny, task, task.select, form="token", tokens=60)
+    found = gate_gradients(tiny, task, task.validation, form="token", tokens=60)
     np.testing.assert_allclose(found.heads, expected / 6, rtol=1e-9)
-    example = gate_gradients(tiny, task, task.select)
+    example = gate_gradients(tiny, task, task.validation)
     assert (found.heads >= example.heads - 1e-12).all() and (found.mlps >= example.mlps - 1e-12).all()
 
 
@@ -205,8 +205,8 @@ def test_every_family(name, per_token, _pocket, texts):
 def test_with_parts_off_the_others_are_measured_in_what_is_left(tiny, task):
     off = ["head:1.2", "mlp:2", "neuron:3.5"]
     tiny.model.double()
-    found = gate_gradients(tiny, task, task.select, off=off, neurons=True)
-    cut = gate_gradients(tiny.cut(off), task, task.select, neurons=True)
+    found = gate_gradients(tiny, task, task.validation, off=off, neurons=True)
+    cut = gate_gradients(tiny.cut(off), task, task.validation, neurons=True)
     np.testing.assert_allclose(found.heads[0, [0, 2, 3]], cut.heads[0, :3], rtol=1e-9)
     np.testing.assert_allclose(found.heads[1:], cut.heads[1:], rtol=1e-9)
     np.testing.assert_allclose(found.mlps[[0, 2]], cut.mlps[[0, 2]], rtol=1e-9)
@@ -232,10 +232,14 @@ def test_normalising_by_hand():
 def test_labels_in_another_order_mean_the_same(tiny, task):
     tiny.model.config.id2label = {0: "a", 1: "b"}
     named = replace(task, labels=("a", "b"))
-    gold = replace(task.select, label=1 - task.select.label)
-    turned = replace(named, labels=("b", "a"), fit=gold, select=gold, report=gold)
-    assert_same(gate_gradients(tiny, named, named.select), gate_gradients(tiny, turned, turned.select), rtol=1e-5)
-    assert not np.allclose(gate_gradients(tiny, named, gold).heads, gate_gradients(tiny, named, named.select).heads)
+    gold = replace(task.validation, label=1 - task.validation.label)
+    turned = replace(named, labels=("b", "a"), train=gold, validation=gold, test=gold)
+    assert_same(
+        gate_gradients(tiny, named, named.validation), gate_gradients(tiny, turned, turned.validation), rtol=1e-5
+    )
+    assert not np.allclose(
+        gate_gradients(tiny, named, gold).heads, gate_gradients(tiny, named, named.validation).heads
+    )
 
 
 def test_the_model_is_left_as_it_was(tiny, task):
@@ -243,7 +247,7 @@ def test_the_model_is_left_as_it_was(tiny, task):
     next(tiny.model.parameters()).requires_grad_(False)
     before = [parameter.requires_grad for parameter in tiny.model.parameters()]
     with torch.no_grad():
-        gate_gradients(tiny, task, task.select)
+        gate_gradients(tiny, task, task.validation)
     assert tiny.model.training
     assert [parameter.requires_grad for parameter in tiny.model.parameters()] == before
     assert all(parameter.grad is None for parameter in tiny.model.parameters())
@@ -252,18 +256,18 @@ def test_the_model_is_left_as_it_was(tiny, task):
 
 def test_losses_take_any_number_of_models_at_once(task, scores):
     outputs = torch.randn(4, 6, 2)
-    gold = torch.from_numpy(task.select.label)
+    gold = torch.from_numpy(task.validation.label)
     expected = -torch.log_softmax(outputs, -1)[:, torch.arange(6), gold]
     assert torch.allclose(losses(task, outputs, gold), expected)
-    squares = losses(scores, outputs[..., :1].double(), torch.from_numpy(scores.select.label)).numpy()
-    expected = (outputs[..., 0].numpy() - scores.select.label) ** 2 / scores.fit.label.var()
+    squares = losses(scores, outputs[..., :1].double(), torch.from_numpy(scores.validation.label)).numpy()
+    expected = (outputs[..., 0].numpy() - scores.validation.label) ** 2 / scores.train.label.var()
     np.testing.assert_allclose(squares, expected, rtol=1e-6)
 
 
 def test_what_can_not_work_is_refused(tiny, pocket, task):
     with pytest.raises(UserError, match="pocket has no classifier"):
-        gate_gradients(pocket, task, task.select)
+        gate_gradients(pocket, task, task.validation)
     with pytest.raises(UserError, match="no loss without labelled examples"):
-        gate_gradients(tiny, task, replace(task.select, label=None))
+        gate_gradients(tiny, task, replace(task.validation, label=None))
     with pytest.raises(UserError, match="the cumulative form is for comparison"):
-        gate_gradients(tiny, task, task.select, form="cumulative", neurons=True)
+        gate_gradients(tiny, task, task.validation, form="cumulative", neurons=True)

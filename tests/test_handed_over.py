@@ -19,9 +19,9 @@ def task():
 
 
 def test_texts_are_taken_from_what_holds_them(task):
-    assert Examples.of(task.fit) is task.fit
-    report = Examples.of(task)
-    assert report.text == task.report.text and report.name == "demo/sentiment"
+    assert Examples.of(task.train) is task.train
+    test = Examples.of(task)
+    assert test.text == task.test.text and test.name == "demo/sentiment"
     assert Examples.of(["one", "two"]).ids == ("1", "2")
     for given in ("one", ["one", 2], [], 3):
         with pytest.raises(UserError, match="give Examples, a task, or a list of texts"):
@@ -29,8 +29,8 @@ def test_texts_are_taken_from_what_holds_them(task):
 
 
 def test_predictions_of_a_list_and_of_a_task(tiny, task):
-    texts = list(task.report.text)
-    predicted = tiny.predict(task.report)
+    texts = list(task.test.text)
+    predicted = tiny.predict(task.test)
     for given in (texts, task):
         assert np.array_equal(tiny.predict(given).logits, predicted.logits)
     assert repr(predicted) == "<Predictions: logits [4, 2], 0 texts cut>"
@@ -58,7 +58,7 @@ def test_a_question_takes_a_transformers_model_in_memory(tiny, task, tmp_path):
 
 
 def test_what_reads_a_task_or_texts_takes_a_list_of_texts(tiny, task):
-    texts = list(task.report.text)
+    texts = list(task.test.text)
     config = bertscope.RedundancyConfig(repeats=100)
     found = bertscope.redundancy(tiny, texts, config)
     assert found.tables["pairs"].equals(bertscope.redundancy(tiny, Examples.of(texts), config).tables["pairs"])

@@ -35,7 +35,7 @@ def test_labels_are_matched_by_name_not_by_place(tiny, task):
     tiny.model.config.id2label = {0: "negative", 1: "positive"}
     straight = ablate(tiny, task, config)
     turned = replace(task, labels=("positive", "negative"), **{
-        name: replace(task.fit, label=1 - task.fit.label) for name in ("fit", "select", "report")
+        name: replace(task.train, label=1 - task.train.label) for name in ("train", "validation", "test")
     })  # fmt: skip
     assert ablate(tiny, turned, config).number("score") == straight.number("score")
     tiny.model.config.id2label = {0: "Negative ", 1: "POSITIVE"}
@@ -55,13 +55,13 @@ def test_numbers_for_names_are_matched_by_order_and_other_names_are_refused(task
 def test_what_weakens_a_result_is_said(tiny, task):
     tiny.model.config.bertscope = {"name": "tiny", "tuned_on": "another task"}
     tiny.model.config.id2label = {0: "negative", 1: "positive"}
-    long = replace(task.report, text=("good " * 200, *task.report.text[1:]))
-    task = replace(task, report=long, metric="matthews")  # of accuracy the test is exact
+    long = replace(task.test, text=("good " * 200, *task.test.text[1:]))
+    task = replace(task, test=long, metric="matthews")  # of accuracy the test is exact
     notes = " | ".join(ablate(tiny, task, AblateConfig(repeats=100, permutations=99)).notes)
     for said in (
         "not clearly above chance",
         "fine-tuned on another split",
-        "1 report texts are longer",
+        "1 test texts are longer",
         "99 permutations",
     ):
         assert said in notes

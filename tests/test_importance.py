@@ -1,4 +1,4 @@
-"""Importance: the gradients of the select split, and how well they foretell what switching parts off does."""
+"""Importance: the gradients of the validation set, and how well they foretell what switching parts off does."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def said_by(encoder, task: Task) -> Task:
     def own(examples: Examples) -> Examples:
         return replace(examples, label=encoder.predict(examples).logits.argmax(-1))
 
-    return replace(task, fit=own(task.fit), select=own(task.select), report=own(task.report))
+    return replace(task, train=own(task.train), validation=own(task.validation), test=own(task.test))
 
 
 def losses_of(encoder, examples: Examples) -> np.ndarray:
@@ -52,7 +52,7 @@ def losses_of(encoder, examples: Examples) -> np.ndarray:
 
 def test_the_table_holds_the_gradients_of_the_select_split(tiny, task):
     result = importance(tiny, task, GRADIENTS)
-    found = gate_gradients(tiny, task, task.select)
+    found = gate_gradients(tiny, task, task.validation)
     parts = result.table.set_index("unit")
     heads, mlps = parts[parts["kind"] == "head"], parts[parts["kind"] == "mlp"]
     np.testing.assert_allclose(heads["importance"], found.heads.ravel(), rtol=1e-5)
@@ -65,7 +65,7 @@ def test_the_table_holds_the_gradients_of_the_select_split(tiny, task):
         assert kind.sort_values("normalised_rank")["normalised"].is_monotonic_decreasing
         assert sorted(kind["rank"]) == list(range(1, len(kind) + 1))
     assert list(result.tables) == ["parts"]
-    assert result.number("loss").value == pytest.approx(losses_of(tiny, task.select).mean(), rel=1e-5)
+    assert result.number("loss").value == pytest.approx(losses_of(tiny, task.validation).mean(), rel=1e-5)
     most = heads["importance"].idxmax()
     assert result.number(f"most important head ({most})").value == heads["importance"].max()
 
@@ -74,9 +74,9 @@ def test_intervals_are_those_of_means_over_examples(tiny, task):
     """The bootstrap's are close to the normal approximation's on many examples."""
     from bertscope.analyses.importance.gradients import example_gradients
 
-    many = replace(task, select=some(400, 5))
+    many = replace(task, validation=some(400, 5))
     table = importance(tiny, many, replace(GRADIENTS, repeats=2000, units=("mlp",))).table
-    sizes = np.concatenate([np.abs(part.mlps) for part in example_gradients(tiny, many, many.select)])
+    sizes = np.concatenate([np.abs(part.mlps) for part in example_gradients(tiny, many, many.validation)])
     wide = 2 * 1.96 * sizes.std(0) / np.sqrt(400)
     np.testing.assert_allclose(table["high"] - table["low"], wide, rtol=0.12)
 
@@ -84,11 +84,14 @@ def test_intervals_are_those_of_means_over_examples(tiny, task):
 def test_effects_alone_are_of_the_select_split(tiny, task):
     result = importance(tiny, task, FEW)
     parts = result.table.set_index("unit")
-    whole, right = losses_of(tiny, task.select), tiny.predict(task.select).logits.argmax(-1) == task.select.label
+    whole, right = (
+        losses_of(tiny, task.validation),
+        tiny.predict(task.validation).logits.argmax(-1) == task.validation.label,
+    )
     for unit in ("head:1.2", "head:3.4", "mlp:2"):
         with tiny.gates(off=[unit]):
-            change = losses_of(tiny, task.select) - whole
-            drop = right.mean() - (tiny.predict(task.select).logits.argmax(-1) == task.select.label).mean()
+            change = losses_of(tiny, task.validation) - whole
+            drop = right.mean() - (tiny.predict(task.validation).logits.argmax(-1) == task.validation.label).mean()
         row = parts.loc[unit]
         assert row["rise"] == pytest.approx(change.mean(), abs=1e-5)
         assert row["size"] == pytest.approx(np.abs(change).mean(), abs=1e-5)
@@ -126,7 +129,7 @@ def test_curves_are_scores_of_the_report_split_with_nested_sets_off(tiny, task):
 
     def score(off) -> float:
         with tiny.gates(off=off):
-            return (tiny.predict(task.report).logits.argmax(-1) == task.report.label).mean()
+            return (tiny.predict(task.test).logits.argmax(-1) == task.test.label).mean()
 
     for order, by in (
         ("importance", "importance"),
@@ -151,7 +154,7 @@ def test_random_order_is_a_mean_of_orders_with_their_range(tiny, task):
     curves, areas, whole, _ = fall(tiny, task, orders, FEW, None)
     several, one = (curves[curves["order"] == name].reset_index(drop=True) for name in ("random", "importance"))
     with tiny.gates(off=["mlp:3"]):
-        without = (tiny.predict(task.report).logits.argmax(-1) == task.report.label).mean()
+        without = (tiny.predict(task.test).logits.argmax(-1) == task.test.label).mean()
     assert several["score"][1] == pytest.approx((one["score"][1] + without) / 2)
     assert (several["low"][1], several["high"][1]) == tuple(sorted([one["score"][1], without]))
     assert one["score"][0] == whole.value
@@ -169,7 +172,7 @@ def test_sizes_go_from_none_to_all():
 
 def test_a_planted_head_is_the_most_important_and_goes_last(tiny, task):
     """The others' importance is 0, and they can go without loss."""
-    leave_one_head(tiny, task.report)
+    leave_one_head(tiny, task.test)
     result = importance(tiny, said_by(tiny, task), replace(FEW, units=("head",), random=4))
     parts = result.table.set_index("unit")["importance"]
     assert parts.drop("head:2.3").abs().max() == 0 < parts["head:2.3"]
@@ -183,11 +186,11 @@ def test_a_planted_head_is_the_most_important_and_goes_last(tiny, task):
 
 def test_select_decides_and_report_is_only_scored(tiny, task):
     one = importance(tiny, task, FEW)
-    other = importance(tiny, replace(task, report=some(40, 9)), FEW)
+    other = importance(tiny, replace(task, test=some(40, 9)), FEW)
     assert one.table.equals(other.table) and one.tables["agreement"].equals(other.tables["agreement"])
     assert not one.tables["curves"].equals(other.tables["curves"])
     assert (
-        not importance(tiny, replace(task, select=some(40, 9)), GRADIENTS)
+        not importance(tiny, replace(task, validation=some(40, 9)), GRADIENTS)
         .table["importance"]
         .equals(one.table["importance"])
     )
@@ -196,7 +199,7 @@ def test_select_decides_and_report_is_only_scored(tiny, task):
 @pytest.mark.parametrize("form", ["token", "cumulative"])
 def test_other_forms_are_those_of_the_gradients(tiny, task, form):
     result = importance(tiny, task, replace(FEW, form=form, batch_size=5))
-    found = gate_gradients(tiny, task, task.select, form=form, batch_size=5)
+    found = gate_gradients(tiny, task, task.validation, form=form, batch_size=5)
     expected = np.concatenate([found.heads.ravel(), found.mlps])
     np.testing.assert_allclose(result.table["importance"], expected, rtol=1e-4)
     assert result.table["low"].isna().all() == (form == "cumulative")
@@ -209,13 +212,13 @@ def test_neurons(tiny, task):
 
     result = importance(tiny, task, replace(GRADIENTS, units=("neuron",)))
     table = result.table.sort_values(["layer", "neuron"])
-    parts = list(example_gradients(tiny, task, task.select, neurons=True))
+    parts = list(example_gradients(tiny, task, task.validation, neurons=True))
     each = np.concatenate([np.concatenate([np.abs(layer) for layer in part.neurons], 1) for part in parts])
     np.testing.assert_allclose(table["importance"], each.mean(0), rtol=1e-5)
     error = each.std(0, ddof=1) / np.sqrt(len(each))
     np.testing.assert_allclose(table["high"] - table["low"], 2 * 1.959964 * error, rtol=1e-4)
     assert result.table["rank"].tolist() == list(range(1, 3 * 48 + 1)) and result.table["unit"].is_unique
-    found = gate_gradients(tiny, task, task.select, neurons=True).normalised()
+    found = gate_gradients(tiny, task, task.validation, neurons=True).normalised()
     np.testing.assert_allclose(table["normalised"], np.concatenate(found.neurons), rtol=1e-4, atol=1e-6)
     share = result.number("share of neurons with half of the importance").value
     largest = np.sort(each.mean(0))[::-1]
@@ -241,11 +244,11 @@ def test_a_regression(tiny, task):
     def scored(examples: Examples) -> Examples:
         return replace(examples, label=tiny.predict(examples).logits[:, 0].astype(float) * 3 + 1)
 
-    splits = {name: scored(getattr(task, name)) for name in ("fit", "select", "report")}
+    splits = {name: scored(getattr(task, name)) for name in ("train", "validation", "test")}
     task = replace(task, kind="regression", labels=(), metric="pearson", **splits)
     result = importance(tiny, task, FEW)
     assert result.number("score").value == pytest.approx(1)
-    errors = (tiny.predict(task.select).logits[:, 0] - task.select.label) ** 2 / task.fit.label.var()
+    errors = (tiny.predict(task.validation).logits[:, 0] - task.validation.label) ** 2 / task.train.label.var()
     assert result.number("loss").value == pytest.approx(errors.mean(), rel=1e-4)
 
 

@@ -24,7 +24,7 @@ def head(layer, number):
 
 def plain_effect(encoder, task, off, mode="uniform"):
     def accuracy():
-        return (encoder.predict(task.report).logits.argmax(-1) == task.report.label).mean()
+        return (encoder.predict(task.test).logits.argmax(-1) == task.test.label).mean()
 
     whole = accuracy()
     with encoder.gates(off=off, mode=mode):

@@ -225,6 +225,6 @@ def test_seeds_differ_and_more_sentences_begin_with_the_same(sentences):
 
 
 def test_the_corpus_is_offered_by_name():
-    assert demo.examples("demo/corpus", "report", seed=3).label is None
+    assert demo.examples("demo/corpus", "test", seed=3).label is None
     with pytest.raises(UserError, match="demo/corpus has no labels"):
         demo.make("demo/corpus", 0)

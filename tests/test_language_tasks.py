@@ -90,7 +90,7 @@ PRINT_DIGESTS = """
 import hashlib
 from bertscope.data import demo
 for name in demo.NAMES:
-    drawn = demo.examples(name, "report", seed=1)
+    drawn = demo.examples(name, "test", seed=1)
     label = None if drawn.label is None else drawn.label.tolist()
     every = (drawn.text, drawn.pair, label, drawn.governors, drawn.links, drawn.answers, sorted(drawn.marks.items()))
     print(name, hashlib.sha256(repr(every).encode()).hexdigest())
@@ -127,7 +127,7 @@ DIGESTS = {
 
 @pytest.mark.parametrize("name", demo.NAMES)
 def test_seeds_differ(name):
-    one, other = (set(texts(demo.examples(name, "select", seed=seed))) for seed in (0, 1))
+    one, other = (set(texts(demo.examples(name, "validation", seed=seed))) for seed in (0, 1))
     assert len(one & other) < 0.2 * len(one)
 
 
@@ -136,10 +136,10 @@ def test_what_cannot_be_trained_on_says_so():
         UserError, match="demo/corpus has no labels: to train a parser on its trees, say --kind trees"
     ):
         demo.make("demo/corpus", 0)
-    with pytest.raises(UserError, match="demo/qa has no split 'reports'; did you mean 'report'"):
+    with pytest.raises(UserError, match="demo/qa has no split 'reports'; did you mean 'test'"):
         demo.examples("demo/qa", "reports")
     with pytest.raises(UserError, match="no demo task 'demo/entails'; did you mean 'demo/entailment'"):
-        demo.examples("demo/entails", "fit")
+        demo.examples("demo/entails", "train")
 
 
 def test_the_documentation_names_every_task_and_its_sizes():

@@ -115,9 +115,9 @@ def test_a_ticket_of_parts_is_really_smaller(tmp_path, tiny):
     made = ticket(tiny, task, tuned, [_pruned("s", kept)], config=config, out=tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.head_counts == [3, 3, 4] and again.neuron_counts[1] == 0
-    assert np.array_equal(again.predict(task.report).logits, made.result.arrays["retrained"])
+    assert np.array_equal(again.predict(task.test).logits, made.result.arrays["retrained"])
     with tuned.gates(off=["head:1.1", "head:2.2", "mlp:2"]):
-        expected = tuned.predict(task.report).logits
+        expected = tuned.predict(task.test).logits
     assert np.allclose(made.result.arrays["pruned"], expected, atol=1e-5)
 
 

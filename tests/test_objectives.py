@@ -71,7 +71,9 @@ def test_answers_that_the_model_cant_read_are_counted(tiny):
         ("a", "b"), ("who ?", "who ?"), ("so   they went .", "Anna ran ."), answers=(((3, 4),), ((0, 4),))
     )
     task = SpanTask("toy", "spans", (), examples, examples, examples, "token_f1")
-    assert objective_of(with_head(tiny, task), task).notes == ("1 fit answers have no token that the model reads",)
+    assert objective_of(with_head(tiny, task), task).notes == (
+        "1 training answers have no token that the model reads",
+    )
 
 
 def test_the_loss_of_trees_is_that_of_each_word_by_itself(tiny):
@@ -149,9 +151,9 @@ def test_a_training_is_a_plain_loop_of_adamw(tiny, monkeypatch):
     schedule = get_linear_schedule_with_warmup(optimizer, 0, 2 * 8)
     norms = []
     for rows in order:
-        texts = [task.fit.text[row] for row in rows]
+        texts = [task.train.text[row] for row in rows]
         coded = other.tokenizer(texts, padding=True, return_tensors="pt").to(other.device)
-        labels = torch.from_numpy(task.fit.label[rows.numpy()]).to(other.device)
+        labels = torch.from_numpy(task.train.label[rows.numpy()]).to(other.device)
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(**coded).logits.float(), labels).backward()
         norms.append(nn.utils.clip_grad_norm_(model.parameters(), 0.05).item())
@@ -164,13 +166,13 @@ def test_a_training_is_a_plain_loop_of_adamw(tiny, monkeypatch):
 
 
 def test_scores_are_standardised_by_the_fit_split_and_come_back_in_their_units(tiny):
-    """Nothing is learnt at a rate of 0: what the new regressor says, in the fit split's units; and its loss."""
+    """Nothing is learnt at a rate of 0: what the new regressor says, in the training set's units; and its loss."""
     task, config = make_task(regression=True), replace(PLAIN, epochs=1, learning_rate=0.0, batch_size=60)
-    start, fit = without_dropout(with_classifier(tiny, (), seed=0)), task.fit.label
-    said = [start.predict(split).logits[:, 0] for split in (task.fit, task.report)]
+    start, train = without_dropout(with_classifier(tiny, (), seed=0)), task.train.label
+    said = [start.predict(split).logits[:, 0] for split in (task.train, task.test)]
     history = loop.train(start, Labelled(start, task), config, out=None, resume=False)
-    assert np.allclose(start.predict(task.report).logits[:, 0], said[1] * fit.std() + fit.mean(), atol=1e-3)
-    wanted = np.mean((said[0] - (fit - fit.mean()) / fit.std()) ** 2)
+    assert np.allclose(start.predict(task.test).logits[:, 0], said[1] * train.std() + train.mean(), atol=1e-3)
+    wanted = np.mean((said[0] - (train - train.mean()) / train.std()) ** 2)
     assert history.epochs[1]["loss"] == pytest.approx(wanted, rel=1e-4)
     dropping = finetune(tiny, task, config).result.tables["epochs"]["loss"].iloc[1]
     assert dropping != pytest.approx(wanted, rel=1e-3)

@@ -9,8 +9,8 @@ from transformers import BertConfig, BertModel
 import test_models_words as tokenizers
 from bertscope.analyses.occurrences import common_words, owners, word_forms
 from bertscope.core.examples import Examples
-from bertscope.models.states import hidden_states
 from bertscope.models.load import load
+from bertscope.models.states import hidden_states
 from word_texts import word_texts
 
 TEXTS = ("I don't know,  she said.", "Anna's mother-in-law paid $1,000.5", "", "naïve straße – ok!")

@@ -14,9 +14,9 @@ from bertscope.analyses.shapes.features import NAMES, features
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.learn import heads as heads_of
 from bertscope.analyses.shapes.learn import held_out
-from bertscope.analyses.shapes.synthetic import make
 from bertscope.analyses.shapes.net import shipped
 from bertscope.analyses.shapes.representative import UsualMaps, _Kept
+from bertscope.analyses.shapes.synthetic import make
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result

@@ -10,9 +10,9 @@ from bertscope.analyses.attention.maps import LayerMaps, View, read_maps
 from bertscope.analyses.patterns.question import PatternsConfig, patterns
 from bertscope.analyses.patterns.reader import PatternsReader
 from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.shapes.exemplars import Typical
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.net import shipped
-from bertscope.analyses.shapes.exemplars import Typical
 from planted_features import planted
 from test_change import plain_maps
 from test_patterns import pairs

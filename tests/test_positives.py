@@ -35,8 +35,8 @@ def nli(labels=NLI) -> Task:
     ids = tuple(map(str, range(len(ROWS))))
     text, pair, label = zip(*ROWS, strict=True)
     whole = Examples(ids=ids, text=text, pair=pair, label=np.array(label))
-    fit, select, report = (whole.take(range(*ends)) for ends in ((0, 6), (6, 8), (8, 11)))
-    return Task("toy nli", "classification", labels, fit, select, report, "accuracy")
+    train, validation, test = (whole.take(range(*ends)) for ends in ((0, 6), (6, 8), (8, 11)))
+    return Task("toy nli", "classification", labels, train, validation, test, "accuracy")
 
 
 def everything(task: Task) -> Task:
@@ -45,7 +45,7 @@ def everything(task: Task) -> Task:
     ids = tuple(map(str, range(len(ROWS))))
     return Task(
         task.name, task.kind, task.labels, Examples(ids=ids, text=text, pair=pair, label=np.array(label)),
-        task.select.take([]), task.report, task.metric,
+        task.validation.take([]), task.test, task.metric,
     )  # fmt: skip
 
 
@@ -70,8 +70,8 @@ def test_contradictions_of_a_premise_are_taken_in_turn():
         ("q", "c3", 2),
     ]
     text, pair, label = zip(*rows, strict=True)
-    fit = Examples(ids=tuple(map(str, range(7))), text=text, pair=pair, label=np.array(label))
-    sets = matched(Task("t", "classification", NLI, fit, fit.take([]), fit, "accuracy"), "triples")
+    train = Examples(ids=tuple(map(str, range(7))), text=text, pair=pair, label=np.array(label))
+    sets = matched(Task("t", "classification", NLI, train, train.take([]), train, "accuracy"), "triples")
     assert sets.columns[2] == ("c1", "c2", "c1", "c3")
 
 
@@ -85,7 +85,7 @@ def test_select_is_held_out_but_for_triples():
     with pytest.raises(UserError, match="toy nli has 3 pairs that belong together"):
         matched(nli(), "pairs")
     premises = [row for row in range(11) if row not in (5, 6, 7)]
-    whole = everything(nli()).fit
+    whole = everything(nli()).train
     task = Task("t", "classification", NLI, whole.take(premises), whole.take([5, 6, 7]), whole, "accuracy")
     assert matched(task, "triples") == matched(everything(nli()), "triples")
 
@@ -141,10 +141,10 @@ def test_texts_are_split_into_sentences():
 def test_held_out_sets_share_no_anchor_with_the_others():
     anchors = tuple(f"text {row // 3}" for row in range(900))
     sets = Sets((anchors, tuple(map(str, range(900)))))
-    fit, select = held_out(sets)
-    assert not set(fit.columns[0]) & set(select.columns[0])
-    assert len(fit) + len(select) == 900 and 85 <= len(select) <= 95
-    assert held_out(sets)[1] == select
+    train, validation = held_out(sets)
+    assert not set(train.columns[0]) & set(validation.columns[0])
+    assert len(train) + len(validation) == 900 and 85 <= len(validation) <= 95
+    assert held_out(sets)[1] == validation
     assert len(held_out(Sets((tuple(map(str, range(50_000))),)))[1]) == 1000, "at most so many"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bertscope
-from bertscope.analyses.probe.sample import REPORT, SELECT, text_parts
+from bertscope.analyses.probe.sample import TEST, VALIDATION, text_parts
 from bertscope.core.errors import UserError
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
@@ -32,12 +32,12 @@ def test_checkpoints_side_by_side(tiny):
     assert set(result.tables["selectivity"]["target"]) == {"pos", "relation"}
     assert set(result.tables["expected"]["target"]) == {"pos", "relation", "length"}
     about = result.tables["targets"].set_index("target")
-    uniform = about.loc["pos", "fit"] * np.log2(about.loc["pos", "classes"])
+    uniform = about.loc["pos", "train"] * np.log2(about.loc["pos", "classes"])
     linear = probes.query("probe == 'linear' and target == 'pos'")
     np.testing.assert_allclose(linear["compression"], uniform / linear["codelength"])
     lengths = probes.query("probe == 'linear' and target == 'length'")
-    assert about.loc["length", "fit"] > 2 * about.loc["length", "report"]
-    np.testing.assert_allclose(lengths["bits_per_label"], lengths["codelength"] / about.loc["length", "fit"])
+    assert about.loc["length", "train"] > 2 * about.loc["length", "test"]
+    np.testing.assert_allclose(lengths["bits_per_label"], lengths["codelength"] / about.loc["length", "train"])
     assert probes.query("probe == 'mlp'")["codelength"].isna().all()
     selective = result.tables["selectivity"]
     np.testing.assert_allclose(selective["selectivity"], selective["accuracy"] - selective["control"])
@@ -51,7 +51,7 @@ def test_the_headline_has_the_layer_that_select_chooses(tiny):
     examples = bertscope.read_examples("demo/corpus", limit=120)
     result = bertscope.probe(tiny, examples, replace(QUICK, targets=("pos",), probes=("linear",), code=False))
     probes = result.tables["probes"]
-    best = probes.loc[probes["select_loss"].idxmin()]
+    best = probes.loc[probes["validation_loss"].idxmin()]
     number = result.headline[1]
     assert number.name == f"pos, layer {best['layer']}" and number.value == best["accuracy"]
     assert "codelength" not in probes
@@ -61,7 +61,7 @@ def test_nothing_is_chosen_on_report():
     """Layer 0 tells the label in fit and select, layer 1 in fit and report: select takes the one that then fails."""
     part = np.repeat(text_parts(TEXTS, QUICK.seed), 8)
     told, noise = one_hot(POS, 3), one_hot(np.random.default_rng(0).permutation(POS), 3)
-    layers = [np.where((part == hidden)[:, None], noise, told) for hidden in (REPORT, SELECT)]
+    layers = [np.where((part == hidden)[:, None], noise, told) for hidden in (TEST, VALIDATION)]
     result = bertscope.probe(made_store(TEXTS, layers), TEXTS, replace(QUICK, targets=("pos",), probes=("linear",)))
     accuracy = result.tables["probes"].set_index("layer")["accuracy"]
     assert accuracy[0] < accuracy[1] < 0.6, "where select says that nothing is learned, a probe stays as it began"

@@ -18,7 +18,7 @@ from bertscope.analyses.probe.measures import (
     portion_ends,
     text_draws,
 )
-from bertscope.analyses.probe.sample import FIT, REPORT, SELECT, control_labels, text_parts
+from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, control_labels, text_parts
 from bertscope.analyses.probe.targets import Limits, choose_targets
 from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Rows, have_vectors
@@ -33,21 +33,21 @@ def test_selectivity_tells_a_label_from_a_type():
     found = accuracies(vectors, sample, Training(rate=0.05), Resampling(TEXTS.ids, repeats=100))
     (type_accuracy, label_accuracy), (type_control, label_control) = found.target[0], found.control[0]
     assert label_accuracy == 1 and type_control > 0.97  # what is in the vectors is read
-    report = sample.items(REPORT)
+    test = sample.items(TEST)
     frequent, frequent_control = (
-        np.bincount(labels[report]).max() / len(report) for labels in (sample.target.label, control_labels(sample, 0))
+        np.bincount(labels[test]).max() / len(test) for labels in (sample.target.label, control_labels(sample, 0))
     )
     assert type_accuracy < frequent + 0.03 and label_control < frequent_control + 0.03  # what isn't, isn't
-    assert found.select_loss.argmin() == 1
+    assert found.validation_loss.argmin() == 1
 
 
 def test_an_accuracy_is_as_sure_as_its_texts_are_many():
     """Every second text of report has another label's vectors: all of a text's words are right, or none is."""
-    wrong = np.flatnonzero(text_parts(TEXTS, 0) == REPORT)[::2]
+    wrong = np.flatnonzero(text_parts(TEXTS, 0) == TEST)[::2]
     shown = np.where(np.isin(np.repeat(np.arange(150), 8), wrong), (POS + 1) % 3, POS)
     vectors, sample = stack_of(TEXTS, one_hot(shown, 3))
     draws = accuracies(vectors, sample, Training(rate=0.05), Resampling(TEXTS.ids, repeats=2000)).target[:, 0]
-    held_out = len(np.unique(sample.target.example[sample.items(REPORT)]))
+    held_out = len(np.unique(sample.target.example[sample.items(TEST)]))
     share = 1 - len(wrong) / held_out
     assert draws[0] == pytest.approx(share)
     assert draws[1:].std() == pytest.approx(math.sqrt(share * (1 - share) / held_out), rel=0.1)
@@ -57,9 +57,9 @@ def test_vectors_are_those_of_the_words_and_standardised_over_fit():
     random = np.random.default_rng(0)
     layer = random.normal(3, 5, size=(1200, 6))
     vectors, sample = stack_of(TEXTS, layer, layer * 2)
-    fit = sample.items(FIT)
+    train = sample.items(TRAIN)
     place = sample.target.example * 8 + sample.target.words[:, 0]
-    expected = (layer[place] - layer[place[fit]].mean(0)) / layer[place[fit]].std(0)
+    expected = (layer[place] - layer[place[train]].mean(0)) / layer[place[train]].std(0)
     read = vectors.read(torch.arange(len(place)))[0]
     np.testing.assert_allclose(read[:, 0].numpy(), expected, atol=1e-4)
     np.testing.assert_allclose(read[:, 1].numpy(), expected, atol=1e-4)  # twice as long is the same
@@ -94,15 +94,15 @@ def test_a_code_is_what_each_portion_costs_a_probe_of_those_before_it():
     random = np.random.default_rng(0)
     vectors, sample = stack_of(TEXTS, random.normal(size=(1200, 4)), random.normal(size=(1200, 4)), words=200)
     training = Training(looks=5)
-    fit, label = sample.items(FIT), torch.from_numpy(sample.target.label)
-    expected = portion_ends(len(fit))[0] * math.log2(3) * np.ones(2)
+    train, label = sample.items(TRAIN), torch.from_numpy(sample.target.label)
+    expected = portion_ends(len(train))[0] * math.log2(3) * np.ones(2)
     for end, after in zip(portion_ends(200), portion_ends(200)[1:], strict=False):
         answers = label.expand(2, -1)
-        select = torch.from_numpy(sample.items(SELECT))
-        probes = train_probes(vectors, [[0], [1]], answers, 3, torch.from_numpy(fit[:end]), select, training)
-        said = torch.cat([said for _, said in probes.log_probabilities(torch.from_numpy(fit[end:after]))], 1)
+        validation = torch.from_numpy(sample.items(VALIDATION))
+        probes = train_probes(vectors, [[0], [1]], answers, 3, torch.from_numpy(train[:end]), validation, training)
+        said = torch.cat([said for _, said in probes.log_probabilities(torch.from_numpy(train[end:after]))], 1)
         for probe in range(2):
-            for place, item in enumerate(fit[end:after]):
+            for place, item in enumerate(train[end:after]):
                 expected[probe] -= said[probe, place, label[item]].item() / math.log(2)
     np.testing.assert_allclose(codelengths(vectors, sample, training), expected, rtol=1e-5)
 
@@ -110,9 +110,9 @@ def test_a_code_is_what_each_portion_costs_a_probe_of_those_before_it():
 def test_a_label_in_the_vectors_makes_a_short_code_and_noise_none():
     noise = np.random.default_rng(0).normal(size=(1200, 3))
     vectors, sample = stack_of(TEXTS, noise, one_hot(POS, 3))
-    n = len(sample.items(FIT))
+    n = len(sample.items(TRAIN))
     of_noise, of_label = n * math.log2(3) / codelengths(vectors, sample, Training(rate=0.05))
-    counts = np.bincount(sample.target.label[sample.items(FIT)])
+    counts = np.bincount(sample.target.label[sample.items(TRAIN)])
     prior = -(counts / n * np.log2(counts / n)).sum()
     assert 0.95 < of_noise < math.log2(3) / prior + 0.01  # at best the labels' frequencies
     assert of_label > 8

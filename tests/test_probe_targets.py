@@ -9,9 +9,9 @@ import pytest
 
 from bertscope.analyses.probe.question import TARGETS
 from bertscope.analyses.probe.sample import (
-    FIT,
-    REPORT,
-    SELECT,
+    TEST,
+    TRAIN,
+    VALIDATION,
     Sample,
     control_labels,
     majority,
@@ -85,7 +85,7 @@ def test_a_target_that_is_not_there_is_refused_with_those_that_are():
 
 def test_no_text_is_on_two_sides_and_equal_texts_are_on_one():
     sample = sampled(TEXTS)
-    sides = [set(sample.target.example[sample.items(part)]) for part in (FIT, SELECT, REPORT)]
+    sides = [set(sample.target.example[sample.items(part)]) for part in (TRAIN, VALIDATION, TEST)]
     assert not sides[0] & sides[1] and not sides[0] & sides[2] and not sides[1] & sides[2]
     assert 0.6 < len(sides[0]) / 150 < 0.8
     doubled = replace(TEXTS, text=TEXTS.text[:75] * 2)
@@ -104,14 +104,14 @@ def test_a_sample_depends_on_the_texts_alone():
         for examples, sample in ((TEXTS, one), (TEXTS.take(order), other))
     ]
     assert said[0] == said[1]
-    assert [len(one.items(part)) for part in (FIT, SELECT, REPORT)] == [100, 13, 100]
-    fit = one.target.example[one.items(FIT)]
-    assert len(set(fit)) == 1 + (np.diff(fit) != 0).sum()  # the words of a text come together
+    assert [len(one.items(part)) for part in (TRAIN, VALIDATION, TEST)] == [100, 13, 100]
+    train = one.target.example[one.items(TRAIN)]
+    assert len(set(train)) == 1 + (np.diff(train) != 0).sum()  # the words of a text come together
 
 
 def test_balanced_samples_take_from_the_frequent_first():
     plain, balanced = (sampled(TEXTS, words=60, balanced=balanced) for balanced in (False, True))
-    counts = [np.bincount(sample.target.label[sample.items(FIT)]) for sample in (plain, balanced)]
+    counts = [np.bincount(sample.target.label[sample.items(TRAIN)]) for sample in (plain, balanced)]
     assert counts[0].argmax() == 0 and counts[0].sum() == 60
     assert counts[1].tolist() == [20, 20, 20]
 
@@ -136,15 +136,15 @@ def test_baselines_by_hand():
     words = np.array(["x", "x", "y", "z"] * 40)
     pos = np.array(["A", "A", "B", "B"] * 40)
     sample = sampled(made_texts(words, {"pos": pos}, per_text=4))
-    report = sample.items(REPORT)
+    test = sample.items(TEST)
     assert usual_label(sample).all()
     # A and B are equally frequent in fit: the first is the majority.
-    assert (majority(sample) == (sample.target.label[report] == 0)).all()
+    assert (majority(sample) == (sample.target.label[test] == 0)).all()
     unseen = replace(sample.target, type=sample.target.type.copy())
-    unseen.type[report] = 0
+    unseen.type[test] = 0
     swapped = replace(sample, target=replace(unseen, types=("new", "x", "y", "z")))
-    swapped.target.type[sample.items(FIT)] += 1
-    assert usual_label(swapped).tolist() == (sample.target.label[report] == 0).tolist()  # a new word: the majority
+    swapped.target.type[sample.items(TRAIN)] += 1
+    assert usual_label(swapped).tolist() == (sample.target.label[test] == 0).tolist()  # a new word: the majority
 
 
 def by_hand(part: list[int], types: list[int], labels: list[int]) -> Sample:
@@ -159,14 +159,14 @@ def by_hand(part: list[int], types: list[int], labels: list[int]) -> Sample:
 
 def test_what_stands_beside_a_probe_is_learned_from_fit_alone():
     """Word 0 is mostly A in fit and always B in report; A is the majority in fit, B in report."""
-    sample = by_hand([FIT] * 5 + [REPORT] * 4, [0, 0, 0, 1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 1, 1, 1, 0])
+    sample = by_hand([TRAIN] * 5 + [TEST] * 4, [0, 0, 0, 1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 1, 1, 1, 0])
     assert majority(sample).tolist() == [False, False, False, True]
     assert usual_label(sample).tolist() == [False, False, False, True]
 
 
 def test_control_labels_are_as_frequent_as_fits():
     many = [*range(5000)] * 2
-    sample = by_hand([FIT] * 5000 + [REPORT] * 5000, many, [0] * 3500 + [1] * 1500 + [2] * 5000)
+    sample = by_hand([TRAIN] * 5000 + [TEST] * 5000, many, [0] * 3500 + [1] * 1500 + [2] * 5000)
     labels = control_labels(sample, 0)
     assert (labels[:5000] == labels[5000:]).all()
     np.testing.assert_allclose(np.bincount(labels, minlength=3) / 1e4, [0.7, 0.3, 0], atol=0.02)

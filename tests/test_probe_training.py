@@ -48,7 +48,7 @@ def test_a_linear_probe_is_logistic_regression():
     expected = reference.predict_proba(vectors)
     np.testing.assert_allclose(said_of(probes, items)[0].numpy(), expected, atol=2e-3)
     best = -np.log(expected[np.arange(len(label)), label]).mean()
-    assert probes.select_loss.item() == pytest.approx(best, abs=1e-5)
+    assert probes.validation_loss.item() == pytest.approx(best, abs=1e-5)
     hits, losses = probes.hits_and_losses(answers, items)
     assert hits.float().mean().item() == pytest.approx(reference.score(vectors, label), abs=0.006)
     assert losses.mean().item() == pytest.approx(best, abs=1e-5)
@@ -59,14 +59,14 @@ def test_a_stacked_probe_is_the_probe_alone(hidden):
     layers, labels = zip(*(noisy(seed, noise=0.5 + seed) for seed in range(4)), strict=True)
     answers = torch.from_numpy(np.stack(labels))
     read = stacked(*layers)
-    fit, select = torch.arange(300), torch.arange(300, 400)
+    train, validation = torch.arange(300), torch.arange(300, 400)
     how = Training(hidden=hidden, batch=64)
-    together = train_probes(read, [[0], [1], [2], [3]], answers, 3, fit, select, how)
+    together = train_probes(read, [[0], [1], [2], [3]], answers, 3, train, validation, how)
     for place in range(4):
         alone = train_probes(
-            stacked(layers[place]), [[0]], answers[place : place + 1], 3, fit, select, how
+            stacked(layers[place]), [[0]], answers[place : place + 1], 3, train, validation, how
         )  # fmt: skip
-        assert together.select_loss[place].item() == pytest.approx(alone.select_loss.item(), abs=1e-5)
+        assert together.validation_loss[place].item() == pytest.approx(alone.validation_loss.item(), abs=1e-5)
         for one, other in zip(together.weights[1:], alone.weights[1:], strict=True):
             torch.testing.assert_close(one[place], other[0], atol=1e-4, rtol=1e-3)
 
@@ -77,28 +77,28 @@ def test_probes_stop_one_by_one_and_keep_their_best_weights():
     noise = random.normal(size=easy.shape)  # says nothing: to train on it is to go wrong
     read = stacked(easy, noise)
     answers = torch.from_numpy(np.stack([label, label]))
-    fit, select = torch.arange(40), torch.arange(40, 400)
-    probes = train_probes(read, [[0], [1]], answers, 3, fit, select, Training(rate=0.05))
-    _, losses = probes.hits_and_losses(answers, select)
-    torch.testing.assert_close(losses.mean(1), probes.select_loss)  # what is kept is what was best
-    assert probes.select_loss[0] < 0.5
+    train, validation = torch.arange(40), torch.arange(40, 400)
+    probes = train_probes(read, [[0], [1]], answers, 3, train, validation, Training(rate=0.05))
+    _, losses = probes.hits_and_losses(answers, validation)
+    torch.testing.assert_close(losses.mean(1), probes.validation_loss)  # what is kept is what was best
+    assert probes.validation_loss[0] < 0.5
     shares = (1 + np.bincount(label[:40], minlength=3)) / 43
     frequencies = -np.log(shares)[label[40:]].mean()
-    assert 0.97 * frequencies < probes.select_loss[1] <= frequencies + 1e-5  # never worse than the frequencies
+    assert 0.97 * frequencies < probes.validation_loss[1] <= frequencies + 1e-5  # never worse than the frequencies
 
 
 def test_what_falls_too_little_halves_the_rate_and_ends_after_three_looks(monkeypatch):
     vectors, label = noisy(0)
     rates, look = [], training._Run.look
     monkeypatch.setattr(
-        training._Run, "look", lambda run, select: (rates.append(run._rate.item()), look(run, select))
+        training._Run, "look", lambda run, validation: (rates.append(run._rate.item()), look(run, validation))
     )
-    fit, select = torch.arange(300), torch.arange(300, 400)
+    train, validation = torch.arange(300), torch.arange(300, 400)
     answers = torch.from_numpy(label)[None]
-    probes = train_probes(stacked(vectors), [[0]], answers, 3, fit, select, Training(rate=0.04, gain=10))
+    probes = train_probes(stacked(vectors), [[0]], answers, 3, train, validation, Training(rate=0.04, gain=10))
     assert rates == pytest.approx([0.04, 0.04, 0.02, 0.01]), "before the first look there is nothing to fall from"
     frequencies = (1 + np.bincount(label[:300])) / 303
-    np.testing.assert_allclose(said_of(probes, select)[0], np.tile(frequencies, (100, 1)), atol=1e-6)
+    np.testing.assert_allclose(said_of(probes, validation)[0], np.tile(frequencies, (100, 1)), atol=1e-6)
 
 
 def test_a_hidden_layer_reads_what_no_line_divides():
@@ -148,7 +148,7 @@ def test_a_mix_finds_the_layer_that_knows():
 def test_a_mix_of_one_layer_is_that_layer():
     vectors, label = noisy(5)
     read = stacked(vectors, np.zeros_like(vectors))
-    answers, fit, select = torch.from_numpy(label).expand(2, -1), torch.arange(300), torch.arange(300, 400)
-    plain = train_probes(read, [[0], [0]], answers, 3, fit, select, Training())
-    mixed = train_probes(read, [[0], [0, 1]], answers, 3, fit, select, Training())
+    answers, train, validation = torch.from_numpy(label).expand(2, -1), torch.arange(300), torch.arange(300, 400)
+    plain = train_probes(read, [[0], [0]], answers, 3, train, validation, Training())
+    mixed = train_probes(read, [[0], [0, 1]], answers, 3, train, validation, Training())
     torch.testing.assert_close(plain.weights[1][0], mixed.weights[1][0], atol=1e-5, rtol=1e-4)

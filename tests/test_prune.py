@@ -42,7 +42,7 @@ def test_the_bad_ticket_of_that_model_fails(model):
     found = Subnetwork.of(prune(model, task()).result)
     bad = draw("bad", [found], model, seed=0)
     with only(model, bad) as smaller:
-        assert task().score(smaller.predict(task().report).logits).value == 0.5
+        assert task().score(smaller.predict(task().test).logits).value == 0.5
 
 
 def test_magnitude_pruning_keeps_the_last_mask_that_passed(model):

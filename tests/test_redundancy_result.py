@@ -54,7 +54,7 @@ def test_clusters_are_those_of_average_linkage():
 
 def test_pairs_are_scored_on_the_report_split_in_the_mode_that_was_asked(tiny, many):
     task = task_of(many, tiny)
-    other = replace(task, select=replace(many.take(range(20)), label=1 - task.report.label[:20]))
+    other = replace(task, validation=replace(many.take(range(20)), label=1 - task.test.label[:20]))
     for mode in ("uniform", "zero", "mean"):
         pairs = redundancy(tiny, other, replace(FEW, mode=mode)).tables["pairs"]
         heads = [tuple(map(Unit.parse, pair.split(" + "))) for pair in pairs["pair"]]
@@ -62,7 +62,7 @@ def test_pairs_are_scored_on_the_report_split_in_the_mode_that_was_asked(tiny, m
         np.testing.assert_allclose(pairs["without_both"], found.both)
         np.testing.assert_allclose(pairs["interaction"], found.draws[0])
     with tiny.gates(off=list(heads[0]), mode="uniform"):
-        right = tiny.predict(many).logits.argmax(-1) == task.report.label
+        right = tiny.predict(many).logits.argmax(-1) == task.test.label
     assert interactions(tiny, other, heads[:1]).both[0] == pytest.approx(right.mean() - 1)
 
 
@@ -70,7 +70,7 @@ def test_labels_in_another_order_change_nothing(tiny, many):
     """The model answers a, b; the task counts b, a."""
     tiny.model.config.id2label = {0: "a", 1: "b"}
     task = task_of(many, tiny)
-    turned = replace(task, labels=("b", "a"), report=replace(many, label=1 - task.report.label))
+    turned = replace(task, labels=("b", "a"), test=replace(many, label=1 - task.test.label))
     pairs = [(Unit("head", 1, 1), Unit("head", 2, 1)), (Unit("head", 1, 2), Unit("head", 3, 4))]
     one, other = (interactions(tiny, each, pairs, repeats=100) for each in (task, turned))
     np.testing.assert_allclose(one.draws, other.draws)

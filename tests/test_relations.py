@@ -41,7 +41,11 @@ BOTH = Examples(
 def result_of(encoders, examples, *, tokens=None, names=("a",), **config):
     config = RelationsConfig(**{"repeats": 200} | config)
     pairs = collect_pairs(
-        examples, subtypes=config.subtypes, core=config.core, select_share=config.select_share, seed=config.seed
+        examples,
+        subtypes=config.subtypes,
+        core=config.core,
+        validation_share=config.validation_share,
+        seed=config.seed,
     )
     reader = RelationReader(pairs, examples.ids, repeats=config.repeats, seed=config.seed)
     passed = read_maps(encoders, examples, [reader], tokens=tokens)
@@ -105,7 +109,7 @@ def test_controls_and_halves_belong_to_the_example_not_to_its_place():
         assert (there.controls[mine] == here.controls[slice(*here.starts[place : place + 2])]).all()
         assert there.selects[row] == here.selects[place]
     assert (collect_pairs(sentences(), seed=1).controls != collect_pairs(sentences()).controls).any()
-    assert collect_pairs(sentences(400), select_share=0.25).selects.mean() == pytest.approx(0.25, abs=0.07)
+    assert collect_pairs(sentences(400), validation_share=0.25).selects.mean() == pytest.approx(0.25, abs=0.07)
 
 
 def test_offsets_lead_from_the_nearer_end_of_a_span():
@@ -119,7 +123,7 @@ def test_offsets_lead_from_the_nearer_end_of_a_span():
 @pytest.mark.parametrize("tokens", [16, 4096])
 def test_sums_are_those_of_loops_over_plain_maps(pocket, tokens):
     """Every head of three layers, every pair in both directions, whole corpus in one half."""
-    result = result_of([pocket], BOTH, tokens=tokens, select_share=0.999999, least=2)
+    result = result_of([pocket], BOTH, tokens=tokens, validation_share=0.999999, least=2)
     found = result.tables["heads"].set_index(["relation", "direction", "layer", "head"])
     frames = result.tables["frames"].set_index(["layer", "head"])
     pairs = collect_pairs(BOTH)
@@ -149,7 +153,7 @@ def test_sums_are_those_of_loops_over_plain_maps(pocket, tokens):
                     kept[row] = max(kept.get(row, 0), strongest)
         for key in hits:
             row = found.loc[(*key, layer, head)]
-            assert row["select_accuracy"] == pytest.approx(np.mean(hits[key]))
+            assert row["validation_accuracy"] == pytest.approx(np.mean(hits[key]))
             assert row["attention"] == pytest.approx(np.mean(attention[key]), abs=1e-5)
             assert row["difference"] == pytest.approx(np.mean(apart.get(key, np.nan)), abs=1e-5, nan_ok=True)
         assert frames.loc[layer, head]["score"] == pytest.approx(np.mean(list(scores.values())), abs=1e-5)
@@ -180,10 +184,10 @@ def test_the_best_head_is_scored_where_it_was_not_chosen(pocket):
     heads = result.tables["heads"]
     for _, row in result.tables["best"].iterrows():
         mine = heads[heads["relation"] == row["relation"]]
-        top = mine.loc[mine["select_accuracy"].idxmax()]
+        top = mine.loc[mine["validation_accuracy"].idxmax()]
         same = mine[(mine["head"] == row["head"]) & (mine["direction"] == row["direction"])].iloc[0]
-        assert same["select_accuracy"] == top["select_accuracy"]
-        assert row["accuracy"] == pytest.approx(same["report_accuracy"])
+        assert same["validation_accuracy"] == top["validation_accuracy"]
+        assert row["accuracy"] == pytest.approx(same["test_accuracy"])
 
 
 def test_nothing_moves_with_batches_order_or_padding(tiny):
@@ -271,7 +275,7 @@ def test_texts_without_relations_are_refused(tiny, texts):
         relations(tiny, alone)
 
 
-@pytest.mark.parametrize("settings", [{"select_share": 1}, {"least": 1}, {"repeats": 5}, {"seed": -1}])
+@pytest.mark.parametrize("settings", [{"validation_share": 1}, {"least": 1}, {"repeats": 5}, {"seed": -1}])
 def test_settings_that_cannot_work_are_refused(settings):
     with pytest.raises(UserError):
         RelationsConfig(**settings)

@@ -65,7 +65,12 @@ def counted(encoder, examples):
         for layer, head in product(range(maps.shape[0]), range(maps.shape[1])):
             one = maps[layer, head]
             words = np.array([[one[np.ix_(a, b)].sum(1).mean() for b in pieces] for a in pieces])
-            where = {"sentence": sentence, "select": pairs.selects[sentence], "layer": layer + 1, "head": head + 1}
+            where = {
+                "sentence": sentence,
+                "validation": pairs.selects[sentence],
+                "layer": layer + 1,
+                "head": head + 1,
+            }
             for pair, (which, direction) in product(mine, enumerate(DIRECTIONS)):
                 source, target = ends[pair][which], ends[pair][1 - which]
                 given = words[list(source)].mean(0)
@@ -101,9 +106,9 @@ KEYS = ["relation", "direction", "layer", "head"]
 def test_heads_are_means_over_pairs_of_each_half(told):
     result, rows, *_ = told
     heads = result.tables["heads"].set_index(KEYS).sort_index()
-    hits = rows.groupby([*KEYS, "select"])["hit"].mean().unstack("select").sort_index()
-    np.testing.assert_allclose(heads["report_accuracy"], hits[False])
-    np.testing.assert_allclose(heads["select_accuracy"], hits[True])
+    hits = rows.groupby([*KEYS, "validation"])["hit"].mean().unstack("validation").sort_index()
+    np.testing.assert_allclose(heads["test_accuracy"], hits[False])
+    np.testing.assert_allclose(heads["validation_accuracy"], hits[True])
     assert (hits[False] != hits[True]).any(axis=None)
     compared = rows.dropna(subset="control").groupby(KEYS)[["attention", "control"]].agg(["mean", "size"])
     assert compared["control", "size"].max() > compared["control", "size"].min() > 0
@@ -148,14 +153,14 @@ def test_the_best_head_and_offset_are_chosen_on_one_half_and_scored_on_the_other
     best = result.tables["best"].set_index("relation")
     p = {}
     for relation, mine in rows.groupby("relation"):
-        select, report = mine[mine["select"]], mine[~mine["select"]]
+        validation, test = mine[mine["validation"]], mine[~mine["validation"]]
         row = best.loc[relation]
-        hits = select.groupby(KEYS[1:])["hit"].sum()
+        hits = validation.groupby(KEYS[1:])["hit"].sum()
         assert hits[row["direction"], row["layer"], row["head"]] == hits.max()
-        chosen = report[(report[KEYS[1:]] == row[KEYS[1:]].tolist()).all(axis=1)]
+        chosen = test[(test[KEYS[1:]] == row[KEYS[1:]].tolist()).all(axis=1)]
         assert row["accuracy"] == pytest.approx(chosen["hit"].mean())
         found = {
-            (way, offset): sum(offset_hits(ends, pair, way, offset) for pair in select["pair"].unique())
+            (way, offset): sum(offset_hits(ends, pair, way, offset) for pair in validation["pair"].unique())
             for way, offset in product((0, 1), (*range(-10, 0), *range(1, 11)))
         }
         fixed = (DIRECTIONS.index(row["offset_direction"]), row["offset"])
@@ -163,7 +168,7 @@ def test_the_best_head_and_offset_are_chosen_on_one_half_and_scored_on_the_other
         by_offset = chosen["pair"].map(lambda pair, fixed=fixed: offset_hits(ends, pair, *fixed))
         assert row["offset_accuracy"] == pytest.approx(by_offset.mean())
         assert row["difference"] == pytest.approx(chosen["hit"].mean() - by_offset.mean())
-        assert (row["select_pairs"], row["report_pairs"]) == (select["pair"].nunique(), report["pair"].nunique())
+        assert (row["validation_pairs"], row["test_pairs"]) == (validation["pair"].nunique(), test["pair"].nunique())
         if len(chosen) >= CONFIG.least:
             apart = (chosen["hit"].astype(int) - by_offset).groupby(chosen["sentence"]).sum()
             apart = apart[apart != 0].to_numpy()  # a 0 has no sign: all others are flipped in every way
@@ -233,8 +238,8 @@ def test_a_head_that_moves_nothing_finds_nothing_by_weighted_attention(pocket):
     plain, weighted = (relations(model, sentences(60), replace(CONFIG, weighted=on)) for on in (False, True))
     for result, found in ((plain, 1), (weighted, 0)):
         heads = result.tables["heads"].set_index(["relation", "direction", "head"])
-        assert heads.loc[("obj", DIRECTIONS[1], match + 1), "report_accuracy"] == found
-        assert (heads.xs(match + 1, level="head")["report_accuracy"] > 0).any() == bool(found)
+        assert heads.loc[("obj", DIRECTIONS[1], match + 1), "test_accuracy"] == found
+        assert (heads.xs(match + 1, level="head")["test_accuracy"] > 0).any() == bool(found)
     assert weighted.subject["attention"] == "norm-weighted"
 
 

@@ -96,7 +96,7 @@ def test_what_is_kept_of_a_failed_regression_is_in_the_tasks_units(tiny, tmp_pat
     monkeypatch.setattr(objective.Labelled, "loss", loss)
     with pytest.raises(UserError, match="the weights after epoch 1 are kept"):
         finetune(tiny, task, QUICK, out=tmp_path / "m")
-    assert 80 < load(tmp_path / "m").predict(task.report).logits.mean() < 160
+    assert 80 < load(tmp_path / "m").predict(task.test).logits.mean() < 160
 
 
 def test_a_checkpoint_of_other_data_is_refused(tiny, tmp_path, monkeypatch):
@@ -106,10 +106,10 @@ def test_a_checkpoint_of_other_data_is_refused(tiny, tmp_path, monkeypatch):
         stop_in_epoch(patch, 2)
         with pytest.raises(KeyboardInterrupt):
             finetune(tiny, task, QUICK, out=tmp_path / "m")
-    label = task.fit.label.copy()
+    label = task.train.label.copy()
     label[[0, 1]] = label[[1, 0]]
     with pytest.raises(UserError, match="checkpoint of another training"):
-        finetune(tiny, replace(task, fit=replace(task.fit, label=label)), QUICK, out=tmp_path / "m")
+        finetune(tiny, replace(task, train=replace(task.train, label=label)), QUICK, out=tmp_path / "m")
 
 
 def test_a_training_killed_after_its_last_epoch_is_not_trained_again(tiny, tmp_path, monkeypatch):

@@ -69,7 +69,7 @@ def test_arms_and_effects_are_those_of_the_stored_outputs(answered):
 
 
 def _right(store, step, name, task):
-    return store.result(step.inputs[name]).arrays["outputs"].argmax(1) == task.report.label
+    return store.result(step.inputs[name]).arrays["outputs"].argmax(1) == task.test.label
 
 
 def test_the_untuned_model_is_where_the_fine_tuning_starts(answered):
@@ -101,7 +101,7 @@ def test_the_patterns_are_those_of_each_arms_encoder(answered):
     }
     assert list(dict.fromkeys(classes["arm"])) == list(models)
     for arm, source in models.items():
-        alone = patterns(load(str(source)), task.report).tables["models"]
+        alone = patterns(load(str(source)), task.test).tables["models"]
         assert classes[classes["arm"] == arm]["share"].tolist() == pytest.approx(alone["share"].tolist())
 
 

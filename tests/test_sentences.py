@@ -34,7 +34,7 @@ def task() -> Task:
 @pytest.fixture
 def plain(tiny, task):
     """[pool, layer, pair, 2, d]: unit vectors of every text."""
-    pairs = zip(task.report.text, task.report.pair, strict=True)
+    pairs = zip(task.test.text, task.test.pair, strict=True)
     read = np.array([[plain_vectors(tiny, text) for text in pair] for pair in pairs])  # [pair, 2, pool, layer, d]
     return read.transpose(2, 3, 0, 1, 4)
 
@@ -42,13 +42,13 @@ def plain(tiny, task):
 def test_every_measure_is_what_it_says(tiny, task, plain):
     result = sentences(tiny, task)
     table = result.tables["layers"].set_index(["measure", "pool", "layer"])["value"]
-    same = task.report.label >= 4
+    same = task.test.label >= 4
     for at, pool in enumerate(("cls", "mean")):
         for layer in range(4):
             ones, others = plain[at, layer, :, 0], plain[at, layer, :, 1]
             cosines = (ones * others).sum(-1)
             if np.ptp(cosines) > 1e-5:  # layer 0's first token is the same in every text
-                expected = spearmanr(cosines.round(5), task.report.label).statistic
+                expected = spearmanr(cosines.round(5), task.test.label).statistic
                 assert table["Spearman", pool, layer] == pytest.approx(expected, abs=0.02)
             alignment = ((ones - others) ** 2).sum(-1)[same].mean()
             assert table["alignment", pool, layer] == pytest.approx(alignment, abs=1e-4)
@@ -80,16 +80,16 @@ def test_texts_that_are_cut_are_counted(tiny, task, monkeypatch):
     monkeypatch.setattr("bertscope.analyses.sentences.result._PAIRS", 7)
     assert not sentences(tiny, task).notes
     long = " ".join(["river"] * 80)
-    pair = tuple(long if place in (2, 20) else text for place, text in enumerate(task.report.pair))
-    longer = replace(task, report=replace(task.report, pair=pair))
+    pair = tuple(long if place in (2, 20) else text for place, text in enumerate(task.test.pair))
+    longer = replace(task, test=replace(task.test, pair=pair))
     assert sentences(tiny, longer).notes == ["2 of the pairs' texts are longer than 64 tokens and were cut"]
 
 
 def test_sampled_pairs_keep_their_own_scores(tiny, task, plain):
     config = SentencesConfig(sample=20)
     result = sentences(tiny, task, config)
-    chosen = np.argsort(hashed(task.report.ids, config.seed), kind="stable")[:10]
-    same = chosen[task.report.label[chosen] >= 4]
+    chosen = np.argsort(hashed(task.test.ids, config.seed), kind="stable")[:10]
+    same = chosen[task.test.label[chosen] >= 4]
     apart = ((plain[:, 3, same, 0] - plain[:, 3, same, 1]) ** 2).sum(-1).mean(-1)
     assert 0 < len(same) < 10 and set(chosen) != set(range(10))
     for pool, value in zip(("cls", "mean"), apart, strict=True):
@@ -99,7 +99,7 @@ def test_sampled_pairs_keep_their_own_scores(tiny, task, plain):
 
 def test_numbers_are_the_last_layers_and_intervals_what_they_say(tiny, task, plain):
     result = sentences(tiny, task, SentencesConfig(groups=12))
-    same, gold = task.report.label >= 4, task.report.label
+    same, gold = task.test.label >= 4, task.test.label
     apart = ((plain[1, 3, :, 0] - plain[1, 3, :, 1]) ** 2).sum(-1)
     group = np.arange(24) // 2
     left = np.array([apart[same & (group != at)].mean() for at in range(12)])
@@ -139,7 +139,7 @@ def test_what_cannot_be_measured_is_refused(tiny, task):
         UserError, match="demo/sentiment has no pairs of texts with scores; give a task such as glue/stsb"
     ):
         sentences(tiny, "demo/sentiment")
-    short = Task(task.name, task.kind, (), task.fit, task.select, task.report.take(range(5)), "pearson")
+    short = Task(task.name, task.kind, (), task.train, task.validation, task.test.take(range(5)), "pearson")
     with pytest.raises(UserError, match="toy sts has 5 pairs to report on; give at least 10"):
         sentences(tiny, short)
     with pytest.raises(UserError, match="sample is 9000; it can be at most 5000"):

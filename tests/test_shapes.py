@@ -11,8 +11,8 @@ from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.features import NAMES, features
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.learn import class_f1, macro_f1
-from bertscope.analyses.shapes.synthetic import make, some
 from bertscope.analyses.shapes.net import FeatureNet, PictureNet
+from bertscope.analyses.shapes.synthetic import make, some
 
 RANDOM = np.random.default_rng(0)
 MAPS, LAYOUTS, LABELS = some(25, RANDOM)

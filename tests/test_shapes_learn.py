@@ -64,15 +64,15 @@ def test_no_head_that_is_judged_was_trained_on(labelled, monkeypatch):
     monkeypatch.setattr(learn, "judge", lambda name, net, maps: judged.append(maps))
     learn.evaluate(labelled, "features")
     quarter, another = zip(trained, judged, strict=True)
-    for fit, test in (quarter, another):
-        assert len(fit) + len(test) == len(labelled)
-        assert not set(learn.heads(fit)) & set(learn.heads(test))
+    for train, test in (quarter, another):
+        assert len(train) + len(test) == len(labelled)
+        assert not set(learn.heads(train)) & set(learn.heads(test))
     assert set(another[1].about["model"]) == {"minilm"} and "minilm" not in set(another[0].about["model"])
     # A tuned model's heads are its parent's: head 1.1 of pocket-sst2 is not a head that nobody saw.
-    fit, test = (
+    train, test = (
         {(row.layer, row.head) for row in maps.about.itertuples() if "pocket" in row.model} for maps in quarter
     )
-    assert fit and test and not fit & test
+    assert train and test and not train & test
 
 
 @pytest.mark.parametrize("method", ["features", "cnn"])

@@ -35,7 +35,7 @@ def test_half_of_the_parameters(toy_model, toy_task, tmp_path):
     share = block_parameters(*shrunk.encoder.layers) / block_parameters(*toy_model.layers)
     assert 0.4 < share <= 0.5 and shrunk.result.number("left").value == pytest.approx(share)
     for name, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
-        score = toy_task.score(encoder.predict(toy_task.report).logits)
+        score = toy_task.score(encoder.predict(toy_task.test).logits)
         assert shrunk.result.number(f"score, {name}").value == score.value
     on_disk = (tmp_path / "small" / "model.safetensors").stat().st_size / 1e6
     assert shrunk.result.number("size, cut").value == pytest.approx(on_disk, rel=0.02)
@@ -55,8 +55,8 @@ def test_it_opens_in_a_new_process_with_the_same_logits(toy_model, toy_task, tmp
         "np.save(sys.argv[2], load(sys.argv[1]).predict(Examples(texts, texts)).logits)"
     )
     out = tmp_path / "logits.npy"
-    subprocess.run([sys.executable, "-c", script, tmp_path / "small", out, *toy_task.report.text[:20]], check=True)
-    few = toy_task.report.take(range(20))
+    subprocess.run([sys.executable, "-c", script, tmp_path / "small", out, *toy_task.test.text[:20]], check=True)
+    few = toy_task.test.take(range(20))
     assert np.array_equal(np.load(out), shrunk.encoder.predict(few).logits)
 
 
@@ -75,10 +75,10 @@ def test_the_furthest_cut_that_keeps_the_score(toy_model, toy_task):
     config = replace(BARE, target="5 points", step=0.12)
     work = shrinking.Shrinking(toy_model, toy_task, config, None)
     found = reaching.reach(work, work.target)
-    score = work.select_score(toy_model.cut(found.off)).value
+    score = work.validation_score(toy_model.cut(found.off)).value
     assert score >= work.score.value - 0.05
     if found.steps < len(found.search.ways):
-        assert work.select_score(toy_model.cut(found.search.ways[found.steps])).value < work.score.value - 0.05
+        assert work.validation_score(toy_model.cut(found.search.ways[found.steps])).value < work.score.value - 0.05
     assert len(shrink(toy_model, toy_task, config).result.tables["steps"]) == found.steps
 
 
@@ -88,8 +88,8 @@ def test_a_plain_shape_opens_in_plain_transformers(toy_model, toy_task, tmp_path
     shrunk = shrink(toy_model, toy_task, replace(BARE, shape="plain"), out=tmp_path / "small")
     plain = AutoModelForSequenceClassification.from_pretrained(tmp_path / "small").eval()
     assert plain.config.num_hidden_layers == shrunk.encoder.n_layers
-    assert np.array_equal(load(plain, tokenizer=toy_model.tokenizer).predict(toy_task.report).logits,
-                          shrunk.encoder.predict(toy_task.report).logits)  # fmt: skip
+    assert np.array_equal(load(plain, tokenizer=toy_model.tokenizer).predict(toy_task.test).logits,
+                          shrunk.encoder.predict(toy_task.test).logits)  # fmt: skip
     text = (tmp_path / "small" / "README.md").read_text()
     assert "plain transformers model" in text and text.startswith("---\nlibrary_name: transformers\n")
 
@@ -130,7 +130,7 @@ def test_a_mask_alone_may_be_good_enough_but_not_beyond(toy_model, toy_task):
     for name, work in works.items():
         good = [frozenset(work.pruned)] if name == "alone" else []
         work.finished = lambda off: frozenset(off)
-        work.select_score = lambda off, good=good: SimpleNamespace(value=float(off in good))
+        work.validation_score = lambda off, good=good: SimpleNamespace(value=float(off in good))
         work.score = SimpleNamespace(value=1.0)
     found = reaching.reach(works["alone"], works["alone"].target)
     assert found.off == {Unit("head", 1, 1)} and found.steps == 0
@@ -233,7 +233,7 @@ def test_settings_that_can_not_work(settings, line):
 def test_the_command_takes_a_mask_stores_its_answer_and_writes_the_model(toy_model, toy_task, tmp_path, command):
     toy_model.save("tuned")
     pruned_result({"head:1.1": False}).save("step/result")  # as in a store
-    rows = zip(toy_task.fit.text, toy_task.fit.label, strict=True)
+    rows = zip(toy_task.train.text, toy_task.train.label, strict=True)
     lines = ["text,label", *(f"{text},{toy_task.labels[label]}" for text, label in rows)]
     (tmp_path / "toy.csv").write_text("\n".join(lines))
     words = "shrink tuned --on toy.csv --target 60% --no-onnx --no-retrain --pruned step --out small"

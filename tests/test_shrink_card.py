@@ -29,7 +29,7 @@ def models() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "model": NAMES, "way": NAMES, "parameters": [7_000_000, 4_200_300, 4_200_300],
-            "megabytes": [28.04, 16.81, 4.26], "select": [0.95, 0.94, 0.93], "score": [0.9, 0.875, 0.87],
+            "megabytes": [28.04, 16.81, 4.26], "validation": [0.95, 0.94, 0.93], "score": [0.9, 0.875, 0.87],
             "low": [0.88, 0.85, 0.845], "high": [0.92, 0.9, 0.895], "change": [0.0, -0.025, -0.03],
             "change_low": [0.0, -0.04, -0.05], "change_high": [0.0, -0.01, -0.012],
         }
@@ -76,8 +76,8 @@ def test_the_card_says_what_the_tables_say(models, times, toy_model):
 
 @pytest.mark.parametrize("batch", [1, 32])
 def test_the_headline_says_what_the_tables_say(models, times, toy_task, batch):
-    report = replace(toy_task.report, label=np.array([0] * 100 + [1] * 28))  # whose majority isn't select's
-    task = replace(toy_task, report=report)
+    test = replace(toy_task.test, label=np.array([0] * 100 + [1] * 28))  # whose majority isn't select's
+    task = replace(toy_task, test=test)
     work = SimpleNamespace(task=task, config=ShrinkConfig(batch=batch), score=SimpleNamespace(chance=0.5))
     one, many = ((2.0, 1.9, 2.25, 15), (2.5, 2.4, 2.75, 9))
     first, second = (one, many) if batch == 1 else (many, one)
@@ -104,7 +104,7 @@ def test_intervals_times_and_shares_are_those_of_the_models(toy_model, toy_task)
     tables = shrunk.result.tables
     models = tables["models"].set_index("model")
     for name, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
-        score = toy_task.score(encoder.predict(toy_task.report).logits)
+        score = toy_task.score(encoder.predict(toy_task.test).logits)
         assert (models.loc[name, "low"], models.loc[name, "high"]) == (score.low, score.high)
         times = tables["times"].query("model == @name")
         taken = 1 + 0.5 * encoder.n_layers + 0.25 * sum(encoder.head_counts) + 0.02 * sum(encoder.neuron_counts)
@@ -123,7 +123,7 @@ def test_the_config_names_what_was_cut_and_counts_neurons(toy_model, tmp_path):
 
 def test_better_than_chance_by_luck_is_not_clearly_above_it(toy_model, toy_task, monkeypatch):
     lucky = Scores("accuracy", 0.6, 0.5, 0.7, 96, 0.5, {})
-    monkeypatch.setattr(shrinking.Shrinking, "select_score", lambda self, encoder: lucky)
+    monkeypatch.setattr(shrinking.Shrinking, "validation_score", lambda self, encoder: lucky)
     with pytest.raises(UserError, match=r"isn't clearly above chance on toy \(select: 0\.600 \[0\.500, 0\.700\]"):
         shrinking.Shrinking(toy_model, toy_task, BARE, None)
     insisting = shrinking.Shrinking(toy_model, toy_task, replace(BARE, force=True, target=None), None)
@@ -140,7 +140,7 @@ def test_data_that_the_model_may_have_seen_are_told(toy_model, toy_task):
 
 @pytest.mark.parametrize(("apart", "fine"), [(0.8, True), (-1.5, False), (1.5, False)])
 def test_cut_and_masked_may_differ_by_1e_5_of_the_largest_logit(toy_model, toy_task, monkeypatch, apart, fine):
-    logits = toy_model.predict(toy_task.select).logits
+    logits = toy_model.predict(toy_task.validation).logits
     cut, largest = type(toy_model).cut, max(1.0, np.abs(logits).max())
 
     def wrong(encoder, off):

@@ -29,7 +29,7 @@ def test_a_move_saves_what_the_model_costs_less_without_it(toy_model, toy_task, 
         _, _, _, mlp_out = encoder.parts(encoder.layers[1])
         torch.nn.init.zeros_(mlp_out.weight)  # the least felt MLP isn't the largest
         torch.nn.init.zeros_(mlp_out.bias)
-    search = Search(encoder, toy_task, toy_task.select, TIME, plain=plain)
+    search = Search(encoder, toy_task, toy_task.validation, TIME, plain=plain)
     moves = list(search._moves(17 * 4 * TIME.neuron))
     assert {move.kind for move in moves} >= ({"neurons", "layer"} if plain else {"heads", "neurons", "MLP", "layer"})
     for move in moves:
@@ -39,13 +39,13 @@ def test_a_move_saves_what_the_model_costs_less_without_it(toy_model, toy_task, 
 
 
 def test_layers_that_were_missed_least_are_tried_again(toy_model, toy_task):
-    search = Search(toy_model, toy_task, toy_task.select, TIME)
+    search = Search(toy_model, toy_task, toy_task.validation, TIME)
     search._missed = {1: 0.4, 2: 0.1, 3: -0.3, 4: 0.2}
     assert [move.units for move in search._layers()] == [(Unit("layer", layer),) for layer in (2, 3, 4)]
 
 
 def test_a_plain_search_ends_at_the_least_it_can_come_to(toy_model, toy_task):
-    search = Search(toy_model, toy_task, toy_task.select, TIME, step=0.5, plain=True)
+    search = Search(toy_model, toy_task, toy_task.validation, TIME, step=0.5, plain=True)
     while search.advance():
         pass
     assert search.now == search.least == TIME.total(1, 4, 1)
@@ -56,13 +56,13 @@ def test_labels_in_another_order_change_nothing(toy_model, toy_task):
     """What is searched, kept, taught and scored is the same for a task that names its labels the other way round."""
     turned = replace(toy_task, labels=("good", "bad"), **{
         name: replace(part, label=1 - part.label)
-        for name, part in (("fit", toy_task.fit), ("select", toy_task.select), ("report", toy_task.report))
+        for name, part in (("train", toy_task.train), ("validation", toy_task.validation), ("test", toy_task.test))
     })  # fmt: skip
     config = replace(BARE, retrain=True, distill=True, epochs=1, learning_rate=1e-3)
     one, two = (shrink(toy_model, task, config).result for task in (toy_task, turned))
     assert one.tables["steps"].equals(two.tables["steps"])
     assert all(np.array_equal(one.arrays[name], two.arrays[name]) for name in one.arrays)
-    for column in ("select", "score"):
+    for column in ("validation", "score"):
         assert one.tables["models"][column].equals(two.tables["models"][column])
 
 
@@ -73,7 +73,7 @@ def test_points_are_hundredths_of_the_metric_not_of_the_score():
     search = SimpleNamespace(off=set(), ways=ways, advance=lambda: False)
     work = SimpleNamespace(
         score=SimpleNamespace(value=0.5), finished=lambda off: off,
-        select_score=lambda off: SimpleNamespace(value=scores[off]),
+        validation_score=lambda off: SimpleNamespace(value=scores[off]),
     )  # fmt: skip
     found = reaching._good_enough(work, search, Target.parse("5 points"))
     assert (found.off, found.steps) == (ways[0], 1)

@@ -72,9 +72,9 @@ def sure(_pocket, toy_task):
     encoder = load(tiny_model("bert", num_labels=1, problem_type="regression"), tokenizer=_pocket.tokenizer)
 
     def scores_for(encoder: Encoder) -> Task:
-        said = encoder.predict(toy_task.select).logits[:, 0].astype(float)
+        said = encoder.predict(toy_task.validation).logits[:, 0].astype(float)
         noise = np.random.default_rng(0).normal(size=len(said)) * 0.01
-        gold = replace(toy_task.select, label=said + noise)
+        gold = replace(toy_task.validation, label=said + noise)
         return Task("own", "regression", (), gold, gold, gold, "pearson")
 
     return encoder, scores_for
@@ -110,11 +110,13 @@ def test_planted_useless_heads_and_neurons_go_first_and_nothing_changes(sure):
     silence(encoder, 1, neurons=range(5, 21))
     own = scores_for(encoder)
     for cost, planted in ((Cost("ms", 1, 0, 1, 0), heads), (Cost("ms", 1, 0, 0, 1), neurons)):
-        search = Search(encoder, own, own.select, cost, step=0.5)
+        search = Search(encoder, own, own.validation, cost, step=0.5)
         search.to(cost.of(encoder) - len(planted))
         assert {(unit.layer_index, unit.index) for unit in search.off} == planted
-        assert np.allclose(search.encoder.predict(own.select).logits, encoder.predict(own.select).logits, atol=1e-5)
-    both = Search(encoder, own, own.select, Cost("ms", 1, 0, 16, 1), step=0.5)  # a head costs what a bundle does
+        assert np.allclose(
+            search.encoder.predict(own.validation).logits, encoder.predict(own.validation).logits, atol=1e-5
+        )
+    both = Search(encoder, own, own.validation, Cost("ms", 1, 0, 16, 1), step=0.5)  # a head costs what a bundle does
     both.to(both.now - 5 * 16)
     assert {(unit.layer_index, unit.index) for unit in both.off} == heads | neurons
     assert both.rows[0]["move"] == "heads and neurons" and len(both.rows) == 1
@@ -126,7 +128,7 @@ def test_a_plain_search_takes_the_least_felt_neurons_of_each_layer(sure):
     for layer in range(3):
         silence(encoder, layer, neurons=[neuron for at, neuron in planted if at == layer])
     own = scores_for(encoder)
-    search = Search(encoder, own, own.select, Cost("ms", 1, 0, 0, 1), step=0.5, plain=True)
+    search = Search(encoder, own, own.validation, Cost("ms", 1, 0, 0, 1), step=0.5, plain=True)
     search.to(search.now - len(planted))
     assert {(unit.layer_index, unit.index) for unit in search.off} == planted
 
@@ -137,7 +139,7 @@ def test_the_least_felt_mlp_may_go_whole(sure):
         encoder.parts(encoder.layers[1])[3].weight.zero_()
         encoder.parts(encoder.layers[1])[3].bias.zero_()
     own = scores_for(encoder)
-    search = Search(encoder, own, own.select, Cost("ms", 1, 1, 1, 0.5))
+    search = Search(encoder, own, own.validation, Cost("ms", 1, 1, 1, 0.5))
     (move,) = (move for move in search._moves(1.0) if move.kind == "MLP")
     assert move.units == (Unit("mlp", 2),) and move.saved == 0.5 * 40
 
@@ -145,9 +147,9 @@ def test_the_least_felt_mlp_may_go_whole(sure):
 @pytest.mark.parametrize(("goal", "kind"), [(1.0, "layer"), (50.5, "heads")])
 def test_the_smallest_rise_for_what_is_saved_of_what_is_wanted(toy_model, toy_task, monkeypatch, goal, kind):
     """A layer saves ten times what a head does and costs five times as much; beyond the goal that's worth nothing."""
-    search = Search(toy_model, toy_task, toy_task.select, Cost("ms", 51.5 - 10 * 4, 10, 0, 0), step=0.5)
+    search = Search(toy_model, toy_task, toy_task.validation, Cost("ms", 51.5 - 10 * 4, 10, 0, 0), step=0.5)
     moves = [Move("heads", (Unit("head", 1, 1),), 0.0, 1.0), Move("layer", (Unit("layer", 2),), 0.0, 10.0)]
-    outputs, losses = np.zeros((3, len(toy_task.select), 2), np.float32), np.array([1.0, 1.1, 1.5])
+    outputs, losses = np.zeros((3, len(toy_task.validation), 2), np.float32), np.array([1.0, 1.1, 1.5])
     monkeypatch.setattr(search, "_moves", lambda wanted: iter(moves))
     monkeypatch.setattr(search, "_tried", lambda moves: (outputs, losses))
     assert search.advance(goal) and search.rows[-1]["move"] == kind
@@ -165,7 +167,7 @@ def test_a_planted_idle_layer_goes_where_layers_make_time(sure):
     encoder, scores_for = sure
     make_idle(encoder)
     own = scores_for(encoder)
-    search = Search(encoder, own, own.select, Cost("ms", 1, 1, 0, 0), step=0.5)
+    search = Search(encoder, own, own.validation, Cost("ms", 1, 1, 0, 0), step=0.5)
     search.to(3.0)
     assert search.off == {Unit("layer", 2)} and search.rows[0]["move"] == "layer"
 
@@ -175,7 +177,7 @@ def test_the_last_heads_stay_though_their_layer_is_idle(sure):
     encoder = encoder.cut(["heads:1", "heads:3"])
     make_idle(encoder)
     sure_of = scores_for(encoder)
-    search = Search(encoder, sure_of, sure_of.select, Cost("ms", 1, 1, 0, 0), step=0.5)
+    search = Search(encoder, sure_of, sure_of.validation, Cost("ms", 1, 1, 0, 0), step=0.5)
     search.to(search.least)
     assert search.off == {Unit("layer", 1), Unit("layer", 3)} and search.encoder.head_counts == [4]
 
@@ -190,7 +192,7 @@ def test_layers_are_all_tried_once_and_then_those_that_were_missed_least(toy_tas
 
     monkeypatch.setattr(search_module, "predict_without", watched)
     own = toy.task(labels=("LABEL_0", "LABEL_1"))
-    search = Search(encoder, own, own.select, TIME, step=0.03)
+    search = Search(encoder, own, own.validation, TIME, step=0.03)
     while len(search.rows) < 10:
         search.advance()
     assert tried[0] == [1, 2, 3, 4, 5, 6] and {"layer", "neurons"} <= {row["move"] for row in search.rows}
@@ -199,13 +201,13 @@ def test_layers_are_all_tried_once_and_then_those_that_were_missed_least(toy_tas
 
 
 def test_what_saves_nothing_stays(toy_model, toy_task):
-    search = Search(toy_model, toy_task, toy_task.select, Cost("ms", 1, 0, 1, 0), step=0.25)
+    search = Search(toy_model, toy_task, toy_task.validation, Cost("ms", 1, 0, 1, 0), step=0.25)
     search.to(1 + 8)
     assert {unit.kind for unit in search.off} <= {"head", "layer"} and sum(search.encoder.head_counts) <= 8
 
 
 def test_steps_follow_the_cost_and_the_last_one_does_not_overshoot(toy_model, toy_task):
-    search = Search(toy_model, toy_task, toy_task.select, parameter_cost(toy_model), step=0.1)
+    search = Search(toy_model, toy_task, toy_task.validation, parameter_cost(toy_model), step=0.1)
     whole = search.now
     search.to(0.6 * whole)
     costs = [whole, *(row["cost"] for row in search.rows)]
@@ -217,46 +219,46 @@ def test_steps_follow_the_cost_and_the_last_one_does_not_overshoot(toy_model, to
 
 
 def test_rows_say_the_score_of_the_cut_model(toy_model, toy_task):
-    search = Search(toy_model, toy_task, toy_task.select, parameter_cost(toy_model), step=0.3)
-    before = toy_task.score(toy_model.predict(toy_task.select).logits, toy_task.select).value
+    search = Search(toy_model, toy_task, toy_task.validation, parameter_cost(toy_model), step=0.3)
+    before = toy_task.score(toy_model.predict(toy_task.validation).logits, toy_task.validation).value
     search.to(0.05 * search.now)
-    logits = torch.from_numpy(search.encoder.predict(toy_task.select).logits)
-    loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(toy_task.select.label))
+    logits = torch.from_numpy(search.encoder.predict(toy_task.validation).logits)
+    loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(toy_task.validation.label))
     assert search.rows[-1]["loss"] == pytest.approx(float(loss), abs=1e-5)
-    hits = (logits.argmax(-1).numpy() == toy_task.select.label).mean()
+    hits = (logits.argmax(-1).numpy() == toy_task.validation.label).mean()
     assert search.rows[-1]["score"] == pytest.approx(hits) and hits < before - 0.1
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_step_by_step_at_once_and_masked_are_the_same_model(name, toy_task, _pocket, tmp_path):
     encoder = load(tiny_model(name, num_labels=2), tokenizer=_pocket.tokenizer)
-    search = Search(encoder, toy.task(labels=("LABEL_0", "LABEL_1")), toy_task.select, TIME, step=0.15)
+    search = Search(encoder, toy.task(labels=("LABEL_0", "LABEL_1")), toy_task.validation, TIME, step=0.15)
     search.to(0.35 * search.now)
     assert len({unit.kind for unit in search.off}) > 1
-    logits = search.encoder.predict(toy_task.report).logits
+    logits = search.encoder.predict(toy_task.test).logits
     at_once = encoder.cut(search.off)
     assert at_once.head_counts == search.encoder.head_counts
-    assert np.allclose(at_once.predict(toy_task.report).logits, logits, atol=1e-6)
+    assert np.allclose(at_once.predict(toy_task.test).logits, logits, atol=1e-6)
     with encoder.gates(search.off):
-        assert np.allclose(encoder.predict(toy_task.report).logits, logits, atol=1e-5)
+        assert np.allclose(encoder.predict(toy_task.test).logits, logits, atol=1e-5)
 
 
 def test_a_plain_search_leaves_what_transformers_opens(toy_model, toy_task, tmp_path):
     from transformers import AutoModelForSequenceClassification
 
-    search = Search(toy_model, toy_task, toy_task.select, TIME, step=0.2, plain=True)
+    search = Search(toy_model, toy_task, toy_task.validation, TIME, step=0.2, plain=True)
     search.to(0.4 * search.now)
     kinds = {unit.kind for unit in search.off}
     assert kinds == {"layer", "neuron"} and len(set(search.encoder.neuron_counts)) == 1
     folder = search.encoder.save(tmp_path / "plain")
     plain = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    batch = toy_model.tokenizer(list(toy_task.report.text), padding=True, return_tensors="pt")
+    batch = toy_model.tokenizer(list(toy_task.test.text), padding=True, return_tensors="pt")
     with torch.no_grad():
         assert torch.equal(plain(**batch).logits, search.encoder.model(**batch).logits)
 
 
 def test_a_search_ends_where_nothing_is_left(toy_model, toy_task):
-    search = Search(toy_model, toy_task, toy_task.select, TIME, step=0.5)
+    search = Search(toy_model, toy_task, toy_task.validation, TIME, step=0.5)
     while search.advance():
         pass
     assert search.encoder.n_layers == 1 and search.encoder.head_counts == [1]
@@ -267,7 +269,7 @@ def test_a_search_ends_where_nothing_is_left(toy_model, toy_task):
 
 def test_what_was_pruned_before_is_gone_from_the_start(toy_model, toy_task):
     off = [Unit("head", 1, 1), Unit("mlp", 2)]
-    search = Search(toy_model, toy_task, toy_task.select, TIME, off=off)
+    search = Search(toy_model, toy_task, toy_task.validation, TIME, off=off)
     assert search.off == set(off) and search.encoder.head_counts[0] == 3 and not search.rows
     search.to(0.8 * search.now)
     assert set(off) < search.off

@@ -180,7 +180,9 @@ def test_a_second_corpus_stands_beside_the_first(tiny, other, corpus):
     with pytest.raises(UserError, match="say nothing of another; give against_states"):
         similarity([bertscope.hidden_states(tiny, corpus)], corpus, config, against="demo/sentiment")
     sentiment = read_examples("demo/sentiment")
-    stores = {texts: [bertscope.hidden_states(model, texts) for model in (tiny, other)] for texts in (corpus, sentiment)}
+    stores = {
+        texts: [bertscope.hidden_states(model, texts) for model in (tiny, other)] for texts in (corpus, sentiment)
+    }
     given = similarity(stores[corpus], corpus, config, against=sentiment, against_states=stores[sentiment])
     assert given.equals(result)
 

@@ -10,8 +10,8 @@ from bertscope.analyses.states import open_states, state_steps
 from bertscope.core.errors import UserError
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
-from bertscope.models.states_store import StatesStore
 from bertscope.models.source import model_root
+from bertscope.models.states_store import StatesStore
 
 
 def test_a_step_keeps_what_hidden_gives(tmp_path, tiny, texts):

@@ -51,9 +51,9 @@ def test_a_planted_tree_is_found_at_its_layer(found):
     none."""
     examples, result = found
     assert result.number("best layer for distance").value == result.number("best layer for depth").value == 1
-    trees, report = Trees.of(examples), parts(examples.text, 0, report=True)[2]
+    trees, test = Trees.of(examples), parts(examples.text, 0, test=True)[2]
     for kind, metrics in METRICS.items():
-        best = evaluate(kind, nearly_right(kind, trees), trees, report).draws(Resampling(examples.ids, repeats=1))
+        best = evaluate(kind, nearly_right(kind, trees), trees, test).draws(Resampling(examples.ids, repeats=1))
         assert result.number(metrics[1]).value == pytest.approx(best[metrics[1]][0, 0], abs=0.015)
     for metric, least in (("UUAS", 0.98), ("root accuracy", 0.98), ("DSpr", 0.94), ("NSpr", 0.9)):
         assert result.number(metric).value > least
@@ -67,7 +67,7 @@ def test_a_planted_tree_is_found_at_its_layer(found):
 def test_random_trees_fall_to_what_luck_gives(found):
     examples, result = found
     trees = Trees.of(examples)
-    words = trees.lengths[parts(examples.text, 0, report=True)[2]] - 1
+    words = trees.lengths[parts(examples.text, 0, test=True)[2]] - 1
     luck = (2 * (words - 1) / words).sum() / (words - 1).sum()
     control = result.number("control")
     assert control.low < luck < control.high
@@ -99,9 +99,9 @@ def test_tables_have_every_probe_and_its_baselines(found):
     assert set(scores["arm"]) == {"probe", "control", "linear chain"}
     assert scores.query("arm == 'linear chain'")["checkpoint"].isna().all()
     assert training["epochs"].between(6, 40).all()
-    report = parts(examples.text, 0, report=True)[2]
-    assert (scores.query("metric == 'root accuracy'")["n"] == len(report)).all()
-    assert (scores.query("metric == 'UUAS'")["n"] == (Trees.of(examples).lengths[report] - 2).sum()).all()
+    test = parts(examples.text, 0, test=True)[2]
+    assert (scores.query("metric == 'root accuracy'")["n"] == len(test)).all()
+    assert (scores.query("metric == 'UUAS'")["n"] == (Trees.of(examples).lengths[test] - 2).sum()).all()
     assert "are scored" in result.notes[0]
 
 
@@ -135,7 +135,7 @@ def test_the_layer_is_chosen_on_select(found):
     _, result = found
     training = result.tables["training"]
     for kind, rows in training.groupby("probe"):
-        best = rows.loc[rows["select_score"].idxmax(), "layer"]
+        best = rows.loc[rows["validation_score"].idxmax(), "layer"]
         assert result.number(f"best layer for {kind}").value == best
 
 
@@ -146,7 +146,7 @@ def test_the_share_that_decides_is_over_all_edges(monkeypatch):
     monkeypatch.setattr("bertscope.analyses.structure.study.evaluate", lambda *_: found)
     corpus = SimpleNamespace(vectors={"made": None}, trees=None)
     stack = SimpleNamespace(checkpoint="made", kind="distance", layers=[0, 1])
-    judged = _judged(stack, SimpleNamespace(fit_on=corpus, select=np.arange(2)))
+    judged = _judged(stack, SimpleNamespace(train_on=corpus, validation=np.arange(2)))
     assert [probe.score for probe in judged] == pytest.approx([6 / 11, 5 / 11])
 
 
@@ -156,7 +156,7 @@ def test_nothing_is_chosen_on_report():
     trees, noise = store.vectors(1), store.vectors(0)
     layers = []
     for part in (2, 1):
-        hidden = np.isin(np.repeat(np.arange(200), np.diff(store.starts)), parts(examples.text, 0, report=True)[part])
+        hidden = np.isin(np.repeat(np.arange(200), np.diff(store.starts)), parts(examples.text, 0, test=True)[part])
         layers.append(np.where(hidden[:, None], noise, trees))
     result = structure(made_store(examples, layers), examples, replace(QUICK, control=False))
     for kind, (metric, _) in METRICS.items():
@@ -210,4 +210,4 @@ def test_ranks_are_swept_in_one_run_and_none_is_above_the_width():
     assert "UUAS by rank" in [figure.title for figure in result.figures]
     alone = structure(store, examples, replace(config, ranks=(8,))).tables["training"]
     both = training.query("rank == 8").reset_index(drop=True)
-    assert np.allclose(both["select_loss"], alone["select_loss"], atol=1e-5)
+    assert np.allclose(both["validation_loss"], alone["validation_loss"], atol=1e-5)

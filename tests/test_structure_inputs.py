@@ -25,12 +25,12 @@ def test_another_corpus_to_train_on():
     examples, store = planted(60, seed=5)
     # The same map for both corpora: layer 1 of each is turned alike only if the same directions are.
     others, more = planted(200, seed=0)
-    result = structure(store, examples, QUICK, fit=others, fit_states=more)
+    result = structure(store, examples, QUICK, train=others, train_states=more)
     assert any(note.endswith("60 are scored") for note in result.notes)
     assert result.number("root accuracy").n == 60
     half = others.take(range(50, 200))
     seen = structure(made_store(half, [more.vectors(layer)[more.starts[50] :] for layer in more.layers]), half, QUICK,
-                     fit=others, fit_states=more)  # fmt: skip
+                     train=others, train_states=more)  # fmt: skip
     assert any("also occur among those that train" in note for note in seen.notes)
 
 
@@ -45,13 +45,13 @@ def test_sentences_without_all_their_vectors_are_left_out():
 
 def test_the_split_is_by_text_and_no_sentence_is_in_two_parts():
     texts = [f"text {number % 500}" for number in range(1000)]
-    three = parts(texts, 0, report=True)
+    three = parts(texts, 0, test=True)
     assert sum(map(len, three)) == 1000 and [len(part) for part in three] == pytest.approx([800, 100, 100], abs=60)
     named = [{texts[row] for row in part} for part in three]
     assert not named[0] & named[1] and not named[0] & named[2] and not named[1] & named[2]
-    fit, select = parts(texts[::-1], 0, report=False)
-    assert len(fit) + len(select) == 1000 and len(select) == pytest.approx(100, abs=30)
-    few = {texts[:100][row] for row in parts(texts[:100], 0, report=True)[2]}
+    train, validation = parts(texts[::-1], 0, test=False)
+    assert len(train) + len(validation) == 1000 and len(validation) == pytest.approx(100, abs=30)
+    few = {texts[:100][row] for row in parts(texts[:100], 0, test=True)[2]}
     assert few == named[2] & set(texts[:100])  # what else there is doesn't matter
 
 
@@ -62,7 +62,7 @@ def test_models_are_read_and_the_random_one_is_beside_them(tiny):
     names = [tiny.name, f"{tiny.name} (2)", f"{tiny.name} (random init)"]
     assert list(result.tables["training"]["checkpoint"].unique()) == names
     one, same, other = (
-        result.tables["training"].query("checkpoint == @name")["select_loss"].tolist() for name in names
+        result.tables["training"].query("checkpoint == @name")["validation_loss"].tolist() for name in names
     )
     assert one == same and one != other
     assert result.number(f"UUAS, {names[2]}") and result.subject["task"] == "demo/corpus"
@@ -73,8 +73,8 @@ def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
     corpus, other = examples_root("demo/corpus", limit=100), examples_root("demo/sentiment", limit=40)
     config = StructureConfig(ranks=(8,), epochs=2, repeats=100)
     model, store, told = model_root(folder), Store(tmp_path / "store"), []
-    step = plan(model, other, config, fit=corpus)
-    assert list(step.inputs) == ["examples", "fit", "states.0", "states.1", "fit_states.0", "fit_states.1"]
+    step = plan(model, other, config, train=corpus)
+    assert list(step.inputs) == ["examples", "train", "states.0", "states.1", "train_states.0", "train_states.1"]
     store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
     result = store.result(step)
     assert told.count(("states", False)) == 4 and result.subject["probes trained on"] == "demo/corpus"
@@ -105,12 +105,12 @@ def test_mistakes_are_said_before_anything_is_trained():
     with pytest.raises(UserError, match="are too few; give more sentences"):
         structure(made_store(few, [store.vectors(0)[: store.starts[8]]]), few)
     with pytest.raises(UserError, match="are the data to be scored"):
-        structure(store, examples, fit=examples, fit_states=store)
+        structure(store, examples, train=examples, train_states=store)
     others, more = planted(60, seed=3)
     with pytest.raises(UserError, match="those of planted, the states to train on those of else"):
-        structure(store, examples, fit=others, fit_states=replace(more, name="else"))
+        structure(store, examples, train=others, train_states=replace(more, name="else"))
     with pytest.raises(UserError, match="holds word vectors of 60 texts, not word vectors of these 61"):
-        structure(store, examples, fit=planted(61)[0])
+        structure(store, examples, train=planted(61)[0])
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_settings_that_cannot_work_are_refused(wrong, said):
 
 def test_named_sentences_are_drawn():
     examples, store = planted(60)
-    report = parts(examples.text, 0, report=True)[2]
-    wanted = tuple(examples.ids[row] for row in report[:2])
+    test = parts(examples.text, 0, test=True)[2]
+    wanted = tuple(examples.ids[row] for row in test[:2])
     result = structure(store, examples, replace(QUICK, show=wanted, epochs=2))
     assert list(result.tables["trees"]["sentence"].unique()) == list(wanted)
 

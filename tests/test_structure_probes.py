@@ -19,8 +19,8 @@ from bertscope.analyses.structure.probes import (
     gradient,
     initial,
     losses,
-    select_losses,
-    train,
+    train_stacks,
+    validation_losses,
 )
 from bertscope.analyses.structure.trees import Trees
 from bertscope.core.bucketing import bucketed
@@ -58,8 +58,8 @@ def plain_loss(kind, weights, vectors, goal):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_goals_are_the_trees_and_weigh_each_sentence_alike(kind, material):
-    corpus, fit, _ = material
-    batch = corpus.trees.batch(fit[:7])
+    corpus, train, _ = material
+    batch = corpus.trees.batch(train[:7])
     goal = Goal.of(kind, corpus.trees, batch, CPU)
     assert (batch.lengths < batch.inside.shape[1]).any()  # there is padding
     assert goal.weight.flatten(1).sum(1).tolist() == pytest.approx([1 / 7] * 7)
@@ -75,20 +75,20 @@ def test_goals_are_the_trees_and_weigh_each_sentence_alike(kind, material):
 
 def test_vectors_are_the_same_from_the_map_and_from_the_device(material):
     """What a GPU does with a store that fits into it, done here."""
-    corpus, fit, _ = material
-    batch, mapped = corpus.trees.batch(fit[3:9]), corpus.vectors["planted"]
+    corpus, train, _ = material
+    batch, mapped = corpus.trees.batch(train[3:9]), corpus.vectors["planted"]
     whole = copy.copy(mapped)
     whole._whole = {layer: torch.tensor(mapped._mapped[layer]) for layer in mapped.layers}
     found = mapped.of(batch, [0, 2])
     assert torch.equal(found, whole.of(batch, [0, 2])) and found.shape == (2, batch.words.size, 16)
-    start = corpus.trees.starts[fit[3]]
+    start = corpus.trees.starts[train[3]]
     assert np.array_equal(found[1, : batch.lengths[0]], mapped._mapped[2][start : start + batch.lengths[0]])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_gradient_is_autograds(kind, material):
-    corpus, fit, _ = material
-    batch = corpus.trees.batch(fit[:9])
+    corpus, train, _ = material
+    batch = corpus.trees.batch(train[:9])
     goal = Goal.of(kind, corpus.trees, batch, CPU)
     vectors = corpus.vectors["planted"].of(batch, [0, 1, 2])
     weights = torch.randn(3, 5, 16, generator=torch.Generator().manual_seed(0)) / 4
@@ -124,7 +124,7 @@ def test_learning_rate_and_end_are_torchs_and_the_papers():
 
 def plainly(kind, layer, material, *, epochs, rate, rank=6):
     """One probe of one layer as the paper's code would train it, on the same batches: its kept weights and epochs."""
-    corpus, fit, select = material
+    corpus, train, validation = material
     weights = torch.nn.Parameter(initial(kind, rank, layer, 16, seed=0))
     optimiser = torch.optim.Adam([weights], lr=rate)
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimiser, factor=0.1, patience=0)
@@ -136,12 +136,12 @@ def plainly(kind, layer, material, *, epochs, rate, rank=6):
         return plain_loss(kind, weights, vectors, Goal.of(kind, corpus.trees, batch, CPU))
 
     for epoch in range(epochs):
-        for rows in bucketed(corpus.trees.lengths[fit], 20, np.random.default_rng([0, epoch])):
+        for rows in bucketed(corpus.trees.lengths[train], 20, np.random.default_rng([0, epoch])):
             optimiser.zero_grad()
-            loss_on(fit[rows]).backward()
+            loss_on(train[rows]).backward()
             optimiser.step()
         with torch.no_grad():
-            loss = float(np.mean([loss_on(np.array([sentence])).item() for sentence in select]))
+            loss = float(np.mean([loss_on(np.array([sentence])).item() for sentence in validation]))
         plateau.step(loss)
         if loss < least - 1e-4:
             least, waited, kept = loss, 0, weights.detach().clone()
@@ -155,9 +155,9 @@ def plainly(kind, layer, material, *, epochs, rate, rank=6):
 def test_all_layers_together_are_each_layer_trained_plainly(kind, material):
     """Differences come from the order of float32 sums. They grow with the steps, as they do between two threads
     counts: 1e-3 of the weights after up to 40 epochs, 1e-4 of the loss."""
-    corpus, fit, select = material
+    corpus, train, validation = material
     stack = stack_of(kind, [0, 1, 2])
-    train([stack], corpus, fit, select, epochs=40)
+    train_stacks([stack], corpus, train, validation, epochs=40)
     assert len(set(stack.epochs)) > 1, "probes should end at different times, or this shows little"
     for place, layer in enumerate(stack.layers):
         kept, least, epochs = plainly(kind, layer, material, epochs=40, rate=1e-2)
@@ -169,14 +169,14 @@ def test_all_layers_together_are_each_layer_trained_plainly(kind, material):
 def test_a_probe_is_the_same_alone_and_among_others(material):
     """Same seed, other layers, ranks, kinds and another checkpoint beside it: equal to 1e-4 of the largest weight; at
     one thread bit-equal."""
-    corpus, fit, select = material
+    corpus, train, validation = material
     twice = Corpus(corpus.trees, {"other": corpus.vectors["planted"], **corpus.vectors}, CPU)
     together = [stack_of(kind, [0, 1, 2], rank=rank, name=name)
                 for name in twice.vectors for kind in KINDS for rank in (3, 6)]  # fmt: skip
-    train(together, twice, fit, select, epochs=12)
+    train_stacks(together, twice, train, validation, epochs=12)
     for stack in together[4:]:
         alone = stack_of(stack.kind, [1], rank=stack.rank)
-        train([alone], corpus, fit, select, epochs=12)
+        train_stacks([alone], corpus, train, validation, epochs=12)
         kept = stack.kept[1]
         assert alone.epochs[0] == stack.epochs[1]
         assert (alone.kept[0] - kept).abs().max() <= 1e-4 * kept.abs().max()
@@ -192,22 +192,22 @@ def test_first_weights_depend_on_the_probe_alone():
 
 
 def test_what_is_done_leaves_and_changes_no_more(material):
-    corpus, fit, select = material
+    corpus, train, validation = material
     stack = stack_of("depth", [0, 1, 2])
     stack.schedules[1].waited, stack.schedules[1].least = 4, 0.0  # one more epoch without a gain
     before = stack.kept[1].clone()
-    train([stack], corpus, fit, select, epochs=3)
+    train_stacks([stack], corpus, train, validation, epochs=3)
     assert stack.epochs == [3, 1, 3] and stack.learning == [0, 2] and len(stack.weights) == 2
     assert torch.equal(stack.kept[1], before) and not torch.equal(stack.kept[0], initial("depth", 6, 0, 16, 0))
 
 
 def test_the_loss_on_select_is_the_mean_over_its_sentences(material):
-    corpus, _, select = material
+    corpus, _, validation = material
     stack = stack_of("distance", [0, 2])
-    (found,) = select_losses([stack], corpus, select)
+    (found,) = validation_losses([stack], corpus, validation)
     for place, layer in enumerate(stack.layers):
         each = []
-        for sentence in select:
+        for sentence in validation:
             batch = corpus.trees.batch(np.array([sentence]))
             vectors = corpus.vectors["planted"].of(batch, [layer])[0]
             each.append(

@@ -12,8 +12,8 @@ import pytest
 
 from bertscope.analyses.importance.question import ImportanceConfig
 from bertscope.analyses.probe.question import ProbeConfig
-from bertscope.core.planning import BESIDE
 from bertscope.core.catalogue import CATALOGUE, spec
+from bertscope.core.planning import BESIDE
 from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
 from bertscope.experiments.lottery import question as lottery

@@ -12,8 +12,8 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 import bertscope
 from bertscope.core.store import Store
-from bertscope.study.garbage import delete_unneeded, unneeded
 from bertscope.study.file import read_study
+from bertscope.study.garbage import delete_unneeded, unneeded
 from bertscope.study.graph import graph
 from bertscope.study.state import states
 from bertscope.study.times import Times

@@ -10,9 +10,9 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
+from bertscope.core.bucketing import bucketed
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.bucketing import bucketed
 from bertscope.data.task import Task
 from bertscope.models.load import load
 from bertscope.training import loop, objective
@@ -43,7 +43,7 @@ def make_task(regression: bool = False) -> Task:
     kind, labels, metric = (
         ("regression", (), "pearson") if regression else ("classification", ("no", "yes"), "accuracy")
     )
-    return Task("toy", kind, labels, split("fit", 60), split("select", 20), split("report", 20), metric)
+    return Task("toy", kind, labels, split("train", 60), split("validation", 20), split("test", 20), metric)
 
 
 @pytest.fixture
@@ -72,17 +72,17 @@ def test_learns_and_says_how(pocket, task, tmp_path):
 
 def test_leaves_a_plain_hugging_face_folder(tiny, task, tmp_path):
     trained = finetune(tiny, task, QUICK, out=tmp_path / "model")
-    expected = trained.encoder.predict(task.report).logits
+    expected = trained.encoder.predict(task.test).logits
     again = load(tmp_path / "model")
     assert same(again, trained.encoder) and again.name == trained.encoder.name
-    assert np.array_equal(again.predict(task.report).logits, expected)
+    assert np.array_equal(again.predict(task.test).logits, expected)
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "model")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
-    plain = [model(**tokenizer(text, return_tensors="pt")).logits[0].tolist() for text in task.report.text]
+    plain = [model(**tokenizer(text, return_tensors="pt")).logits[0].tolist() for text in task.test.text]
     assert np.allclose(
         plain, expected, atol=1e-4 if DEVICE == "cuda" else 1e-5
     )  # another device, another order of sums
-    said = pipeline("text-classification", model=model, tokenizer=tokenizer)(list(task.report.text))
+    said = pipeline("text-classification", model=model, tokenizer=tokenizer)(list(task.test.text))
     assert [answer["label"] for answer in said] == [("no", "yes")[label] for label in expected.argmax(-1)]
 
 
@@ -107,9 +107,9 @@ def test_random_init_starts_from_other_weights(tiny, task):
 def test_regression_speaks_in_the_tasks_own_units(pocket):
     task = make_task(regression=True)
     trained = finetune(pocket, task, LEARN)
-    predicted = trained.encoder.predict(task.report).logits[:, 0]
+    predicted = trained.encoder.predict(task.test).logits[:, 0]
     assert trained.result.number("after").value > 0.95
-    assert np.abs(predicted - task.report.label).mean() < 10
+    assert np.abs(predicted - task.test.label).mean() < 10
 
 
 def stop_in_epoch(monkeypatch, epoch: int) -> None:
@@ -174,7 +174,7 @@ def test_the_best_epoch_is_kept_on_request(tiny, task, monkeypatch):
 
     def score(self, logits, examples=None):
         real = plain(self, logits, examples)
-        return replace(real, value=next(scores)) if examples is self.select else real
+        return replace(real, value=next(scores)) if examples is self.validation else real
 
     monkeypatch.setattr(Task, "score", score)
     kept = finetune(tiny, task, replace(QUICK, keep="best"))
@@ -231,9 +231,11 @@ def test_a_learning_rate_that_diverges_is_caught(tiny, task):
 
 def test_texts_that_are_cut_in_training_are_counted(tiny, task):
     assert objective.Labelled(tiny, task).notes == ()
-    long = (" ".join([task.fit.text[0]] * tiny.max_length), *task.fit.text[1:])
-    cut = objective.Labelled(tiny, replace(task, fit=replace(task.fit, text=long)))
-    assert cut.notes == (f"longer than {tiny.max_length} tokens, and cut there: 1 of {len(task.fit)} fit texts",)
+    long = (" ".join([task.train.text[0]] * tiny.max_length), *task.train.text[1:])
+    cut = objective.Labelled(tiny, replace(task, train=replace(task.train, text=long)))
+    assert cut.notes == (
+        f"longer than {tiny.max_length} tokens, and cut there: 1 of {len(task.train)} training texts",
+    )
 
 
 def test_learning_rate_rises_and_falls_linearly(tiny, task):

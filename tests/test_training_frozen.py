@@ -142,7 +142,7 @@ def test_in_single_precision_the_two_agree_in_what_they_say(encoder, name):
     for keep in (True, False):
         one = without_dropout(with_classifier(encoder, ("no", "yes"), seed=0))
         train(one, Labelled(one, TASK), replace(QUICK, frozen=held(name)), out=None, resume=False, keep_prefix=keep)
-        outputs.append(one.predict(TASK.report).logits)
+        outputs.append(one.predict(TASK.test).logits)
     assert np.allclose(*outputs, atol=1e-5)
 
 
@@ -200,7 +200,7 @@ def test_what_is_kept_has_no_dropout_in_it(tiny):
     made.model.train()
     kept = prefix.Prefix.of(made, tokens, 2, None)._states
     made.model.eval()
-    for row, text in enumerate(TASK.fit.text):
+    for row, text in enumerate(TASK.train.text):
         coded = made.tokenizer(text, return_tensors="pt").to(made.device)
         with torch.no_grad():
             plain = made.model(**coded, output_hidden_states=True).hidden_states[2][0]

@@ -70,7 +70,7 @@ def trees(name: str, n: int, generator) -> Examples:
 def make_task(kind: str, n: int = 160) -> Task:
     generator = np.random.default_rng(0)
     made = spans if kind == "spans" else trees
-    splits = [made(name, size, generator) for name, size in (("fit", n), ("select", 40), ("report", 40))]
+    splits = [made(name, size, generator) for name, size in (("train", n), ("validation", 40), ("test", 40))]
     if kind == "spans":
         return SpanTask("toy", "spans", (), *splits, "token_f1")
     return TreeTask("toy", "trees", ("dep", "det", "root"), *splits, "las")
@@ -101,7 +101,7 @@ def test_what_is_saved_is_what_was_trained(tiny, kind, tmp_path):
     assert again.task_head == {"spans": "span-qa", "trees": "parser"}[kind]
     assert again.fingerprint == trained.encoder.fingerprint and again.name == trained.encoder.name
     assert again.tuned_on == task.fingerprint
-    assert np.array_equal(again.predict(task.report).logits, trained.result.arrays["outputs"])
+    assert np.array_equal(again.predict(task.test).logits, trained.result.arrays["outputs"])
 
 
 def test_spans_are_a_plain_hugging_face_folder(tiny, tmp_path):
@@ -109,7 +109,7 @@ def test_spans_are_a_plain_hugging_face_folder(tiny, tmp_path):
     encoder = finetune(tiny, task, QUICK, out=tmp_path / "model").encoder
     plain = AutoModelForQuestionAnswering.from_pretrained(tmp_path / "model").to(encoder.device)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
-    coded = tokenizer(list(task.report.text), list(task.report.pair), padding=True, return_tensors="pt")
+    coded = tokenizer(list(task.test.text), list(task.test.pair), padding=True, return_tensors="pt")
     with torch.no_grad():
         said, wanted = (model(**coded.to(encoder.device)) for model in (plain, encoder.model))
     for ends in ("start_logits", "end_logits"):
@@ -175,23 +175,25 @@ def test_layers_left_out_before_the_training(tiny, kind, tmp_path):
 
 def test_long_texts_are_read_in_windows_and_it_is_said(tiny):
     task = make_task("spans", n=20)
-    pair = tuple(f"{text} {'and so it was . ' * 30}".strip() for text in task.fit.pair)
-    objective = objective_of(with_head(tiny, task), replace(task, fit=replace(task.fit, pair=pair)))
+    pair = tuple(f"{text} {'and so it was . ' * 30}".strip() for text in task.train.pair)
+    objective = objective_of(with_head(tiny, task), replace(task, train=replace(task.train, pair=pair)))
     assert len(objective.tokens) > 20
-    assert objective.notes == (f"20 fit questions are read in {len(objective.tokens)} windows: their texts are long",)
+    assert objective.notes == (
+        f"20 training questions are read in {len(objective.tokens)} windows: their texts are long",
+    )
 
 
 def test_sentences_that_are_cut_are_counted_and_still_train(tiny):
     task = make_task("trees", n=16)
-    fit = task.fit
+    train = task.train
     long = replace(
-        fit, words=(fit.words[0] + ("and",) * 80, *fit.words[1:]),
-        governors=((80, *[80] * (len(fit.governors[0]) - 1), *[0] * 80), *fit.governors[1:]),
-        marks={"relation": (fit.marks["relation"][0] + ("dep",) * 80, *fit.marks["relation"][1:])},
+        train, words=(train.words[0] + ("and",) * 80, *train.words[1:]),
+        governors=((80, *[80] * (len(train.governors[0]) - 1), *[0] * 80), *train.governors[1:]),
+        marks={"relation": (train.marks["relation"][0] + ("dep",) * 80, *train.marks["relation"][1:])},
     )  # fmt: skip
     encoder = with_head(tiny, task)
-    objective = objective_of(encoder, replace(task, fit=long))
-    assert objective.notes == ("1 fit sentences are longer than 64 tokens and were cut",)
+    objective = objective_of(encoder, replace(task, train=long))
+    assert objective.notes == ("1 training sentences are longer than 64 tokens and were cut",)
     rows = np.arange(16)
     loss = objective.loss(pad(objective.tokens, rows, pad_id=0, device=encoder.device), torch.from_numpy(rows))
     assert torch.isfinite(loss)
@@ -227,7 +229,7 @@ def test_every_family_trains_and_comes_back(family, kind, _pocket, tmp_path):
     lowest = next(parameter for parameter in encoder.layers[0].parameters() if parameter.ndim > 1)
     assert torch.isfinite(loss) and lowest.grad.abs().sum() > 0
     again = load(encoder.save(tmp_path / "model"), device=str(encoder.device))
-    assert np.array_equal(again.predict(task.report).logits, encoder.predict(task.report).logits)
+    assert np.array_equal(again.predict(task.test).logits, encoder.predict(task.test).logits)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from bertscope.core.examples import NOTHING, ROOT, Examples
 from bertscope.data.tree_task import TreeTask
 
 # dogs bark loudly .   /   it was seen
-FIT = Examples(
+TRAIN = Examples(
     ("a", "b"), ("dogs bark loudly .", "it was seen"), words=(("dogs", "bark", "loudly", "."), ("it", "was", "seen")),
     governors=((1, ROOT, 1, 1), (2, 2, ROOT)),
     marks={
@@ -21,8 +21,8 @@ FIT = Examples(
 LABELS = ("advmod", "aux:pass", "nsubj", "nsubj:pass", "punct", "root")
 
 
-def task(metric: str = "las", report: Examples = FIT) -> TreeTask:
-    return TreeTask("toy", "trees", LABELS, FIT, FIT, report, metric)
+def task(metric: str = "las", test: Examples = TRAIN) -> TreeTask:
+    return TreeTask("toy", "trees", LABELS, TRAIN, TRAIN, test, metric)
 
 
 def said(*rows) -> np.ndarray:
@@ -60,7 +60,7 @@ def test_attachment_by_hand(metric, per_sentence, value):
 
 def test_gold_is_perfect_and_arms_are_scored_together():
     one = task()
-    gold = one.gold(FIT)
+    gold = one.gold(TRAIN)
     assert one.score(gold).value == 1
     together = one.moments(np.stack([gold, PREDICTED]))
     assert together.shape == (2, 2, 2) and (together[1] == one.moments(PREDICTED)).all()
@@ -69,7 +69,7 @@ def test_gold_is_perfect_and_arms_are_scored_together():
 def test_relations_that_fit_hasnt_count_as_words_but_cant_be_right():
     other = Examples(("c",), ("so it is",), words=(("so", "it", "is"),), governors=((2, 2, ROOT),),
                      marks={"relation": (("discourse", "nsubj:outer", "root"),)})  # fmt: skip
-    one = task(report=other)
+    one = task(test=other)
     assert one.gold(other)[0, :, 1].tolist() == [NOTHING, NOTHING, LABELS.index("root")]
     # All heads are right; `discourse` is unknown, `nsubj:outer` is of the family of nsubj.
     predicted = said([(2, "advmod"), (2, "nsubj"), (ROOT, "root")])
@@ -84,14 +84,14 @@ def test_relations_that_fit_hasnt_count_as_words_but_cant_be_right():
 def test_chains_by_hand():
     one = task()
     # Under the word before: bark is then the first word's, loudly hangs on bark: 1 of 4; it is the root: 0 of 3.
-    left, right = one.chain(FIT, -1), one.chain(FIT, 1)
+    left, right = one.chain(TRAIN, -1), one.chain(TRAIN, 1)
     assert left[0, :, 0].tolist() == [ROOT, 0, 1, 2] and left[1, :, 0].tolist() == [ROOT, 0, 1, NOTHING]
     assert right[0, :, 0].tolist() == [1, 2, 3, ROOT] and right[1, :, 0].tolist() == [1, 2, ROOT, NOTHING]
     uas = task("uas")
     assert uas.moments(left).tolist() == [[1, 4], [0, 3]] and uas.moments(right).tolist() == [[1, 4], [2, 3]]
     # Words under the next one: dogs (nsubj), was (aux:pass); the first of equals. Roots are root.
     assert {LABELS[at] for at in right[0, :3, 1]} == {"aux:pass"} and LABELS[right[0, 3, 1]] == "root"
-    assert (one.blind_outputs(FIT) == right).all() and uas.chance() == pytest.approx(3 / 7)
+    assert (one.blind_outputs(TRAIN) == right).all() and uas.chance() == pytest.approx(3 / 7)
 
 
 def test_other_mistakes():

@@ -42,7 +42,7 @@ def test_a_truncated_training_starts_from_the_base_and_reloads(tiny, tmp_path):
     assert made.result.subject["without"] == "2-3" and made.result.subject["classifier"] == "relu"
     again = load(tmp_path / "model")
     assert made.encoder.model.dropout.p == 0.0
-    assert again.n_layers == 1 and np.array_equal(again.predict(task.report).logits, made.result.arrays["outputs"])
+    assert again.n_layers == 1 and np.array_equal(again.predict(task.test).logits, made.result.arrays["outputs"])
     assert made.result.provenance["parameters"] == sum(p.numel() for p in again.model.parameters())
     with pytest.raises(UserError, match="there is no layer 4"):
         finetune(tiny, task, FinetuneConfig(without="4"))
@@ -107,7 +107,7 @@ def test_without_retraining_it_is_the_fine_tuned_model_cut(tmp_path, tiny, rows)
             for removed in range(4):
                 left = without_layers(model, Layers.last(removed, 3).numbers)
                 name = f"top {removed} removed" if removed else "nothing removed"
-                assert table[f"{name}, {top}", seed] == task.score(left.predict(task.report).logits).value
+                assert table[f"{name}, {top}", seed] == task.score(left.predict(task.test).logits).value
             place += 1
     assert any("answers one label" in note for note in store.result(step).notes)
 
@@ -158,13 +158,13 @@ def test_latency_is_that_of_what_is_left(tiny, rows, monkeypatch):
     assert found["milliseconds"].to_dict() == {0: 4000, 1: 3000, 3: 1000}
     layer = sum(parameter.numel() for parameter in tiny.layers[0].parameters())
     assert (found["parameters"][0] - found["parameters"]).tolist() == [0, layer, 3 * layer]
-    assert sampled == [task.select] * 2, "nothing is chosen by report"
+    assert sampled == [task.validation] * 2, "nothing is chosen by report"
 
 
 @pytest.mark.parametrize(("worse", "said"), [(9, "here the change is clear of 0"), (0, "here the change may be 0")])
 def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, said):
     """Five trainings of the whole are right everywhere; of those without the top layer, each is wrong in some."""
-    task, label = read_task(rows), read_task(rows).report.label
+    task, label = read_task(rows), read_task(rows).test.label
     monkeypatch.setattr(shapes, "_BATCHES", {1: 1})
     wrong = np.arange(len(label)) < worse
     made = [

@@ -39,9 +39,9 @@ def split(rows: int, seed: int, *, regression: bool = False) -> Examples:
 
 
 def task(*, regression: bool = False, labels: tuple[str, ...] = ("bad", "good")) -> Task:
-    fit, select, report = (split(n, seed, regression=regression) for n, seed in ((256, 1), (96, 2), (128, 3)))
+    train, validation, test = (split(n, seed, regression=regression) for n, seed in ((256, 1), (96, 2), (128, 3)))
     kind, metric = ("regression", "pearson") if regression else ("classification", "accuracy")
-    return Task("toy", kind, () if regression else labels, fit, select, report, metric)  # type: ignore[arg-type]
+    return Task("toy", kind, () if regression else labels, train, validation, test, metric)  # type: ignore[arg-type]
 
 
 def write_reviews(path: Path, rows: int) -> Path:

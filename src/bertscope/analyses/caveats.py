@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 
-def cautions(model: Encoder, task: Task, score: Scores, truncated: int, split: str = "report") -> list[str]:
+def cautions(model: Encoder, task: Task, score: Scores, truncated: int, split: str = "test") -> list[str]:
     """`score` and `truncated` (texts longer than the model reads) are those of the whole model on that split."""
     said = []
     if score.low <= score.chance:

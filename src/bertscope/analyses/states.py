@@ -70,8 +70,8 @@ def states(
 
     from bertscope.analyses.checkpoints import open_examples
     from bertscope.models.heads import with_random_weights
-    from bertscope.models.states import hidden_states
     from bertscope.models.load import load
+    from bertscope.models.states import hidden_states
 
     model = load(model) if isinstance(model, str) else model
     model = with_random_weights(model, config.seed) if config.init == "random" else model
@@ -115,8 +115,8 @@ def state_steps(models: Sequence[Step | Root], examples: Root, *, name: str = "s
 def opened(states: Given | Sequence[Given]) -> Iterator[StatesStore | Encoder]:
     """What hidden states come from, one after the other; models that are named are loaded as their turn comes."""
     from bertscope.models.encoder import Encoder
-    from bertscope.models.states_store import StatesStore
     from bertscope.models.load import load
+    from bertscope.models.states_store import StatesStore
 
     for one in [states] if isinstance(states, (StatesStore, Encoder, str)) else states:
         yield load(one) if isinstance(one, str) else one

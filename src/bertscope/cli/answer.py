@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bertscope.core.result import Result
 from bertscope.core.formatting import COLUMNS, rows
+from bertscope.core.result import Result
 
 
 def print_answer(result: Result) -> Console:

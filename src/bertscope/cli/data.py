@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
 
-Split = Literal["fit", "select", "report"]
+Split = Literal["train", "validation", "test"]
 
 
 def data(
@@ -26,7 +26,7 @@ def data(
     /,
     *,
     show: int = 0,
-    split: Split = "report",
+    split: Split = "test",
     words: tuple[str, ...] = (),
     write: Path | None = None,
     json: bool = False,

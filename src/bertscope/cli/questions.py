@@ -20,10 +20,10 @@ from cyclopts import Parameter
 
 from bertscope.cli.options import STORE, DataOptions, RunOptions
 from bertscope.core import catalogue
-from bertscope.core.planning import SEVERAL, beside_inputs, data_input, named_inputs, planned
 from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
 from bertscope.core.inputs import Inputs
+from bertscope.core.planning import SEVERAL, beside_inputs, data_input, named_inputs, planned
 from bertscope.core.result import FOLDER, Result
 from bertscope.core.step import Step
 from bertscope.core.store import Store
@@ -34,12 +34,12 @@ from bertscope.study.watch import line
 _DATA_HELP = {
     "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
     "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
-    "examples": "A task (its report split is read), a treebank (.conllu), FrameNet, or a text file.",
+    "examples": "A task (its test set is read), a treebank (.conllu), FrameNet, or a text file.",
 }
 _ALSO_TRAINED_ON = " Also SQuAD's JSON, demo/qa, or a treebank (.conllu)."
 """What finetune takes, and questions that look at labels don't."""
 _FURTHER_HELP = {
-    "fit": "Other data to train on; --on is then scored whole. By default --on is split.",
+    "train": "Other data to train on; --on is then scored whole. By default --on is split.",
     "against": "Other data to ask the same of: is it the same out of the domain?",
     "pruned": "The folder of a stored prune, or lottery: what it pruned is cut before anything else.",
 }

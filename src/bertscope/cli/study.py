@@ -184,8 +184,8 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
     yes
         Delete it.
     """
-    from bertscope.study.garbage import delete_unneeded, unneeded
     from bertscope.study.file import read_study
+    from bertscope.study.garbage import delete_unneeded, unneeded
 
     if not files:
         raise UserError("name the studies whose steps are to be kept; to delete all, delete the folder itself")
@@ -203,8 +203,8 @@ _MADE: dict[State, str] = {"done": "stored", "not needed": "not needed"}
 
 def _foretell(read: Study, store: Store) -> None:
     """The steps, what is stored of them, and how long the others may take. Their data is read, as by a run."""
-    from bertscope.study.preflight import preflight
     from bertscope.study.graph import graph
+    from bertscope.study.preflight import preflight
     from bertscope.study.state import states
     from bertscope.study.times import Times
     from bertscope.study.words import duration, short

@@ -80,10 +80,10 @@ CATALOGUE = {
     ),
     "bias": Entry("bertscope.experiments.bias.question:bias", "What does a gap in the training data do?"),
     "untuned": Entry(
-        "bertscope.experiments.scratch.untuned:untuned", "Answer the report texts before any training.", command=False
+        "bertscope.experiments.scratch.untuned:untuned", "Answer the test texts before any training.", command=False
     ),
     "swap": Entry(
-        "bertscope.experiments.bias.swap:swap", "Answer the report texts with words exchanged.", command=False
+        "bertscope.experiments.bias.swap:swap", "Answer the test texts with words exchanged.", command=False
     ),
     "contrast": Entry("bertscope.experiments.contrast.question:contrast", "Does contrastive training open the cone?"),
     "sentences": Entry(
@@ -129,8 +129,8 @@ INPUT_KINDS = {
     "lotteries": "result",
     "results": "result",
     "states": "hidden",
-    "fit": "examples",
-    "fit_states": "hidden",
+    "train": "examples",
+    "train_states": "hidden",
     "sts": "task",
     "contrasted": "result",
     "pairs": "result",

@@ -92,15 +92,15 @@ class Examples:
 
     @classmethod
     def of(cls, given: Any) -> Examples:
-        """Examples as they are, a task's report split, or a list of texts.
+        """Examples as they are, a task's test set, or a list of texts.
 
         >>> len(Examples.of(["one text", "another"]))
         2
         """
         if isinstance(given, Examples):
             return given
-        if isinstance(report := getattr(given, "report", None), Examples):
-            return replace(report, name=given.name, notes=given.notes)
+        if isinstance(test := getattr(given, "test", None), Examples):
+            return replace(test, name=given.name, notes=given.notes)
         if isinstance(given, (list, tuple)) and given and all(isinstance(text, str) for text in given):
             return cls(ids=tuple(map(str, range(1, len(given) + 1))), text=tuple(given))
         raise UserError(f"can't read {type(given).__name__}; give Examples, a task, or a list of texts")

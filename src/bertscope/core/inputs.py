@@ -109,7 +109,7 @@ def _data_of(steps: Iterable[Step]) -> Iterator[tuple[str, Root, list[Step]]]:
             name = numbered.partition(".")[0]
             if isinstance(value, Root) and INPUT_KINDS[name] in _DATA:
                 _, _, checks = found.setdefault((INPUT_KINDS[name], value.id), (name, value, []))
-                checks += [step] if asked.check and name in (*asked.inputs, "fit") else []
+                checks += [step] if asked.check and name in (*asked.inputs, "train") else []
     read = set[str]()
     for name, root, checks in sorted(found.values(), key=lambda one: (not one[2], INPUT_KINDS[one[0]] != "task")):
         whole = {key: said for key, said in root.options.items() if key != "limit"}

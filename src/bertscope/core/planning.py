@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SEVERAL = ("models", "lotteries", "results")
 """Inputs of which there may be many."""
-BESIDE = ("fit", "against", "pruned")
+BESIDE = ("train", "against", "pruned")
 """What a question can be given, by name, beside what it must have: other corpora, a stored result."""
 
 
@@ -94,7 +94,7 @@ def answer(
 
     `answer("lottery", "pocket", on="demo/sentiment", config=LotteryConfig(seeds=(0, 1)), limit=200)` is `bertscope
     lottery pocket --on demo/sentiment --seeds 0 1 --limit 200`: `named` are models (or results), `reading` is how
-    the data is read, as for `read_task`, and what the question can be given beside it (`fit`, `against`, `pruned`).
+    the data is read, as for `read_task`, and what the question can be given beside it (`train`, `against`, `pruned`).
     """
     from bertscope.core.store import Store
 

@@ -15,7 +15,7 @@ from bertscope.data.labels import class_names, find_kind, refuse_missing, to_cla
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.sheet import Sheet, clean
-from bertscope.data.splits import LEAST_ROWS, REPORT_SHARE, SELECT_SHARE, mixed_order, parts
+from bertscope.data.splits import LEAST_ROWS, TEST_SHARE, VALIDATION_SHARE, mixed_order, parts
 from bertscope.data.table import Table, shown
 from bertscope.data.task import Kind, Task
 from bertscope.data.tasks import Declared
@@ -28,8 +28,8 @@ class Material:
     name: str
     source: str
     """For messages."""
-    train: Sequence[Table]
-    report: Sequence[Table]
+    training: Sequence[Table]
+    test: Sequence[Table]
     """Empty where train is to be split."""
     columns: Columns
     declared: Declared | None = None
@@ -38,21 +38,21 @@ class Material:
 
 def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     """Read the labels, make the splits, and say what a reader must know."""
-    train, report = (
-        [clean(table, material.columns, bad) for table in part] for part in (material.train, material.report)
+    training, test = (
+        [clean(table, material.columns, bad) for table in part] for part in (material.training, material.test)
     )
-    kind = _kind(material.declared, options.kind, train[0])
+    kind = _kind(material.declared, options.kind, training[0])
     if kind == "classification" and not (material.declared or options.kind):
-        train, report = ([refuse_missing(sheet, bad) for sheet in part] for part in (train, report))
-    labels = _labels(material.declared, kind, [*train, *report])
+        training, test = ([refuse_missing(sheet, bad) for sheet in part] for part in (training, test))
+    labels = _labels(material.declared, kind, [*training, *test])
     examples = [
         joined([labelled(sheet, kind, labels, bad, material.declared) for sheet in part])
-        for part in (train, report) if part
+        for part in (training, test) if part
     ]  # fmt: skip
     _refuse_constant(material, examples[0], labels)
-    fit, select, scored = _split(train[0].table, examples, kind, options.seed)
+    train, validation, scored = _split(training[0].table, examples, kind, options.seed)
     if labels:
-        scored = _without_unseen(material.source, fit, scored, labels, bad)
+        scored = _without_unseen(material.source, train, scored, labels, bad)
     notes = material.notes + bad.notes() + ((material.columns.note,) if material.columns.note else ())
     notes += _on_quotes(material, examples)
     if not material.declared and options.kind is None and len(labels) > 2 and all(map(str.isdigit, labels)):
@@ -60,7 +60,7 @@ def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
             f"{labels[0]} to {labels[-1]} are read as {len(labels)} classes; if they are scores: --kind regression",
         )
     metric = material.declared.metric if material.declared else METRICS[kind][0]
-    return Task(material.name, kind, labels, fit, select, scored, metric, notes)
+    return Task(material.name, kind, labels, train, validation, scored, metric, notes)
 
 
 def labelled(
@@ -112,22 +112,22 @@ def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:
 
 
 def noting_repeats(task: Task) -> Task:
-    """The task with a note on report examples that were seen in training: they flatter every score."""
+    """The task with a note on test examples that were seen in training: they flatter every score."""
 
     def contents(examples: Examples) -> list[tuple[str, ...]]:
         return list(zip(examples.text, examples.pair or examples.text, strict=True))
 
-    seen = set(contents(task.fit))
-    repeats = sum(content in seen for content in contents(task.report))
+    seen = set(contents(task.train))
+    repeats = sum(content in seen for content in contents(task.test))
     if not repeats:
         return task
-    note = f"{repeats} of {len(task.report)} report texts also occur in fit"
+    note = f"{repeats} of {len(task.test)} test texts also occur in train"
     return replace(task, notes=(*task.notes, note))
 
 
 def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, ...]:
     """A note on texts that a program quoted as CSV has it: a .tsv file is read without quotes."""
-    if material.declared or material.train[0].path.suffix.lower() != ".tsv":
+    if material.declared or material.training[0].path.suffix.lower() != ".tsv":
         return ()
     quoted = sum(text.startswith('"') and '""' in text[1:] for part in examples for text in part.text)
     said = (
@@ -136,12 +136,12 @@ def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, .
     return (f"{quoted:,} {said}",) if quoted else ()
 
 
-def _kind(declared: Declared | None, said: Kind | None, train: Sheet) -> Kind:
+def _kind(declared: Declared | None, said: Kind | None, training: Sheet) -> Kind:
     """The kind of task, as declared, as the user says, or as the labels show."""
     if declared:
         assert declared.kind != "answers"
         return declared.kind
-    return said or find_kind(train)
+    return said or find_kind(training)
 
 
 def _labels(declared: Declared | None, kind: Kind, sheets: Sequence[Sheet]) -> tuple[str, ...]:
@@ -151,10 +151,10 @@ def _labels(declared: Declared | None, kind: Kind, sheets: Sequence[Sheet]) -> t
     return () if kind == "regression" else class_names(value for sheet in sheets for value in sheet.values)
 
 
-def _refuse_constant(material: Material, train: Examples, labels: tuple[str, ...]) -> None:
+def _refuse_constant(material: Material, training: Examples, labels: tuple[str, ...]) -> None:
     """There is nothing to learn where every row says the same, or none says anything."""
-    assert train.label is not None
-    values = np.unique(train.label)
+    assert training.label is not None
+    values = np.unique(training.label)
     if not len(values):
         raise UserError(f"{material.source} has no row that can be used; mend it or give another")
     if len(values) == 1:
@@ -166,34 +166,34 @@ def _refuse_constant(material: Material, train: Examples, labels: tuple[str, ...
 
 
 def _split(first: Table, examples: list[Examples], kind: Kind, seed: int) -> list[Examples]:
-    """Fit, select, report; each in the order of its file."""
-    train, label = examples[0], examples[0].label
+    """Train, validation, test; each in the order of its file."""
+    training, label = examples[0], examples[0].label
     assert label is not None
-    if len(train) < LEAST_ROWS:
-        raise UserError(f"{first.path} has {len(train)} rows; at least {LEAST_ROWS} are needed to split it")
+    if len(training) < LEAST_ROWS:
+        raise UserError(f"{first.path} has {len(training)} rows; at least {LEAST_ROWS} are needed to split it")
     order = mixed_order(label, kind, seed)
     if len(examples) == 2:
         if not len(examples[1]):
-            raise UserError(f"{first.path.parent}: no row can be scored; mend the report file")
-        select, fit = parts(order, SELECT_SHARE)
-        return [train.take(np.sort(fit)), train.take(np.sort(select)), examples[1]]
-    report, select, fit = parts(order, REPORT_SHARE, SELECT_SHARE)
-    return [train.take(np.sort(part)) for part in (fit, select, report)]
+            raise UserError(f"{first.path.parent}: no row can be scored; mend the test file")
+        validation, train = parts(order, VALIDATION_SHARE)
+        return [training.take(np.sort(train)), training.take(np.sort(validation)), examples[1]]
+    test, validation, train = parts(order, TEST_SHARE, VALIDATION_SHARE)
+    return [training.take(np.sort(part)) for part in (train, validation, test)]
 
 
-def _without_unseen(source: str, fit: Examples, report: Examples, labels: tuple[str, ...], bad: BadRows) -> Examples:
+def _without_unseen(source: str, train: Examples, test: Examples, labels: tuple[str, ...], bad: BadRows) -> Examples:
     """A label that no training example has can't be predicted; better to say so than to score it wrong."""
-    assert fit.label is not None and report.label is not None
-    seen = np.isin(report.label, fit.label)
+    assert train.label is not None and test.label is not None
+    seen = np.isin(test.label, train.label)
     if seen.all():
-        return report
+        return test
     first = int(np.flatnonzero(~seen)[0])
-    stem, _, line = report.ids[first].rpartition(":")
+    stem, _, line = test.ids[first].rpartition(":")
     message = (
-        f"{source}: label {shown(labels[report.label[first]])} ({stem}, line {line}) is to be scored, but no "
+        f"{source}: label {shown(labels[test.label[first]])} ({stem}, line {line}) is to be scored, but no "
         "training row has it; remove such rows or add some to train on"
     )
     bad.refuse("label that no training row has", message, int((~seen).sum()))
     if not seen.any():
         raise UserError(message)
-    return report.take(np.flatnonzero(seen))
+    return test.take(np.flatnonzero(seen))

@@ -1,6 +1,6 @@
 """What a task yields without any encoder: the answers every model has to beat.
 
-All give outputs for the report split, shaped as a model's, so that `Task.score` scores them alike.
+All give outputs for the test set, shaped as a model's, so that `Task.score` scores them alike.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 def baselines(task: Task) -> dict[str, np.ndarray]:
     """The outputs of each baseline that the task's kind has, by name; the first looks at no text."""
     if isinstance(task, SpanTask):
-        return {task.blind: task.blind_outputs(task.report), "closest sentence": closest_sentence(task)}
+        return {task.blind: task.blind_outputs(task.test), "closest sentence": closest_sentence(task)}
     if isinstance(task, TreeTask):
-        return {"left chain": task.chain(task.report, -1), "right chain": task.chain(task.report, 1)}
+        return {"left chain": task.chain(task.test, -1), "right chain": task.chain(task.test, 1)}
     return {task.blind: majority(task), "bag of words": bag_of_words(task)}
 
 
 def closest_sentence(task: SpanTask) -> np.ndarray:
     """The sentence of each text that has the most of the question's words, [n, 2]; of several the first."""
-    examples = task.report
+    examples = task.test
     assert examples.pair is not None
     found = []
     for question, context in zip(examples.text, examples.pair, strict=True):
@@ -42,32 +42,32 @@ def closest_sentence(task: SpanTask) -> np.ndarray:
 
 def majority(task: Task) -> np.ndarray:
     """Fit's most frequent label (or mean score) for every example, [n, c]."""
-    return task.blind_outputs(task.report)
+    return task.blind_outputs(task.test)
 
 
 def bag_of_words(task: Task) -> np.ndarray:
-    """A linear model of word counts, blind to word order, [n, c]; its penalty is chosen on select.
+    """A linear model of word counts, blind to word order, [n, c]; its penalty is chosen on validation.
 
     Unigram counts with logistic regression (class probabilities) or ridge regression (scores). For pairs the two
     texts have counts of their own, and the number of tokens they share is one feature more.
     """
-    gold = task.fit.label
+    gold = task.train.label
     assert gold is not None
     if len(np.unique(gold)) == 1:  # a small limit left one label: there is nothing to separate
         return majority(task)
-    features = _Features(task.fit)
-    fit, select, report = (features(split) for split in (task.fit, task.select, task.report))
+    features = _Features(task.train)
+    train, validation, test = (features(split) for split in (task.train, task.validation, task.test))
     best, best_score = majority(task), -np.inf
     for strength in _STRENGTHS:
-        model = _model(task, strength).fit(fit, gold)
-        score = float(task.value(task.moments(_outputs(task, model, select), task.select).mean(0)))
+        model = _model(task, strength).fit(train, gold)
+        score = float(task.value(task.moments(_outputs(task, model, validation), task.validation).mean(0)))
         if score > best_score:
-            best, best_score = _outputs(task, model, report), score
+            best, best_score = _outputs(task, model, test), score
     return best
 
 
 class _Features:
-    """Counts of the words that fit holds."""
+    """Counts of the words that train holds."""
 
     def __init__(self, examples: Examples) -> None:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -98,5 +98,5 @@ def _outputs(task: Task, model: Any, features: Any) -> np.ndarray:
     if task.kind == "regression":
         return model.predict(features)[:, None]
     outputs = np.zeros((features.shape[0], task.n_outputs))
-    outputs[:, model.classes_] = model.predict_proba(features)  # a label that fit lacks keeps probability 0
+    outputs[:, model.classes_] = model.predict_proba(features)  # a label that train lacks keeps probability 0
     return outputs

@@ -5,7 +5,7 @@ dev.conllu, a folder      a treebank
 fndata-1.5.zip            FrameNet
 mine.jsonl                own annotation (see relations.py); the rows of a task, if they have a `label`
 sentences.txt             plain text, a line each
-anything else             what `read_task` reads: its report split
+anything else             what `read_task` reads: its test set
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _LOOKED_AT = 100
 
 
 @with_options
-def read_examples(source: str | Path, *, split: Part = "report", **options: Any) -> Examples:
+def read_examples(source: str | Path, *, split: Part = "test", **options: Any) -> Examples:
     """Read texts, with labels and annotation where the source has them. `limit` draws that many at random.
 
-    `split` is which part of a task: fit, select or report, or train, dev or test as a task known by name publishes
-    them. What is no task to train on (HANS, SQuAD) can be read here too.
+    `split` is which part of a task: train, validation or test, or train, dev or test as a task known by name
+    publishes them. What is no task to train on (HANS, SQuAD) can be read here too.
     """
     asked = TaskOptions.of(options)
     if not _is_annotated(source, asked):
@@ -61,7 +61,7 @@ def read_examples(source: str | Path, *, split: Part = "report", **options: Any)
 
 
 @with_options
-def examples_root(source: str | Path, *, split: Part = "report", **options: Any) -> Root:
+def examples_root(source: str | Path, *, split: Part = "test", **options: Any) -> Root:
     """The identity of what `read_examples` would read, by content."""
     asked = TaskOptions.of(options)
     if not _is_annotated(source, asked):
@@ -143,7 +143,7 @@ def _has_annotation(path: Path) -> bool:
 
 
 def _refuse_others(source: str | Path, split: Part, asked: TaskOptions) -> None:
-    if split != "report":
+    if split != "test":
         raise UserError(f"{source} has no splits; leave out --split {split}")
     for name in asked.given():
         if name not in _OWN_OPTIONS:

@@ -69,7 +69,7 @@ def make(name: str, seed: int, kind: Kind | None = None) -> Task:
             f"{name} has no labels: to train a parser on its trees, say --kind trees; or choose one of {tasks}"
         )
     splits = _splits(name, seed)
-    parts = splits["fit"], splits["select"], splits["report"]
+    parts = splits["train"], splits["validation"], splits["test"]
     if recipe.kind == "unlabelled":
         return trees_task(name, parts)
     if recipe.kind == "spans":

@@ -54,10 +54,11 @@ class Known(ABC):
     @property
     def scored(self) -> SplitName:
         """The split that the task is usually scored on."""
-        return next(split for split in (*self.task.report, "train") if split in self.there)
+        return next(split for split in (*self.task.test, "train") if split in self.there)
 
     def roles(self) -> tuple[SplitName, SplitName | None]:
-        """The split that gives fit and select, and the one that is scored; None where one has to do for both."""
+        """The split that gives train and validation, and the one that is scored; None where one has to do for
+        both."""
         if len(self.there) == 1:
             return self.there[0], None
         return ("train", self.scored) if "train" in self.there else ("dev", "test")
@@ -66,16 +67,22 @@ class Known(ABC):
         """Refuse a task that nothing can be trained on."""
         if why := self.task.evaluation_only:
             raise UserError(
-                f"{self.task.name} has nothing to fit: {why}; give another task, or read it with read_examples"
+                f"{self.task.name} has nothing to train: {why}; give another task, or read it with read_examples"
             )
 
     def material(self, bad: BadRows) -> Material:
         """What a task is made of."""
         self.refuse_untrainable()
-        train, report = self.roles()
-        scored = self.tables(report, bad) if report else []
+        training, test = self.roles()
+        scored = self.tables(test, bad) if test else []
         return Material(
-            self.task.name, self.source, self.tables(train, bad), scored, self.columns, self.task, tuple(self.notes())
+            self.task.name,
+            self.source,
+            self.tables(training, bad),
+            scored,
+            self.columns,
+            self.task,
+            tuple(self.notes()),
         )
 
     def examples(self, split: SplitName, bad: BadRows) -> Examples:
@@ -89,10 +96,10 @@ class Known(ABC):
 
     def notes(self) -> Iterator[str]:
         """How the splits were made, wherever it isn't from train and dev."""
-        train, report = self.roles()
-        if report is None:
-            yield f"{self.called(train)} is read alone: it is split into fit, select and report"
-        elif train != "train":
-            yield f"no train file: {self.called(train)} gives fit and select, {self.called(report)} is report"
-        elif report != "dev":
-            yield f"report is {self.called(report)}"
+        training, test = self.roles()
+        if test is None:
+            yield f"{self.called(training)} is read alone: it is split into train, validation and test"
+        elif training != "train":
+            yield f"no train file: {self.called(training)} gives train and validation, {self.called(test)} is test"
+        elif test != "dev":
+            yield f"test is {self.called(test)}"

@@ -18,7 +18,7 @@ from bertscope.data.squad import read_squad
 from bertscope.data.table import EXTENSIONS, Table, read_table
 from bertscope.data.tasks import TASKS, VERSION, Declared, Layout, SplitName
 
-_REPORT_FILES = ("dev", "validation", "test-labeled", "test")
+_TEST_FILES = ("dev", "validation", "test-labeled", "test")
 _SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
 
 
@@ -64,9 +64,9 @@ class OnDisk(Known):
 
     def notes(self) -> Iterator[str]:
         yield from super().notes()
-        train, report = self.roles()
-        if train == "train" and report == "dev":
-            for role, split in (("train", train), ("report", report)):
+        training, test = self.roles()
+        if training == "train" and test == "dev":
+            for role, split in (("train", training), ("test", test)):
                 if "+" in (files := self.called(split)):
                     yield f"{role} is {files}"
 
@@ -101,9 +101,9 @@ def recognise(path: Path) -> OnDisk | None:
 
 
 def plain_files(path: Path) -> list[Path]:
-    """The one file, or the folder's train and report files."""
+    """The one file, or the folder's train and test files."""
     if path.is_dir():
-        return [_named(path, ("train",)), _named(path, _REPORT_FILES)]
+        return [_named(path, ("train",)), _named(path, _TEST_FILES)]
     if not path.exists():
         raise UserError(
             f"no file or folder {path}; give a .csv or .tsv file, or .jsonl or .parquet, "

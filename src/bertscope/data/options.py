@@ -45,7 +45,7 @@ class TaskOptions(ReadOptions):
     seed: int = 0
     """Decides how one file is split, which rows a limit keeps, and what a demo language says."""
     without: tuple[str, ...] = ()
-    """Leave the rows that mention one of these words out of fit and select."""
+    """Leave the rows that mention one of these words out of train and validation."""
     at_random: int | None = None
     """With `without`: leave out as many rows of each label as that would, but drawn with this seed."""
 

@@ -63,8 +63,8 @@ def read_brackets(
     path: str | Path, *, limit: int | None = None, skip_bad: bool = False, notes: list[str] | None = None
 ) -> Examples:
     """Read the .mrg files of a folder or zip into words with `xpos`, `pos` and `phrase`: the label of the smallest
-    phrase around a word (NP, VP ...). Brackets have no governors, and traces are left out. An id is a sentence's file and
-    its number there."""
+    phrase around a word (NP, VP ...). Brackets have no governors, and traces are left out. An id is a sentence's file
+    and its number there."""
     with Collection(Path(path)) as files:
         if not files.ending(".mrg"):
             raise UserError(f"{path} has no .mrg files; give the Penn Treebank's folder or zip")

@@ -19,7 +19,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.resampling import hashed_texts
-from bertscope.data.splits import SELECT_SHARE
+from bertscope.data.splits import VALIDATION_SHARE
 from bertscope.data.task import Task
 
 Pairing = Literal["unsupervised", "pairs", "triples"]
@@ -72,8 +72,8 @@ def _moved(column: tuple[str, ...], generator: np.random.Generator) -> tuple[str
 def matched(
     data: Task | Examples, how: Pairing, *, least_score: float | None = None, sentences: bool = False
 ) -> Sets:
-    """The sets that the data has, each once. Of a task, its fit rows; for triples also its select rows, as those of
-    one premise lie in both.
+    """The sets that the data has, each once. Of a task, its training rows; for triples also its validation rows, as
+    those of one premise lie in both.
 
     least_score   pairs of a task with scores: the least score of two texts that mean the same
     sentences     unsupervised: split texts into sentences
@@ -106,7 +106,7 @@ _WORDS = {
 def held_out(sets: Sets) -> tuple[Sets, Sets]:
     """What is trained on, and a tenth (at most 1,000) that isn't. Sets with the same anchor stay on one side."""
     keys = hashed_texts(sets.columns[0], 0)
-    size = max(2, min(_HELD_OUT, round(SELECT_SHARE * len(sets))))
+    size = max(2, min(_HELD_OUT, round(VALIDATION_SHARE * len(sets))))
     outside = keys <= np.sort(keys)[size - 1]
     if len(sets) - outside.sum() < 2:
         raise UserError("nearly all sets have the same first text; contrastive training needs different ones")
@@ -114,7 +114,7 @@ def held_out(sets: Sets) -> tuple[Sets, Sets]:
 
 
 def _rows(data: Task | Examples) -> Examples:
-    return data.fit if isinstance(data, Task) else data
+    return data.train if isinstance(data, Task) else data
 
 
 def _split(texts: Iterable[str], sentences: bool) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _triples(data: Task | Examples) -> Iterator[tuple[str, ...]]:
         raise UserError(f"{data.name or 'the data'} has no labels; triples are made of a task such as snli")
     follows, contradicts = _place(data, (_FOLLOWS,)), _place(data, (_CONTRADICTS,))
     by_premise: dict[str, tuple[list[str], list[str]]] = {}
-    for part in (data.fit, data.select):
+    for part in (data.train, data.validation):
         assert part.label is not None
         for premise, other, label in zip(part.text, _second(data, part), part.label.tolist(), strict=True):
             if label in (follows, contradicts):

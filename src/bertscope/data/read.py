@@ -3,8 +3,8 @@
 demo/sentiment          made on the spot; demo/corpus with `kind="trees"`
 glue/rte, snli ...      from the hub, or from the folder that `root` names; data/tasks.py lists them
 RTE/                    a folder that is one of those is recognised
-reviews.csv             one file: 20% becomes report, 10% of the rest select, the rest fit
-reviews/                train.tsv gives fit and select (10%); dev, validation, test-labeled or test gives report
+reviews.csv             one file: 20% becomes test, 10% of the rest validation, the rest train
+reviews/                train.tsv gives train and validation (10%); dev, validation, test-labeled or test gives test
 squad.json, x.conllu    questions with spans for answers, a treebank, or a folder of either: see structured.py
 """
 
@@ -24,17 +24,17 @@ from bertscope.data import demo
 from bertscope.data.assemble import Material, few, make_task, noting_repeats, with_metric
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import find_columns
-from bertscope.data.subsets import cut
 from bertscope.data.hub import on_hub
 from bertscope.data.known import Known
 from bertscope.data.locate import find_in, plain_files, recognise
 from bertscope.data.options import COLUMNS, TaskOptions, with_options
 from bertscope.data.structured import make_spans, read_structured, structured_files, structured_kind
+from bertscope.data.subsets import cut
 from bertscope.data.table import read_table, shown
 from bertscope.data.task import NEEDS_LABELS, Kind, Task
 from bertscope.data.tasks import TASKS, declared, refuse_unknown
 
-Part = Literal["fit", "select", "report", "train", "dev", "test"]
+Part = Literal["train", "validation", "test", "published-train", "published-dev", "published-test"]
 
 
 @with_options
@@ -45,8 +45,8 @@ def read_task(source: str | Path, **options: Any) -> Task:
     unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
     keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is the folder in
     which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
-    `without` leaves rows that mention certain words out of fit and select, or with `at_random` as many others. An
-    example's id is its file's name and the line it begins on.
+    `without` leaves rows that mention certain words out of train and validation, or with `at_random` as many others.
+    An example's id is its file's name and the line it begins on.
     """
     if not isinstance(source, (str, Path)):
         kind = type(source).__name__
@@ -60,8 +60,8 @@ def read_task(source: str | Path, **options: Any) -> Task:
     else:
         task = _read(source, asked)
     task = with_metric(task, asked)
-    fit, select, report = (few(part, task.kind, asked) for part in (task.fit, task.select, task.report))
-    task = replace(task, fit=fit, select=select, report=report)
+    train, validation, test = (few(part, task.kind, asked) for part in (task.train, task.validation, task.test))
+    task = replace(task, train=train, validation=validation, test=test)
     return noting_repeats(cut(task, asked.without, asked.at_random) if asked.without else task)
 
 
@@ -85,10 +85,10 @@ def refuse_unlabelled(task: Root) -> None:
 
 
 @with_options
-def split_root(source: str | Path, *, split: Part = "report", **options: Any) -> Root:
+def split_root(source: str | Path, *, split: Part = "test", **options: Any) -> Root:
     """The identity of what `read_split` would read."""
     root = _root("examples", source, TaskOptions.of(options))
-    return root if split == "report" else replace(root, options={**root.options, "split": split})
+    return root if split == "test" else replace(root, options={**root.options, "split": split})
 
 
 def _root(kind: Literal["task", "examples"], source: str | Path, asked: TaskOptions) -> Root:
@@ -110,31 +110,32 @@ def _root(kind: Literal["task", "examples"], source: str | Path, asked: TaskOpti
 
 
 @with_options
-def read_split(source: str | Path, *, split: Part = "report", **options: Any) -> Examples:
+def read_split(source: str | Path, *, split: Part = "test", **options: Any) -> Examples:
     """One split alone, also of what is no task to train on: HANS, which is for evaluation, and of SQuAD also the
     questions that have no answer.
 
-    `fit`, `select` and `report` are those of `read_task`; `train`, `dev` and `test` are the splits of a task that is
-    known by name, as they are published.
+    `train`, `validation` and `test` are those of `read_task`; `published-train`, `published-dev` and
+    `published-test` are the splits of a task that is known by name, as its authors publish them.
     """
     if split not in get_args(Part):
         raise UserError(f"no split {split!r}; {did_you_mean(split, get_args(Part))}")
     asked = TaskOptions.of(options)
     with _explained(source):
         known = None if _is_demo(source) else _known(source, asked)
-    if known and (known.task.evaluation_only or known.task.kind == "answers") and split == "report":
-        split = known.scored
+    published = split.removeprefix("published-") if split.startswith("published-") else None
+    if known and (known.task.evaluation_only or known.task.kind == "answers") and split == "test":
+        published = known.scored
     if _is_demo(source) and not demo.can_train(str(source), asked.kind):
         asked.refuse(str(source), *COLUMNS, "root", "metric")
         return replace(few(demo.examples(str(source), split, asked.seed), "regression", asked), name=str(source))
-    if split == "fit" or split == "select" or split == "report":  # so spelled, mypy knows what is left
+    if published is None:
         task = read_task(source, **options)
         return replace(getattr(task, split), name=task.name, notes=task.notes)
     if known is None:
-        raise UserError(f"{source} has no published {split} split; ask for fit, select or report")
+        raise UserError(f"{source} has no published {published} split; ask for train, validation or test")
     bad = BadRows(skip=asked.skip_bad, expected=known.task.drops)
     kind: Kind = "regression" if known.task.kind == "regression" else "classification"
-    found = few(known.examples(split, bad), kind, asked)
+    found = few(known.examples(published, bad), kind, asked)
     return replace(found, name=known.task.name, notes=bad.notes())
 
 
@@ -210,7 +211,7 @@ def _read(source: str | Path, asked: TaskOptions) -> Task:
 
 
 def _plain(path: Path, asked: TaskOptions, bad: BadRows) -> Material:
-    """A file, or a folder's train and report files, of which nothing is known beforehand."""
+    """A file, or a folder's train and test files, of which nothing is known beforehand."""
     first, *rest = (read_table(file, bad) for file in plain_files(path))
     columns = find_columns(first, asked.text, asked.text_pair, asked.label)
     name = path.absolute().name if path.is_dir() else path.stem

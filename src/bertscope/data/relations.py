@@ -38,8 +38,8 @@ def read_relations(
 ) -> Examples:
     """Read words and the relations between them: FrameNet, a treebank or own annotation, by what the path is.
 
-    FrameNet gives `links`, a treebank `governors`, .jsonl what its lines have; a `label` there is for `read_task` and is
-    passed over. FrameNet is filtered as `read_frames` does by default. `limit` keeps the first examples; with
+    FrameNet gives `links`, a treebank `governors`, .jsonl what its lines have; a `label` there is for `read_task` and
+    is passed over. FrameNet is filtered as `read_frames` does by default. `limit` keeps the first examples; with
     `skip_bad` malformed ones are left out and counted in `notes`.
     """
     path = Path(path)
@@ -85,7 +85,10 @@ class _Lines:
     def _refuse_unlike(self, number: int, sentence: Sentence) -> None:
         self._first = self._first or (number, sentence)
         before, first = self._first
-        for key, one, other in (("text_pair", sentence.pair, first.pair), ("heads", sentence.governors, first.governors)):
+        for key, one, other in (
+            ("text_pair", sentence.pair, first.pair),
+            ("heads", sentence.governors, first.governors),
+        ):
             if (one is None) != (other is None):
                 differs = f"no {key}, but line {before} has" if one is None else f"{key}, but line {before} hasn't"
                 raise _Wrong(f"it has {differs}; give it in every line or in none")

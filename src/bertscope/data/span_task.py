@@ -51,7 +51,7 @@ class SpanTask(Task):
 
     def moments(self, outputs: np.ndarray, examples: Examples | None = None) -> np.ndarray:
         """[..., n, 2]: each answer's F1 over words, and whether it is exactly right."""
-        examples = self.report if examples is None else examples
+        examples = self.test if examples is None else examples
         contexts, spans = _of(examples)
         if outputs.shape[-2:] != (len(examples), 2):
             raise ValueError(f"outputs {outputs.shape} are not a span for each of {len(examples)} examples")

@@ -6,10 +6,10 @@ import numpy as np
 
 from bertscope.data.task import Kind
 
-REPORT_SHARE = 0.2
-SELECT_SHARE = 0.1
+TEST_SHARE = 0.2
+VALIDATION_SHARE = 0.1
 LEAST_ROWS = 10
-"""Fewer can't be split: each part should hold at least one row, and fit several."""
+"""Fewer can't be split: each part should hold at least one row, and train several."""
 
 
 def mixed_order(label: np.ndarray, kind: Kind, seed: int) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""Tasks whose answers are no labels: spans of a text, and dependency trees. From files to fit, select and report.
+"""Tasks whose answers are no labels: spans of a text, and dependency trees. From files to train, validation and test.
 
 squad.json, a folder of train and dev   SQuAD's JSON: spans
 ewt.conllu, UD_English-EWT/             a treebank: trees
 mine.jsonl                              own annotation (see relations.py), where `kind` says which is meant
 
-A folder's train file gives fit and select, its test file (of a treebank; otherwise dev) report. What is alone
+A folder's train file gives train and validation, its test file (of a treebank; otherwise dev) test. What is alone
 is split.
 """
 
@@ -25,7 +25,7 @@ from bertscope.data.options import TaskOptions
 from bertscope.data.relations import read_relations
 from bertscope.data.sources import Collection, is_collection
 from bertscope.data.span_task import SpanTask
-from bertscope.data.splits import LEAST_ROWS, REPORT_SHARE, SELECT_SHARE, parts
+from bertscope.data.splits import LEAST_ROWS, TEST_SHARE, VALIDATION_SHARE, parts
 from bertscope.data.squad import read_squad
 from bertscope.data.table import EXTENSIONS
 from bertscope.data.task import Task
@@ -34,10 +34,10 @@ from bertscope.data.trees import check_tree
 
 Structured = Literal["spans", "trees"]
 Splits = tuple[Examples, Examples, Examples]
-"""Fit, select, report."""
+"""Train, validation, test."""
 _TREEBANK = (".conllu", ".conllu.gz", ".conllu.xz")
 _ENDINGS = {"spans": (".json", ".jsonl"), "trees": (*_TREEBANK, ".jsonl")}
-_REPORT = {"spans": ("dev", "validation", "test"), "trees": ("test", "dev", "validation")}
+_TEST = {"spans": ("dev", "validation", "test"), "trees": ("test", "dev", "validation")}
 _SAYS_ITSELF = ("text", "text_pair", "label")
 """What may not be said of such a file: it has no columns."""
 
@@ -63,14 +63,14 @@ def structured_files(path: Path, kind: Structured) -> tuple[Path, Path | None]:
     """What is trained on and what is scored; None where the one has to do for both."""
     if not path.exists():
         raise UserError(f"no file or folder {path}; give SQuAD's .json or a treebank's .conllu, or the folder of one")
-    train = _of_role(path, "train", kind) if path.is_dir() else None
-    if train is None:
+    training = _of_role(path, "train", kind) if path.is_dir() else None
+    if training is None:
         return path, None
-    for role in _REPORT[kind]:
+    for role in _TEST[kind]:
         if found := _of_role(path, role, kind):
-            return train, found
+            return training, found
     raise UserError(
-        f"{path} has {train.name} but no {_REPORT[kind][0]} file to score; add it, or give {train.name} alone"
+        f"{path} has {training.name} but no {_TEST[kind][0]} file to score; add it, or give {training.name} alone"
     )
 
 
@@ -78,10 +78,10 @@ def read_structured(path: Path, kind: Structured, asked: TaskOptions) -> Task:
     """The task that a file or folder holds."""
     asked.refuse(str(path), *_SAYS_ITSELF)
     bad, notes = BadRows(skip=asked.skip_bad), list[str]()
-    train, report = structured_files(path, kind)
-    read = [_read(file, kind, bad, notes) for file in (train, report) if file is not None]
-    if report is not None:
-        notes.append(f"report is {report.name}")
+    training, test = structured_files(path, kind)
+    read = [_read(file, kind, bad, notes) for file in (training, test) if file is not None]
+    if test is not None:
+        notes.append(f"test is {test.name}")
     name = path.absolute().name if path.is_dir() else path.name.partition(".")[0]
     return MAKERS[kind](name, read, asked, bad, tuple(notes))
 
@@ -159,7 +159,9 @@ def _answerable(name: str, examples: Examples, bad: BadRows) -> Examples:
 def _with_trees(name: str, examples: Examples, bad: BadRows) -> Examples:
     """The sentences whose words make one tree."""
     if examples.governors is None or "relation" not in examples.marks or examples.pair is not None:
-        raise UserError(f"{name} has no sentences with governors and relations; give a treebank, such as a .conllu file")
+        raise UserError(
+            f"{name} has no sentences with governors and relations; give a treebank, such as a .conllu file"
+        )
     wrong = [check_tree(governors) for governors in examples.governors]
     for row, why in enumerate(wrong):
         if why is not None:
@@ -174,10 +176,10 @@ def _split(name: str, read: Sequence[Examples], groups: np.ndarray, seed: int) -
         what = "rows" if count == len(groups) else "different texts"
         raise UserError(f"{name} has {count} {what}; at least {LEAST_ROWS} are needed to split it")
     order = np.random.default_rng(seed).permutation(count)
-    train, *scored = read
-    *cut, rest = parts(order, *([SELECT_SHARE] if scored else [REPORT_SHARE, SELECT_SHARE]))
-    found = [train.take(np.flatnonzero(np.isin(groups, part))) for part in (rest, *reversed(cut))]
+    training, *scored = read
+    *cut, rest = parts(order, *([VALIDATION_SHARE] if scored else [TEST_SHARE, VALIDATION_SHARE]))
+    found = [training.take(np.flatnonzero(np.isin(groups, part))) for part in (rest, *reversed(cut))]
     if scored and not len(scored[0]):
-        raise UserError(f"{name}: no row can be scored; mend the report file")
-    fit, select, report = (*found, *scored)
-    return fit, select, report
+        raise UserError(f"{name}: no row can be scored; mend the test file")
+    train, validation, test = (*found, *scored)
+    return train, validation, test

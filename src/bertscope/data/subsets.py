@@ -14,32 +14,31 @@ from bertscope.data.task import Task
 
 
 def cut(task: Task, words: Sequence[str], at_random: int | None = None) -> Task:
-    """The task without the rows of fit and select that mention one of the words; report stays whole.
+    """The task without the rows of train and validation that mention one of the words; test stays whole.
 
     With a seed in `at_random`, as many rows of each label leave as mention a word, but which ones is drawn: what is
     left has the same size and the same balance of labels.
     """
     named = in_brief(words)
-    found = [mentions(rows, words) for rows in (task.fit, task.select)]
+    found = [mentions(rows, words) for rows in (task.train, task.validation)]
     if not found[0].any():
-        raise UserError(f"no fit row of {task.name} mentions {named}; name words that occur in it with --words")
+        raise UserError(f"no training row of {task.name} mentions {named}; name words that occur in it with --words")
     gone = found
     if at_random is not None:
         generator = np.random.default_rng(at_random)
-        gone = [_drawn(task, *part, generator) for part in zip((task.fit, task.select), found, strict=True)]
-    fit, select = (
-        rows.take(np.flatnonzero(~leave)) for rows, leave in zip((task.fit, task.select), gone, strict=True)
+        gone = [_drawn(task, *part, generator) for part in zip((task.train, task.validation), found, strict=True)]
+    train, validation = (
+        rows.take(np.flatnonzero(~leave)) for rows, leave in zip((task.train, task.validation), gone, strict=True)
     )
-    _refuse_too_little(task, fit, select, named)
-    counts = (
-        f"{found[0].sum():,} of {len(found[0]):,} fit rows and {found[1].sum():,} of {len(found[1]):,} select rows"
-    )
+    _refuse_too_little(task, train, validation, named)
+    train_rows, validation_rows = (f"{one.sum():,} of {len(one):,}" for one in found)
+    counts = f"{train_rows} training rows and {validation_rows} validation rows"
     if at_random is None:
         name, note = f"{task.name} without {named}", f"{counts} mention {named} and are left out"
     else:
         name = f"{task.name} cut at random"
         note = f"{counts} are left out at random: as many, label by label, as mention {named}"
-    return replace(task, name=name, fit=fit, select=select, notes=(*task.notes, note))
+    return replace(task, name=name, train=train, validation=validation, notes=(*task.notes, note))
 
 
 def in_brief(words: Sequence[str]) -> str:
@@ -64,15 +63,15 @@ def _drawn(task: Task, rows: Examples, found: np.ndarray, generator: np.random.G
     return drawn
 
 
-def _refuse_too_little(task: Task, fit: Examples, select: Examples, named: str) -> None:
+def _refuse_too_little(task: Task, train: Examples, validation: Examples, named: str) -> None:
     """Every label must stay, or a model couldn't learn it and would be wrong on it for that reason alone."""
-    assert fit.label is not None and task.fit.label is not None
-    lost = sorted(set(task.fit.label.tolist()) - set(fit.label.tolist())) if task.labels else []
-    if not len(fit) or not len(select):
-        left = f"no {'select' if len(fit) else 'fit'} row"
+    assert train.label is not None and task.train.label is not None
+    lost = sorted(set(task.train.label.tolist()) - set(train.label.tolist())) if task.labels else []
+    if not len(train) or not len(validation):
+        left = f"no {'validation' if len(train) else 'train'} row"
     elif lost:
-        left = f"no fit row labelled {task.labels[lost[0]]}"
-    elif len(np.unique(fit.label)) < 2:
+        left = f"no training row labelled {task.labels[lost[0]]}"
+    elif len(np.unique(train.label)) < 2:
         left = "only one score"
     else:
         return

@@ -1,6 +1,6 @@
 """A task: labelled examples in three splits, and how predictions for them are scored.
 
-Fit trains weights; select, held out of every training, decides whatever is chosen; report is only scored.
+Train trains weights; validation, held out of every training, decides whatever is chosen; test is only scored.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ class Task:
     kind: Kind
     labels: tuple[str, ...]
     """The classes, or relations, in the order of the model's outputs; empty where there are none."""
-    fit: Examples
-    select: Examples
-    report: Examples
+    train: Examples
+    validation: Examples
+    test: Examples
     metric: str
     """One of those that `metrics.METRICS` has for the kind."""
     notes: tuple[str, ...] = ()
     """What a reader must know about how the data was read."""
 
     blind = "majority"
-    """What is answered without looking at the texts: fit's most frequent label, or mean score."""
+    """What is answered without looking at the texts: train's most frequent label, or mean score."""
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{len(getattr(self, split)):,} {split}" for split in ("fit", "select", "report"))
+        rows = ", ".join(f"{len(getattr(self, split)):,} {split}" for split in ("train", "validation", "test"))
         labels = f" ({', '.join(self.labels)})" if 0 < len(self.labels) <= 10 else ""
         return f"<{type(self).__name__} {self.name}: {self.kind}{labels}, rows {rows}, scored by {self.metric}>"
 
@@ -89,7 +89,7 @@ class Task:
     @property
     def fingerprint(self) -> str:
         """The digest of what a model fine-tuned on this task learns from and is chosen by."""
-        splits = [[split.text, split.pair, self._learnt(split)] for split in (self.fit, self.select)]
+        splits = [[split.text, split.pair, self._learnt(split)] for split in (self.train, self.validation)]
         return digest_text(canonical_json([self.labels, splits]))
 
     def match_labels(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -122,7 +122,7 @@ class Task:
         return logits.argmax(-1) if self.kind == "classification" else logits[..., 0].astype(np.float64)
 
     def moments(self, logits: np.ndarray, examples: Examples | None = None) -> np.ndarray:
-        """The primary metric's moments [..., n, k] of outputs [..., n, c] for `examples` (report by default)."""
+        """The primary metric's moments [..., n, k] of outputs [..., n, c] for `examples` (test by default)."""
         return self._primary.moments(self.outputs_to_predictions(logits), self._gold(examples, logits))
 
     @property
@@ -131,7 +131,7 @@ class Task:
         return self._primary.value
 
     def score(self, outputs: np.ndarray, examples: Examples | None = None) -> Scores:
-        """How good a model's outputs, or what `predict` gave, are for `examples` (report by default)."""
+        """How good a model's outputs, or what `predict` gave, are for `examples` (test by default)."""
         outputs = getattr(outputs, "logits", outputs)
         moments = self.moments(outputs, examples)
         low, high = bootstrap_interval(self.value, moments)
@@ -147,12 +147,12 @@ class Task:
 
     def chance(self, examples: Examples | None = None) -> float:
         """The primary metric of a model that ignores its input."""
-        examples = self.report if examples is None else examples
+        examples = self.test if examples is None else examples
         return float(self.value(self.moments(self.blind_outputs(examples), examples).mean(0)))
 
     def blind_outputs(self, examples: Examples) -> np.ndarray:
-        """Outputs [n, c] that say fit's most frequent label, or its mean score, of every example."""
-        label, n = self.fit.label, len(examples)
+        """Outputs [n, c] that say train's most frequent label, or its mean score, of every example."""
+        label, n = self.train.label, len(examples)
         assert label is not None
         if self.kind == "regression":
             return np.full((n, 1), label.mean())
@@ -161,14 +161,14 @@ class Task:
 
     def need_scored_pairs(self) -> None:
         """Refuse, with what to do, if this isn't about how alike two texts are."""
-        if self.kind != "regression" or self.report.pair is None:
+        if self.kind != "regression" or self.test.pair is None:
             raise UserError(
                 f"{self.name} has no pairs of texts with scores; give a task such as glue/stsb or demo/similarity"
             )
 
     def describe(self) -> dict[str, Any]:
         """Rows, labels, lengths, chance and the most frequent label of each split: plain values for JSON."""
-        splits = {"fit": self.fit, "select": self.select, "report": self.report}
+        splits = {"train": self.train, "validation": self.validation, "test": self.test}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -212,7 +212,7 @@ class Task:
         }
 
     def _gold(self, examples: Examples | None, logits: np.ndarray) -> np.ndarray:
-        examples = self.report if examples is None else examples
+        examples = self.test if examples is None else examples
         if examples.label is None:
             raise UserError(f"the examples have no labels, so that nothing on {self.name} can be scored")
         if logits.shape[-2] != len(examples):

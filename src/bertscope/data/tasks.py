@@ -70,7 +70,7 @@ class Declared:
     kind: Literal["classification", "regression", "answers"] = "classification"
     metric: MetricName = "accuracy"
     hub: Hub | None = None
-    report: tuple[SplitName, ...] = ("dev", "test")
+    test: tuple[SplitName, ...] = ("dev", "test")
     """Which split is scored: the first of these that is there."""
     drops: tuple[str, ...] = ()
     """Reasons for which rows are left out, and counted, without being asked to: the published files have such."""
@@ -192,7 +192,7 @@ _ALL = (
         ("entailment", "neutral", "contradiction"),
         "Bowman et al. 2015, A large annotated corpus for learning natural language inference",
         hub=Hub("stanfordnlp/snli", None, Columns("premise", "hypothesis", "label"), test="test"),
-        report=("test", "dev"), unlabelled=("-", "-1"),
+        test=("test", "dev"), unlabelled=("-", "-1"),
         drops=(BLANK_TEXT, NO_AGREEMENT),
     ),
     Declared(

@@ -30,7 +30,8 @@ def padded(rows: Sequence[Iterable[int]], lengths: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeTask(Task):
-    """A task of kind `trees`; `labels` are the relations that the fit split has, subtypes (`nsubj:pass`) included."""
+    """A task of kind `trees`; `labels` are the relations that the training set has, subtypes (`nsubj:pass`)
+    included."""
 
     blind = "chain"
 
@@ -39,7 +40,7 @@ class TreeTask(Task):
         raise UserError(f"{self.name} asks for dependency trees: {NEEDS_LABELS}")
 
     def gold(self, examples: Examples) -> np.ndarray:
-        """The right outputs [n, longest, 2]; a relation that the fit split hasn't is `NOTHING`."""
+        """The right outputs [n, longest, 2]; a relation that the training set hasn't is `NOTHING`."""
         governors, relations = _of(examples)
         lengths = np.array([len(row) for row in governors])
         place = {label: at for at, label in enumerate(self.labels)}
@@ -48,19 +49,19 @@ class TreeTask(Task):
 
     def moments(self, outputs: np.ndarray, examples: Examples | None = None) -> np.ndarray:
         """[..., n, 2]: how many of each sentence's words are right, and how many there are."""
-        return self._hits(outputs, self.report if examples is None else examples, self.metric)
+        return self._hits(outputs, self.test if examples is None else examples, self.metric)
 
     @property
     def value(self) -> Value:
         return _share
 
     def blind_outputs(self, examples: Examples) -> np.ndarray:
-        """Every word under its neighbour, on the side that is right more often in the fit split."""
+        """Every word under its neighbour, on the side that is right more often in the training set."""
         return self.chain(examples, max(self._chains, key=self._chains.__getitem__))
 
     def chain(self, examples: Examples, step: int) -> np.ndarray:
         """Every word under the next (`step` 1) or the one before (-1), in the relation that such words have most
-        often in the fit split; the word that has no such neighbour is the root."""
+        often in the training set; the word that has no such neighbour is the root."""
         lengths = np.array([len(row) for row in _of(examples)[0]])
         place = np.arange(lengths.max(initial=0))
         inside, at_end = place < lengths[:, None], place == (lengths[:, None] - 1 if step > 0 else 0)
@@ -72,13 +73,14 @@ class TreeTask(Task):
 
     @cached_property
     def _fit_gold(self) -> np.ndarray:
-        return self.gold(self.fit)
+        return self.gold(self.train)
 
     @cached_property
     def _chains(self) -> dict[int, float]:
-        """The fit split's attachment score of the chain to either side."""
+        """The training set's attachment score of the chain to either side."""
         return {
-            step: float(_share(self._hits(self.chain(self.fit, step), self.fit, "uas").mean(0))) for step in (1, -1)
+            step: float(_share(self._hits(self.chain(self.train, step), self.train, "uas").mean(0)))
+            for step in (1, -1)
         }
 
     def _hits(self, outputs: np.ndarray, examples: Examples, metric: str) -> np.ndarray:
@@ -103,13 +105,13 @@ class TreeTask(Task):
         return table[np.where(relations < 0, len(self.labels), relations)]
 
     def _universal_gold(self, examples: Examples) -> np.ndarray:
-        """The same of the right relations; -1, which is never predicted, where fit has none of the family."""
+        """The same of the right relations; -1, which is never predicted, where train has none of the family."""
         _, relations = _of(examples)
         numbered = [[self._families.get(_family(name), -1) for name in row] for row in relations]
         return padded(numbered, np.array([len(row) for row in relations]))
 
     def _secondary(self, outputs: np.ndarray, examples: Examples | None) -> dict[str, float]:
-        examples = self.report if examples is None else examples
+        examples = self.test if examples is None else examples
         known = [name for name in METRICS["trees"] if "pos" in examples.marks or not name.endswith("no_punct")]
         return {
             name: float(_share(self._hits(outputs, examples, name).mean(0))) for name in known if name != self.metric

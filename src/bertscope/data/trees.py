@@ -1,7 +1,7 @@
 """Dependency trees as arrays: how deep each word is, and how far apart two are.
 
-A tree is its governors: for each word the number of its governor, `ROOT` for the one that has none. Many trees at once
-(`all_depths`, `all_distances`) cost far less than one after the other: those of one length share every step.
+A tree is its governors: for each word the number of its governor, `ROOT` for the one that has none. Many trees at
+once (`all_depths`, `all_distances`) cost far less than one after the other: those of one length share every step.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def _of_each(trees: Sequence[Governors], measure: Callable[[np.ndarray], np.ndar
 
 
 def _of_one_length(trees: Sequence[Governors]) -> Iterator[tuple[list[int], np.ndarray]]:
-    """Rows of trees with as many words, and their governors as `_with_top` gives them; whatever is no tree is refused."""
+    """Rows of trees with as many words, and their governors as `_with_top` gives them; whatever is no tree is
+    refused."""
     by_length: defaultdict[int, list[int]] = defaultdict(list)
     for row, governors in enumerate(trees):
         by_length[len(governors)].append(row)

@@ -34,24 +34,26 @@ class Contender:
     megabytes: float
     """Of its weights, on disk."""
     run: Variant
-    select: np.ndarray
-    report: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
     """Its outputs for the two splits, in the order of the task's labels."""
 
     @classmethod
     def of(cls, name: str, way: str, encoder: Encoder, task: Task, *, timed: Encoder | None = None) -> Contender:
         """A model in torch; `timed` is the same one where its speed is measured."""
         order, _ = task.match_labels(encoder.labels)
-        select, report = (encoder.predict(split).logits[:, order] for split in (task.select, task.report))
-        return cls(name, way, size(encoder), weight_bytes(encoder) / 1e6, in_torch(timed or encoder), select, report)
+        validation, test = (encoder.predict(split).logits[:, order] for split in (task.validation, task.test))
+        return cls(
+            name, way, size(encoder), weight_bytes(encoder) / 1e6, in_torch(timed or encoder), validation, test
+        )
 
     @classmethod
     def of_onnx(cls, name: str, way: str, path: Path, encoder: Encoder, task: Task) -> Contender:
         """The encoder's ONNX file, run by onnxruntime."""
         order, _ = task.match_labels(encoder.labels)
         run = OnnxClassifier(path, encoder)
-        select, report = (run.predict(split)[:, order] for split in (task.select, task.report))
-        return cls(name, way, size(encoder), path.stat().st_size / 1e6, run, select, report)
+        validation, test = (run.predict(split)[:, order] for split in (task.validation, task.test))
+        return cls(name, way, size(encoder), path.stat().st_size / 1e6, run, validation, test)
 
 
 def size(encoder: Encoder) -> int:
@@ -67,16 +69,18 @@ def measured(
     Changes and ratios are against the first.
     """
     first = contenders[0]
-    moments = np.stack([task.moments(each.report) for each in contenders])
+    moments = np.stack([task.moments(each.test) for each in contenders])
     found = paired_effects(task.value, moments[0], moments, permutations=0, seed=seed)
-    scores = [task.score(each.report) for each in contenders]
+    scores = [task.score(each.test) for each in contenders]
     models = pd.DataFrame(
         {
             "model": [each.name for each in contenders],
             "way": [each.way for each in contenders],
             "parameters": [each.parameters for each in contenders],
             "megabytes": [each.megabytes for each in contenders],
-            "select": [float(task.value(task.moments(each.select, task.select).mean(0))) for each in contenders],
+            "validation": [
+                float(task.value(task.moments(each.validation, task.validation).mean(0))) for each in contenders
+            ],
             "score": [score.value for score in scores],
             "low": [score.low for score in scores],
             "high": [score.high for score in scores],

@@ -137,7 +137,7 @@ def open_gates(
     """Gates on the whole encoder for the length of the block, with the units in `off` at 0. Blocks nest."""
     check_known("mode", mode, MODES)
     if mode == "mean" and reference is None:
-        raise UserError("mode 'mean' needs a reference: encoder.means(examples), on the select split")
+        raise UserError("mode 'mean' needs a reference: encoder.means(examples), on the validation set")
     if mode == "uniform" and getattr(encoder.model.config, "rotary_value", False):
         raise UserError(f"{encoder.name} rotates its values by position, so that their mean means nothing; use zero")
     gates = Gates(encoder, mode, reference)

@@ -29,8 +29,8 @@ def with_classifier(
 
     `init="random"` draws all of its weights anew, as before any pre-training: the control for what pre-training gave.
     The base is untouched. The same seed gives the same weights. `name` and the task's
-    fingerprint `tuned_on` travel with the model, inside its config. `form` is the classifier's form, `dropout` what is
-    dropped before it, if not as much as the family does.
+    fingerprint `tuned_on` travel with the model, inside its config. `form` is the classifier's form, `dropout` what
+    is dropped before it, if not as much as the family does.
     """
 
     def build(config: Any) -> Any:

@@ -24,9 +24,9 @@ from bertscope.core.resampling import hashed, mixed, to_unit
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
+from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import default_budget
 from bertscope.models.replay import Switched, recorded, replayed
-from bertscope.models.needed_rows import first_token_only
 from bertscope.models.taps import Tap, tapped
 
 MASKED = 0.15

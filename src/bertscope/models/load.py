@@ -133,7 +133,9 @@ def _from_memory(model: Any, task_head: str, device: str, tokenizer: Any) -> Enc
     _, has = _opener(Path(type(model).__name__), [type(model).__name__], family)
     has = "parser" if has == "none" and hasattr(model, "parser") else has
     if task_head not in ("auto", has):
-        raise UserError(f"this {type(model).__name__} has no {task_head} on top (it is: {has}); load it with task_head='auto'")
+        raise UserError(
+            f"this {type(model).__name__} has no {task_head} on top (it is: {has}); load it with task_head='auto'"
+        )
     if model.dtype in (torch.float16, torch.bfloat16):
         raise UserError(
             f"this {type(model).__name__} is in half precision; load it as float32, or give model.float()"

@@ -35,11 +35,11 @@ from bertscope.core.files import (
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, tokenise
 from bertscope.models.encoder import Encoder
-from bertscope.models.states_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, StatesStore, Pool, read
 from bertscope.models.observe import Seen, observe
+from bertscope.models.states_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, Pool, StatesStore, read
 from bertscope.models.taps import is_tapped
 
-__all__ = ["StatesStore", "Pool", "hidden"]
+__all__ = ["Pool", "StatesStore", "hidden_states"]
 
 _VERSION = 2  # of what is stored: raise it when the same source would give other bytes
 

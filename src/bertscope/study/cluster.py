@@ -21,8 +21,8 @@ from bertscope.core.inputs import Inputs
 from bertscope.core.progress import no_bars
 from bertscope.core.step import Step
 from bertscope.core.store import Store
-from bertscope.study.shared_passes import Job
 from bertscope.study.execute import Outcome, make
+from bertscope.study.shared_passes import Job
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -12,9 +12,9 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.step import Step
 from bertscope.study.claims.question import claims_step
 from bertscope.study.graph import graph
+from bertscope.study.located_yaml import Located, parse, with_set
 from bertscope.study.names import Names
 from bertscope.study.questions import Answers, read_questions
-from bertscope.study.located_yaml import Located, parse, with_set
 
 KEYS = {
     "title": "What the page is called.",

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, fields
 from itertools import product
 from typing import Any
 
-from bertscope.core.planning import SEVERAL, ask, beside_inputs, data_input, named_inputs
 from bertscope.core.catalogue import CATALOGUE, INPUT_KINDS, Spec, spec
 from bertscope.core.errors import did_you_mean
+from bertscope.core.planning import SEVERAL, ask, beside_inputs, data_input, named_inputs
 from bertscope.core.step import Step
-from bertscope.study.names import TRAINING, Chosen, Named, Names, find, settings_of
 from bertscope.study.located_yaml import Located
+from bertscope.study.names import TRAINING, Chosen, Named, Names, find, settings_of
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bertscope.core.files import check_writable
 from bertscope.core.store import Store
-from bertscope.study.preflight import preflight
 from bertscope.study.file import Study, read_study
+from bertscope.study.preflight import preflight
 from bertscope.study.runner import RunOutcome, run_steps
 from bertscope.study.state import remember
 

@@ -18,13 +18,13 @@ from bertscope.core.result import describe
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.board import Board, RunOutcome
+from bertscope.study.execute import Outcome, make
 from bertscope.study.graph import graph
-from bertscope.study.log import Log
 from bertscope.study.growing_report import GrowingReport
+from bertscope.study.log import Log
 from bertscope.study.shared_passes import Job, jobs
 from bertscope.study.times import Times
 from bertscope.study.watch import watch
-from bertscope.study.execute import Outcome, make
 
 POLL = 0.5
 """Seconds until a step that another process is making is looked at again."""

@@ -49,16 +49,16 @@ class Contrastive:
     positive."""
 
     def __init__(
-        self, encoder: Encoder, fit: Sets, select: Sets, config: ContrastiveConfig, sts: Task | None = None
+        self, encoder: Encoder, train: Sets, validation: Sets, config: ContrastiveConfig, sts: Task | None = None
     ) -> None:
         self.encoder, self.config, self.sts = encoder, config, sts
         self.metric, self.chance = (
-            ("spearman", 0.0) if sts else ("retrieval", 1 / (len(select) * _candidates(select)))
+            ("spearman", 0.0) if sts else ("retrieval", 1 / (len(validation) * _candidates(validation)))
         )
-        data = [sets.fingerprint for sets in (fit, select)] + ([sts.fingerprint] if sts else [])
+        data = [sets.fingerprint for sets in (train, validation)] + ([sts.fingerprint] if sts else [])
         self.fingerprint = digest_text(f"{config} {data}")
-        self.tokens, *self._others = self._tokenised(fit)
-        self._select = self._tokenised(select)
+        self.tokens, *self._others = self._tokenised(train)
+        self._validation = self._tokenised(validation)
         if not self._others:
             _need_dropout(encoder)
         if config.projection:
@@ -92,8 +92,11 @@ class Contrastive:
         """Which texts were cut: in training, and where the score is taken."""
         cut = sum(int(tokens.truncated.sum()) for tokens in (self.tokens, *self._others))
         said = [f"{cut:,} texts are longer than {self._length} tokens and were cut in training"] if cut else []
-        if self.sts is not None and self.sts.select.pair is not None:
-            watched, longest = unnamed([*self.sts.select.text, *self.sts.select.pair]), self.encoder.max_length
+        if self.sts is not None and self.sts.validation.pair is not None:
+            watched, longest = (
+                unnamed([*self.sts.validation.text, *self.sts.validation.pair]),
+                self.encoder.max_length,
+            )
             cut = int(tokenise_all(self.encoder.tokenizer, watched, longest).truncated.sum())
             said += [f"{cut:,} texts of {self.sts.name} are longer than {longest} tokens and were cut"] if cut else []
         return said
@@ -138,7 +141,7 @@ class Contrastive:
 
     def _held_out(self) -> tuple[Tensor, Tensor]:
         """Unit vectors of the held-out anchors [n, d], of their positives and hard negatives in the same order."""
-        anchors, *others = self._select
+        anchors, *others = self._validation
         parts: list[tuple[Tensor, ...]] = []
         with _views(self.encoder, dropout=not others), torch.no_grad():
             for rows in group_by_budget(anchors.lengths, default_budget(self.encoder)):
@@ -185,12 +188,12 @@ def _views(encoder: Encoder, *, dropout: bool) -> Iterator[None]:
 
 
 def _follows_scores(encoder: Encoder, sts: Task, pool: TextPool, beside: dict[str, float]) -> Scores:
-    """Spearman's correlation of the select split's scores with the cosines of its texts, in the last layer."""
-    select = sts.select
-    assert select.pair is not None and select.label is not None
-    texts = [*select.text, *select.pair]
+    """Spearman's correlation of the validation set's scores with the cosines of its texts, in the last layer."""
+    validation = sts.validation
+    assert validation.pair is not None and validation.label is not None
+    texts = [*validation.text, *validation.pair]
     vectors = sentence_vectors(encoder, texts, pools=[pool], layers=[encoder.n_layers])[0][0, 0]
     ones, others = np.split(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True), 2)
-    draws = rank_draws((ones * others).sum(-1)[None], select.label)[:, 0]
+    draws = rank_draws((ones * others).sum(-1)[None], validation.label)[:, 0]
     low, high = np.quantile(draws[1:], [0.025, 0.975])
-    return Scores("spearman", float(draws[0]), float(low), float(high), len(select), 0.0, beside)
+    return Scores("spearman", float(draws[0]), float(low), float(high), len(validation), 0.0, beside)

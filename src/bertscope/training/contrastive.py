@@ -29,7 +29,7 @@ class ContrastiveConfig(Contrasting):
     positives: Literal["true", "shuffled"] = "true"
     """shuffled: each text's positive is that of another: the control for what any training does."""
     keep: Literal["last", "best"] = "last"
-    """Which epoch's weights to keep: the last, or the best by the select score."""
+    """Which epoch's weights to keep: the last, or the best by the validation score."""
     seed: int = 0
     """Decides the projection's first weights, the order, dropout, and how positives are shuffled."""
 
@@ -83,36 +83,36 @@ def contrastive(
     """Train an encoder to tell which texts belong together.
 
     Cross-entropy over the cosines within a batch. A tenth of the sets (at most 1,000) is held out and followed; with
-    `sts`, a task of pairs with scores, the score is how cosines follow those of its select split. With `out`, a plain
-    Hugging Face encoder is written there, and a training that was killed goes on from its last epoch.
+    `sts`, a task of pairs with scores, the score is how cosines follow those of its validation set. With `out`, a
+    plain Hugging Face encoder is written there, and a training that was killed goes on from its last epoch.
     """
     from bertscope.data.corpus import open_data
     from bertscope.data.read import read_task
     from bertscope.models.heads import bare
     from bertscope.models.load import load
+    from bertscope.training import loop
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.contrast_objective import Contrastive
-    from bertscope.training.loop import train
 
     data = open_data(data)
     sts = read_task(sts) if isinstance(sts, str) else sts
     if sts is not None:
         sts.need_scored_pairs()
-    fit, select = _sets(data, config)
+    train, validation = _sets(data, config)
     if config.positives == "shuffled":
-        fit = fit.shuffled(config.seed)
+        train = train.shuffled(config.seed)
     base = load(base) if isinstance(base, str) else base
     kind = " (shuffled)" if config.positives == "shuffled" else ""
     encoder = bare(base, name=f"{base.name} contrasted on {data.name or 'texts'}{kind}, seed {config.seed}")
-    objective = Contrastive(encoder, fit, select, config, sts)
+    objective = Contrastive(encoder, train, validation, config, sts)
     settings = config.training(encoder.hidden_size)
-    history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
+    history = loop.train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
     if out is not None:
         Checkpoint.of(Path(out)).remove()
     subject = {"model": base.name, "task": data.name or "texts", "pairs": config.pairs, "seed": str(config.seed)}
     if config.positives == "shuffled":
         subject["positives"] = "shuffled"
-    notes = [*data.notes, f"{len(fit):,} sets to train on, {len(select):,} held out", *objective.notes]
+    notes = [*data.notes, f"{len(train):,} sets to train on, {len(validation):,} held out", *objective.notes]
     return Trained(encoder, _result(history, settings, objective.metric, subject, notes))
 
 
@@ -126,7 +126,7 @@ def _result(
     epochs = pd.DataFrame(history.epochs)
     kept = history.best if settings.keep == "best" else -1
     followed = (
-        "the select split's Spearman" if metric == "spearman" else "how often a held-out text finds its positive"
+        "the validation set's Spearman" if metric == "spearman" else "how often a held-out text finds its positive"
     )
     return Result(
         "contrastive",

@@ -11,7 +11,7 @@ from torch.nn.functional import kl_div, log_softmax, mse_loss
 
 @dataclass(frozen=True)
 class Teacher:
-    """What the larger model put out for the fit split, in the order of its examples and of the task's labels.
+    """What the larger model put out for the training set, in the order of its examples and of the task's labels.
 
     It is asked once, without dropout: each step then costs no more than one without a teacher.
     """

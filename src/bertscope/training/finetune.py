@@ -27,7 +27,7 @@ class FinetuneConfig:
     """Epochs, learning rate and warm-up where they aren't given. paper: 3, 2e-5 and none, as for bert-base; pocket:
     4, 3e-4 and 10%, for small encoders; auto: pocket under 384 hidden units, else paper."""
     epochs: int | None = None
-    """How often the fit split is gone through; by default what the recipe says."""
+    """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None
     """The highest learning rate, from which it decays linearly to 0; by default what the recipe says."""
     warmup: float | None = None
@@ -41,7 +41,7 @@ class FinetuneConfig:
     init: Literal["pretrained", "random"] = "pretrained"
     """random: draw all weights anew, as a control for what pre-training gave."""
     keep: Literal["last", "best"] = "last"
-    """Which epoch's weights to keep: the last, or the best on the select split."""
+    """Which epoch's weights to keep: the last, or the best on the validation set."""
     without: str = ""
     """Layers left out before the training: `12`, `11-12`, `3,7-9`."""
     classifier: Literal["linear", "relu"] = "linear"
@@ -132,10 +132,10 @@ def finetune(
     """Train an encoder on a task.
 
     What the task needs is put on a copy of `base` (a classifier or regressor, a head for spans, a parser) and the
-    whole of it is trained on the task's fit split; the select split is scored after each epoch and the report split
+    whole of it is trained on the task's training set; the validation set is scored after each epoch and the test set
     before and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written
     there, and a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array
-    `outputs` has the tuned model's outputs for the report split.
+    `outputs` has the tuned model's outputs for the test set.
     """
     from bertscope.data.read import read_task
     from bertscope.models.load import load
@@ -156,10 +156,10 @@ def finetune(
         base = without_layers(base, left_out)
     form = ClassifierForm(config.classifier, config.pooler)
     encoder = with_head(base, task, init=config.init, seed=config.seed, name=name, form=form, dropout=config.dropout)
-    before = task.score(encoder.predict(task.report).logits)
+    before = task.score(encoder.predict(task.test).logits)
     objective = objective_of(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
-    predictions = encoder.predict(task.report)
+    predictions = encoder.predict(task.test)
     after = task.score(predictions.logits)
     result = _result(origin, task, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
@@ -167,7 +167,7 @@ def finetune(
     result.notes += objective.notes
     if predictions.truncated:
         result.notes.append(
-            f"{predictions.truncated} report texts are longer than {encoder.max_length} tokens and were cut"
+            f"{predictions.truncated} test texts are longer than {encoder.max_length} tokens and were cut"
         )
     if out is not None:
         Checkpoint.of(Path(out)).remove()
@@ -229,11 +229,11 @@ def _result(
 
 
 def _figures(task: Task, chance: float) -> list[Figure]:
-    words = {"score": task.metric, "step": "step", "loss": "loss on the fit split", "epoch": "epoch"}
+    words = {"score": task.metric, "step": "step", "loss": "loss on the training set", "epoch": "epoch"}
     return [
         Figure(
             "lines", "epochs", x="epoch", y="score", low="low", high="high", title="Learning curve",
-            caption=f"The select split's {task.metric} after each epoch, with its 95% bootstrap interval over "
+            caption=f"The validation set's {task.metric} after each epoch, with its 95% bootstrap interval over "
             "examples; epoch 0 is before any training. The dashed rule is an answer without looking at the text.",
             labels=words, rules={task.blind: chance},
         ),

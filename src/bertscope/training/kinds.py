@@ -17,7 +17,14 @@ from bertscope.training.parsing import Trees
 from bertscope.training.spans import Spans
 
 
-def with_head(base: Encoder, task: Task, *, form: ClassifierForm = ClassifierForm(), dropout: float | None = None, **how: Any) -> Encoder:  # noqa: B008
+def with_head(
+    base: Encoder,
+    task: Task,
+    *,
+    form: ClassifierForm = ClassifierForm(),
+    dropout: float | None = None,
+    **how: Any,  # noqa: B008 (frozen)
+) -> Encoder:
     """A copy of the encoder with the fresh head that the task needs; all as for `with_classifier`, whose `form` and
     `dropout` no other head has."""
     how = {"tuned_on": task.fingerprint} | how

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bertscope.core.bucketing import bucketed
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, refuse_foreign
-from bertscope.core.bucketing import bucketed
 from bertscope.core.progress import Progress, progress
 from bertscope.models.batches import pad
 from bertscope.models.encoder import Encoder
@@ -42,7 +42,7 @@ class History:
     steps: list[dict[str, float]] = field(default_factory=list)
     seconds: float = 0.0
     best: int = 0
-    """The epoch with the highest score on select."""
+    """The epoch with the highest score on validation."""
     activations: int = 0
     """Bytes that the largest step keeps for its backward pass, weights apart."""
     peak: int = 0
@@ -58,7 +58,7 @@ def train(
     resume: bool,
     keep_prefix: bool = True,
 ) -> History:
-    """Train `encoder` in place on the objective's fit split; with `out`, save it there and survive being killed.
+    """Train `encoder` in place on the objective's training set; with `out`, save it there and survive being killed.
 
     The checkpoint is left for the caller to remove, once nothing can be lost any more. `keep_prefix=False` runs
     frozen layers in every step, though they always say the same: the plain way, to compare with.
@@ -198,7 +198,7 @@ class Training:
         return self.settings.learning_rate * share
 
     def _close_epoch(self, epoch: int, loss: float) -> dict[str, float]:
-        """Score the select split, remember the epoch, and make it the one to come back to."""
+        """Score the validation set, remember the epoch, and make it the one to come back to."""
         score = self.objective.score()
         row = {"epoch": epoch, "loss": loss, "score": score.value, "low": score.low, "high": score.high}
         row |= score.secondary

@@ -23,18 +23,18 @@ class Objective(Protocol):
     metric: str
     """What the score is called."""
     chance: float
-    """The select split's score without looking at its texts."""
+    """The validation set's score without looking at its texts."""
     fingerprint: str
     """What tells this objective's data and settings from another's."""
     tokens: Tokens
-    """The fit split; the loop makes its batches of these rows."""
+    """The training set; the loop makes its batches of these rows."""
 
     def loss(self, batch: Batch, rows: Tensor) -> Tensor:
-        """The mean loss of a batch, whose rows these are of the fit split, with the graph that leads to it. The
+        """The mean loss of a batch, whose rows these are of the training set, with the graph that leads to it. The
         loop decides the precision."""
 
     def score(self) -> Scores:
-        """How good the model is by now on the select split."""
+        """How good the model is by now on the validation set."""
 
     def finish(self) -> None:
         """Make the trained model what is kept of it."""
@@ -48,19 +48,21 @@ class Labelled:
         tuned     whether the encoder does the task already: a regressor's outputs are then in the task's own units
         teacher   whom to learn from beside the labels
         """
-        assert task.fit.label is not None
+        assert task.train.label is not None
         self.encoder, self.task, self.teacher = encoder, task, teacher
         self.metric, self.fingerprint = task.metric, task.fingerprint
-        self.chance = task.chance(task.select)
-        self.tokens = tokenise(encoder.tokenizer, task.fit, encoder.max_length)
+        self.chance = task.chance(task.validation)
+        self.tokens = tokenise(encoder.tokenizer, task.train, encoder.max_length)
         cut = int(self.tokens.truncated.sum())
-        longest = f"longer than {encoder.max_length} tokens, and cut there: {cut:,} of {len(task.fit):,} fit texts"
+        longest = (
+            f"longer than {encoder.max_length} tokens, and cut there: {cut:,} of {len(task.train):,} training texts"
+        )
         self.notes = (longest,) if cut else ()
         self._order, _ = task.match_labels(encoder.labels)
         self._scale = _Scale.of(task)
         if tuned:
             self._scale.take_out_of(encoder.model)
-        self._labels = torch.from_numpy(self._scale.shrink(task.fit.label)).to(encoder.device)
+        self._labels = torch.from_numpy(self._scale.shrink(task.train.label)).to(encoder.device)
         if teacher is not None:
             # Without dropout a regressor's scores lie off those it was trained for: they have a scale of their own.
             own = _Scale.of_scores(teacher.outputs) if task.kind == "regression" else self._scale
@@ -79,8 +81,8 @@ class Labelled:
         return torch.lerp(loss, taught, self.teacher.weight)
 
     def score(self) -> Scores:
-        select = self.task.select
-        return self.task.score(self.encoder.predict(select).logits[:, self._order], select)
+        validation = self.task.validation
+        return self.task.score(self.encoder.predict(validation).logits[:, self._order], validation)
 
     def finish(self) -> None:
         self._scale.fold_into(self.encoder.model)
@@ -97,8 +99,8 @@ class _Scale:
     def of(cls, task: Task) -> _Scale:
         if task.kind == "classification":
             return cls(0.0, 1.0)
-        assert task.fit.label is not None
-        return cls.of_scores(task.fit.label)
+        assert task.train.label is not None
+        return cls.of_scores(task.train.label)
 
     @classmethod
     def of_scores(cls, scores: np.ndarray) -> _Scale:

@@ -19,11 +19,11 @@ class Trees:
     def __init__(self, encoder: Encoder, task: TreeTask) -> None:
         self.encoder, self.task = encoder, task
         self.metric, self.fingerprint = task.metric, task.fingerprint
-        self.chance = task.chance(task.select)
-        self.tokens = tokenise(encoder.tokenizer, task.fit, encoder.max_length)
-        self._gold = torch.from_numpy(task.gold(task.fit)).to(encoder.device)
+        self.chance = task.chance(task.validation)
+        self.tokens = tokenise(encoder.tokenizer, task.train, encoder.max_length)
+        self._gold = torch.from_numpy(task.gold(task.train)).to(encoder.device)
         cut = int(self.tokens.truncated.sum())
-        longest = f"{cut:,} fit sentences are longer than {encoder.max_length} tokens and were cut"
+        longest = f"{cut:,} training sentences are longer than {encoder.max_length} tokens and were cut"
         self.notes = (longest,) if cut else ()
 
     def loss(self, batch: Batch, rows: Tensor) -> Tensor:
@@ -39,7 +39,7 @@ class Trees:
         return cross_entropy(arcs[there], heads[there]) + cross_entropy(kinds[there], relations[there])
 
     def score(self) -> Scores:
-        return self.task.score(self.encoder.predict(self.task.select).logits, self.task.select)
+        return self.task.score(self.encoder.predict(self.task.validation).logits, self.task.validation)
 
     def finish(self) -> None:
         """The model is what it is to be."""

@@ -1,7 +1,7 @@
-"""Frozen layers, run once: what they put out for every token of the fit split is kept, and every epoch reads it.
+"""Frozen layers, run once: what they put out for every token of the training set is kept, and every epoch reads it.
 
 A frozen layer without dropout over frozen layers without dropout gives the same for the same text, whatever is
-trained above. So one pass over the fit split, in an order that depends on its lengths alone, serves the whole
+trained above. So one pass over the training set, in an order that depends on its lengths alone, serves the whole
 training; a training that was killed makes the same pass again.
 """
 

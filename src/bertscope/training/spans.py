@@ -19,15 +19,17 @@ class Spans:
     code for SQuAD, so that the scores of different windows can be compared."""
 
     def __init__(self, encoder: Encoder, task: SpanTask) -> None:
-        assert task.fit.answers is not None
+        assert task.train.answers is not None
         self.encoder, self.task = encoder, task
         self.metric, self.fingerprint = task.metric, task.fingerprint
-        self.chance = task.chance(task.select)
-        windows = windowed(encoder.tokenizer, task.fit, encoder.max_length)
+        self.chance = task.chance(task.validation)
+        windows = windowed(encoder.tokenizer, task.train, encoder.max_length)
         self.tokens = windows.tokens
-        gold = targets(windows, np.array([answers[0] for answers in task.fit.answers]))
+        gold = targets(windows, np.array([answers[0] for answers in task.train.answers]))
         self._targets = torch.from_numpy(gold).to(encoder.device)
-        self.notes = _notes(len(task.fit), len(windows), len(np.unique(windows.example[gold[:, 1] > 0])), windows.cut)
+        self.notes = _notes(
+            len(task.train), len(windows), len(np.unique(windows.example[gold[:, 1] > 0])), windows.cut
+        )
 
     def loss(self, batch: Batch, rows: Tensor) -> Tensor:
         said = self.encoder.model(**batch.inputs)
@@ -38,19 +40,19 @@ class Spans:
         return torch.stack(losses).mean()
 
     def score(self) -> Scores:
-        return self.task.score(self.encoder.predict(self.task.select).logits, self.task.select)
+        return self.task.score(self.encoder.predict(self.task.validation).logits, self.task.validation)
 
     def finish(self) -> None:
         """The model is what it is to be."""
 
 
 def _notes(questions: int, windows: int, answered: int, cut: int) -> tuple[str, ...]:
-    """What a reader must know of how the fit split was read."""
+    """What a reader must know of how the training set was read."""
     said = []
     if windows > questions:
-        said.append(f"{questions:,} fit questions are read in {windows:,} windows: their texts are long")
+        said.append(f"{questions:,} training questions are read in {windows:,} windows: their texts are long")
     if answered < questions:
-        said.append(f"{questions - answered:,} fit answers have no token that the model reads")
+        said.append(f"{questions - answered:,} training answers have no token that the model reads")
     if cut:
-        said.append(f"{cut:,} fit questions are longer than a quarter of what the model reads and were cut")
+        said.append(f"{cut:,} training questions are longer than a quarter of what the model reads and were cut")
     return tuple(said)

@@ -33,7 +33,7 @@ class AblateConfig:
     """Parts to switch off together, each set with a name: top=head:12.1+head:12.2 both=mlp:3+mlp:4."""
     mode: Mode = "uniform"
     """What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero:
-    nothing, as in Michel et al.; mean: its average output on the select split. An MLP leaves nothing, or its mean;
+    nothing, as in Michel et al.; mean: its average output on the validation set. An MLP leaves nothing, or its mean;
     a layer that is off passes its input on."""
     repeats: int = 2000
     """Bootstrap resamples behind each interval."""
@@ -93,7 +93,7 @@ def ablate(
 ) -> Result:
     """What if a head, an MLP or a layer is switched off?
 
-    Each part, or named set of parts, is switched off alone, and the model's score on the report split is compared
+    Each part, or named set of parts, is switched off alone, and the model's score on the test set is compared
     with its score when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
     accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm).
     """
@@ -108,8 +108,8 @@ def ablate(
     off = [Off.part(unit) for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
     for name, units in named_sets(config.sets).items():
         off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))
-    reference = model.means(task.select) if config.mode == "mean" else None
+    reference = model.means(task.validation) if config.mode == "mean" else None
     switched = predict_without(
-        model, task.report, [[], *(one.units for one in off)], mode=config.mode, reference=reference
+        model, task.test, [[], *(one.units for one in off)], mode=config.mode, reference=reference
     )
     return ablate_result(model, task, off, switched, config)

@@ -14,9 +14,9 @@ from torch import Tensor
 from bertscope.analyses.erase.leace import Eraser, Whitened
 from bertscope.analyses.erase.question import EraseConfig, Likeness
 from bertscope.analyses.probe.sample import (
-    FIT,
-    REPORT,
-    SELECT,
+    TEST,
+    TRAIN,
+    VALIDATION,
     Sample,
     draw_sample,
     majority,
@@ -33,9 +33,9 @@ from bertscope.core.jackknife import runs
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import metric_draws
 from bertscope.data.task import Task
-from bertscope.models.intervene import Change, logits_with, masked_losses
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
+from bertscope.models.intervene import Change, logits_with, masked_losses
 from bertscope.models.states_store import StatesStore
 
 
@@ -71,23 +71,23 @@ def ability_of(model: Encoder, examples: Examples, task: Task | None, config: Er
 def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> Ability:
     model.need_classifier(task.n_outputs)
     order, notes = task.match_labels(model.labels)
-    report = task.report.take(_few(task.report, np.arange(len(task.report)), config))
+    test = task.test.take(_few(task.test, np.arange(len(task.test)), config))
     if model.tuned_on not in (None, task.fingerprint):
-        notes.append("the model was fine-tuned on another split or other data: it may have seen some report rows")
+        notes.append("the model was fine-tuned on another split or other data: it may have seen some test rows")
 
     def draws(changes: Sequence[Change | None]) -> np.ndarray:
-        found = logits_with(model, report, changes)
+        found = logits_with(model, test, changes)
         if found.truncated:
-            notes.append(f"{found.truncated} report texts are longer than {model.max_length} tokens and were cut")
-        moments = task.moments(found.logits[..., order], report)
+            notes.append(f"{found.truncated} test texts are longer than {model.max_length} tokens and were cut")
+        moments = task.moments(found.logits[..., order], test)
         return metric_draws(task.value, moments, repeats=config.repeats, seed=config.seed)
 
-    return Ability("score", task.metric, 1, len(report), draws, task.chance(report), notes)
+    return Ability("score", task.metric, 1, len(test), draws, task.chance(test), notes)
 
 
 def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -> Ability:
     """On the texts that no eraser learned from."""
-    held_out = np.flatnonzero(text_parts(examples, config.seed) == REPORT)
+    held_out = np.flatnonzero(text_parts(examples, config.seed) == TEST)
     texts = examples.take(_few(examples, held_out, config))
     resampling = Resampling(texts.ids, repeats=config.repeats, seed=config.seed)
     notes: list[str] = []
@@ -147,13 +147,13 @@ class Erasing:
         target = target.of_words()
         sample = draw_sample(target, examples, limits, config.seed, have_vectors({"": rows}, target))
         place = rows.of(sample.target)[:, 0]
-        fit, labels = place[sample.items(FIT)], sample.target.label[sample.items(FIT)]
+        train, labels = place[sample.items(TRAIN)], sample.target.label[sample.items(TRAIN)]
         every = _fit_rows(store, examples, config)
         generator = np.random.default_rng(config.seed)
         concept, random = {}, {}
         for layer in layers:
             whitened = Whitened(store.vectors(layer)[every])
-            concept[layer] = whitened.leace(store.vectors(layer)[fit], labels)
+            concept[layer] = whitened.leace(store.vectors(layer)[train], labels)
             rank, moved = concept[layer].rank, {"rank": 0.0, "variance": concept[layer].moved}
             random[layer] = {
                 like: [whitened.random(rank, generator, moved=moved[like]) for _ in range(config.random)]
@@ -169,9 +169,9 @@ class Erasing:
 
 
 def _fit_rows(store: StatesStore, examples: Examples, config: EraseConfig) -> np.ndarray:
-    """The rows of fit's words, labelled or not; drawn as the labelled ones are, where there are too many."""
+    """The rows of train's words, labelled or not; drawn as the labelled ones are, where there are too many."""
     text = np.repeat(np.arange(len(examples)), np.diff(store.starts))
-    rows = np.flatnonzero(text_parts(examples, config.seed)[text] == FIT)
+    rows = np.flatnonzero(text_parts(examples, config.seed)[text] == TRAIN)
     luck = word_luck(text_hashes(examples, config.seed)[text[rows]], store.words[rows])
     return np.sort(rows[np.argsort(luck, kind="stable")[: config.words]])
 
@@ -184,24 +184,24 @@ def _checked(
     erased = [eraser(vectors).astype(np.float32) for eraser, vectors in zip(erasers.values(), plain, strict=True)]
     sources = tuple(Source(name, layer) for name in ("as they are", "erased") for layer in erasers)
     stack = torch.from_numpy(np.stack([*plain, *erased], 1)).to(device)
-    fit, select, report = (torch.from_numpy(sample.items(part)).to(device) for part in (FIT, SELECT, REPORT))
-    vectors = Vectors(sources, standardised(stack, fit), torch.arange(len(stack), device=device)[:, None])
+    train, validation, test = (torch.from_numpy(sample.items(part)).to(device) for part in (TRAIN, VALIDATION, TEST))
+    vectors = Vectors(sources, standardised(stack, train), torch.arange(len(stack), device=device)[:, None])
     label, classes = torch.from_numpy(sample.target.label).to(device), len(sample.target.classes)
 
     def check(reads: Sequence[int], learns: Tensor, scored: Tensor) -> Check:
         answers = label.expand(len(reads), -1)
         training = Training(seed=config.seed)
-        probes = train_probes(vectors, [[at] for at in reads], answers, classes, learns, select, training)
+        probes = train_probes(vectors, [[at] for at in reads], answers, classes, learns, validation, training)
         hits, losses = probes.hits_and_losses(answers, scored)
         counts = 1 + torch.bincount(label[learns], minlength=classes)  # a label that is new there isn't impossible
         without = -(counts / counts.sum()).log()[label[scored]].mean()
         bits = (without - losses.mean(1)) / math.log(2)
         return Check(hits.float().mean(1).cpu().numpy(), bits.cpu().numpy())
 
-    n, half = len(erasers), int(runs(sample.target.example[sample.items(REPORT)], 2)[1])  # whole texts on either side
+    n, half = len(erasers), int(runs(sample.target.example[sample.items(TEST)], 2)[1])  # whole texts on either side
     with full_precision():
         return {
-            "as they are": check(range(n), fit, report),
-            "erased": check(range(n, 2 * n), fit, report),
-            "erased, read afresh": check(range(n, 2 * n), report[:half], report[half:]),
+            "as they are": check(range(n), train, test),
+            "erased": check(range(n, 2 * n), train, test),
+            "erased, read afresh": check(range(n, 2 * n), test[:half], test[half:]),
         }

@@ -39,16 +39,16 @@ class Faithfulness:
     curves: pd.DataFrame
     areas: pd.DataFrame
     score: Scores
-    """The whole model's on the report split."""
+    """The whole model's on the test set."""
     truncated: int
 
 
 def faithfulness(
     encoder: Encoder, task: Task, found: Importances, config: ImportanceConfig, resampling: Resampling
 ) -> Faithfulness:
-    """What each part's absence does, on the select split; and the parts going one after the other, on the report
-    split, in orders that the select split decides."""
-    reference = encoder.means(task.select) if config.mode == "mean" else None
+    """What each part's absence does, on the validation set; and the parts going one after the other, on the test
+    set, in orders that the validation set decides."""
+    reference = encoder.means(task.validation) if config.mode == "mean" else None
     effects = single_effects(encoder, task, found.units, resampling, config, reference)
     curves = fall(encoder, task, _orders(found, effects["rise"][0], config), config, reference)
     return Faithfulness(effects, _agreement(found, effects), *curves)
@@ -62,14 +62,14 @@ def single_effects(
     config: ImportanceConfig,
     reference: Means | None,
 ) -> dict[str, np.ndarray]:
-    """What switching each part off alone does on the select split, [1 + repeats, unit]; above 0: it is missed."""
-    select, (order, _) = task.select, task.match_labels(encoder.labels)
+    """What switching each part off alone does on the validation set, [1 + repeats, unit]; above 0: it is missed."""
+    validation, (order, _) = task.validation, task.match_labels(encoder.labels)
     off = [[], *([unit] for unit in units)]
-    outputs = predict_without(encoder, select, off, mode=config.mode, reference=reference).logits[..., order]
-    assert select.label is not None
-    loss = losses(task, torch.from_numpy(outputs).double(), torch.from_numpy(select.label)).numpy()
+    outputs = predict_without(encoder, validation, off, mode=config.mode, reference=reference).logits[..., order]
+    assert validation.label is not None
+    loss = losses(task, torch.from_numpy(outputs).double(), torch.from_numpy(validation.label)).numpy()
     change = (loss[1:] - loss[0]).T  # [example, unit]
-    score = task.value(resampled_means(resampling, task.moments(outputs, select).swapaxes(0, 1)))
+    score = task.value(resampled_means(resampling, task.moments(outputs, validation).swapaxes(0, 1)))
     return {
         "rise": resampled_means(resampling, change),
         "size": resampled_means(resampling, np.abs(change)),
@@ -80,7 +80,7 @@ def single_effects(
 def fall(
     encoder: Encoder, task: Task, orders: Orders, config: ImportanceConfig, reference: Means | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, Scores, int]:
-    """The report split's score as parts go one after the other, in each order; and the area under each such curve."""
+    """The test set's score as parts go one after the other, in each order; and the area under each such curve."""
     places: dict[frozenset[Unit], int] = {frozenset(): 0}  # orders begin and end alike: no set is run twice
     lines = {
         key: [
@@ -91,7 +91,7 @@ def fall(
     }
     match, _ = task.match_labels(encoder.labels)
     switched = predict_without(
-        encoder, task.report, [sorted(off) for off in places], mode=config.mode, reference=reference
+        encoder, task.test, [sorted(off) for off in places], mode=config.mode, reference=reference
     )
     outputs = switched.logits[..., match]
     draws = metric_draws(task.value, task.moments(outputs), repeats=config.repeats, seed=config.seed)

@@ -19,9 +19,9 @@ _LABELS = {
     "size": "mean size of the change of an example's loss",
 }  # fmt: skip
 _FORMS = {
-    "example": "The mean over the select split's examples of |dL/dgate|: how much an example's loss changes for a "
+    "example": "The mean over the validation set's examples of |dL/dgate|: how much an example's loss changes for a "
     "small change of what the part puts out.",
-    "token": "The mean over the select split's examples of the sum over tokens of |output . dL/doutput|, as in "
+    "token": "The mean over the validation set's examples of the sum over tokens of |output . dL/doutput|, as in "
     "Michel's code.",
     "cumulative": "What a script finds that never clears the gates' gradients between batches: it depends on the "
     "order of the examples and on the batches.",
@@ -76,7 +76,7 @@ def _scatters() -> list[Figure]:
         Figure(
             "points", "parts", x="importance", y=effect, color="kind", log_x=True, middle=0.0,
             title=f"Importance against {EFFECTS[effect]}",
-            caption=f"A dot is a head or an MLP, on the select split: its importance, and {what}.", labels=_LABELS,
+            caption=f"A dot is a head or an MLP, on the validation set: its importance, and {what}.", labels=_LABELS,
         )
         for effect, what in said.items()
     ]  # fmt: skip
@@ -88,9 +88,9 @@ def _falls(kind: str, task: Task, checked: Faithfulness, config: ImportanceConfi
     return Figure(
         "lines", "curves", x="share", y="score", color="order", low="low", high="high", where={"kind": kind},
         title=f"Without {PLURAL[kind]}, one after the other",
-        caption=f"The report split's {task.metric} as {PLURAL[kind]} are switched off ({config.mode}), the least "
+        caption=f"The test set's {task.metric} as {PLURAL[kind]} are switched off ({config.mode}), the least "
         f"important first: by {by_gradient}, by what each does to the loss when it alone is off ({ABLATION}), and in "
-        f"{RANDOM} order (the mean of {config.random}). The select split decides the orders. Bands are 95% bootstrap "
-        f"intervals, for {RANDOM} order its range. A good order stays high for long.",
+        f"{RANDOM} order (the mean of {config.random}). The validation set decides the orders. Bands are 95% "
+        f"bootstrap intervals, for {RANDOM} order its range. A good order stays high for long.",
         labels=_LABELS | {"score": task.metric}, rules={"chance": checked.score.chance},
     )  # fmt: skip

@@ -23,8 +23,8 @@ from bertscope.core.units import Unit
 from bertscope.models.batches import Batch, batches
 from bertscope.models.evaluating import evaluating
 from bertscope.models.gates import Gates
-from bertscope.models.observe import default_budget
 from bertscope.models.needed_rows import first_token_only
+from bertscope.models.observe import default_budget
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -169,11 +169,11 @@ def example_gradients(
 def losses(task: Task, outputs: Tensor, gold: Tensor) -> Tensor:
     """Each example's own loss [..., n] from outputs in the order of the task's labels, [..., n, c].
 
-    Cross-entropy in nats; for a regression the squared error in units of the standard deviation of fit's scores.
+    Cross-entropy in nats; for a regression the squared error in units of the standard deviation of train's scores.
     """
     if task.kind == "regression":
-        assert task.fit.label is not None
-        return ((outputs[..., 0] - gold.to(outputs.dtype)) / (float(task.fit.label.std()) or 1.0)).square()
+        assert task.train.label is not None
+        return ((outputs[..., 0] - gold.to(outputs.dtype)) / (float(task.train.label.std()) or 1.0)).square()
     flat = cross_entropy(outputs.flatten(0, -2), gold.expand(outputs.shape[:-1]).flatten(), reduction="none")
     return flat.unflatten(0, outputs.shape[:-1])
 

@@ -31,11 +31,11 @@ class ImportanceConfig:
     units: tuple[GatedKind, ...] = ("head", "mlp")
     """The kinds of parts: head, mlp, neuron (of the MLPs)."""
     faithful: bool = True
-    """Also switch heads and MLPs off, one at a time on the select split, and one after the other on the report split:
+    """Also switch heads and MLPs off, one at a time on the validation set, and one after the other on the test set:
     does the gradient rank them as their absence does? It takes far longer than the gradients."""
     mode: Mode = "zero"
     """What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention
-    to every token; mean: its average output on the select split. An MLP leaves nothing, or its mean."""
+    to every token; mean: its average output on the validation set. An MLP leaves nothing, or its mean."""
     steps: int = 10
     """In how many steps all parts of a kind go, one after the other."""
     random: int = 3
@@ -89,8 +89,8 @@ def importance(
     """How important is each head and MLP, by gradient?
 
     Each part has a gate, which multiplies what it puts out; its importance is the expected size of the loss's
-    gradient at that gate, on the select split. Whether that is to be believed: the rank correlation with what
-    switching each part off alone does to loss and score, and the report split's score when parts go one after the
+    gradient at that gate, on the validation set. Whether that is to be believed: the rank correlation with what
+    switching each part off alone does to loss and score, and the test set's score when parts go one after the
     other, in the order of importance, of their effects alone, and at random.
     """
     from bertscope.analyses.importance.faithful import faithfulness
@@ -106,7 +106,7 @@ def importance(
     if config.faithful and config.mode == "uniform":
         with model.gates(mode="uniform"):  # refused where it can't be, before anything is computed
             pass
-    resampling = Resampling(task.select.ids, repeats=config.repeats, seed=config.seed)
+    resampling = Resampling(task.validation.ids, repeats=config.repeats, seed=config.seed)
     found = read_importance(model, task, config, resampling)
     checked = faithfulness(model, task, found, config, resampling) if config.faithful and found.units else None
     return importance_result(model, task, found, checked, config)

@@ -1,4 +1,4 @@
-"""What `importance` reads off one pass over the select split: each part's gradients, resampled over examples."""
+"""What `importance` reads off one pass over the validation set: each part's gradients, resampled over examples."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Importances:
     loss: np.ndarray
     """[1 + repeats]: the whole model's."""
     score: Scores
-    """The whole model's on the select split."""
+    """The whole model's on the validation set."""
     truncated: int
 
     @cached_property
@@ -85,18 +85,18 @@ class Importances:
 def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resampling: Resampling) -> Importances:
     """One pass. What is kept of an example is a number for each head and MLP."""
     units = _units(encoder, config)
-    select = task.select
-    heads = np.zeros((len(select), encoder.n_layers, encoder.n_heads))
-    mlps, outputs = np.zeros((len(select), encoder.n_layers)), np.zeros((len(select), task.n_outputs))
+    validation = task.validation
+    heads = np.zeros((len(validation), encoder.n_layers, encoder.n_heads))
+    mlps, outputs = np.zeros((len(validation), encoder.n_layers)), np.zeros((len(validation), task.n_outputs))
     neurons = [np.zeros((2, n)) for n in encoder.neuron_counts] if "neuron" in config.units else []
     truncated = 0
-    for part in example_gradients(encoder, task, select, per_token=config.form == "token", neurons=bool(neurons)):
+    for part in example_gradients(encoder, task, validation, per_token=config.form == "token", neurons=bool(neurons)):
         heads[part.rows], mlps[part.rows], outputs[part.rows] = part.heads, part.mlps, part.outputs
         for sums, layer in zip(neurons, part.neurons, strict=True):
             sums += np.abs(layer).sum(0, dtype=np.float64), np.square(layer, dtype=np.float64).sum(0)
         truncated += part.truncated
-    means, errors = _means_and_errors(neurons, len(select))
-    loss = losses(task, torch.from_numpy(outputs), torch.from_numpy(select.label)).numpy()
+    means, errors = _means_and_errors(neurons, len(validation))
+    loss = losses(task, torch.from_numpy(outputs), torch.from_numpy(validation.label)).numpy()
 
     def draws(values: np.ndarray) -> np.ndarray:
         if config.form == "cumulative":  # the examples' order is part of it: there is nothing to resample
@@ -110,7 +110,7 @@ def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resa
         neuron_errors=errors,
         units=units,
         loss=resampled_means(resampling, loss),
-        score=task.score(outputs, select),
+        score=task.score(outputs, validation),
         truncated=truncated,
     )
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.caveats import cautions
 from bertscope.analyses.importance.faithful import IMPORTANCE, RANDOM, Faithfulness
 from bertscope.analyses.importance.figures import EFFECTS, PLURAL, importance_figures
 from bertscope.analyses.importance.reader import Importances, normal_interval
-from bertscope.analyses.caveats import cautions
 from bertscope.core.resampling import interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit, columns
@@ -28,11 +28,11 @@ def importance_result(
     if found.neurons:
         tables |= {"neurons": _neurons_table(found), "neurons_by_layer": _neuron_layers(found)}
     notes = [*task.notes, *task.match_labels(model.labels)[1]]
-    notes += cautions(model, task, found.score, found.truncated, "select")
+    notes += cautions(model, task, found.score, found.truncated, "validation")
     if checked is not None:
         tables |= {"agreement": checked.agreement, "curves": checked.curves, "areas": checked.areas}
         if checked.truncated:
-            notes.append(f"{checked.truncated} report texts are longer than {model.max_length} tokens and were cut")
+            notes.append(f"{checked.truncated} test texts are longer than {model.max_length} tokens and were cut")
     if config.form == "cumulative":
         notes.append(
             f"cumulative, in batches of {config.batch_size}: another order or batch size gives another answer, and "
@@ -128,7 +128,9 @@ def _headline(task: Task, found: Importances, checked: Faithfulness | None) -> l
         numbers.append(Number("share of neurons with half of the importance", _half(together), n=len(together),
                               unit="share"))  # fmt: skip
     low, high = interval(found.loss)
-    numbers.append(Number("loss", float(found.loss[0]), float(low), float(high), len(task.select), _loss_unit(task)))
+    numbers.append(
+        Number("loss", float(found.loss[0]), float(low), float(high), len(task.validation), _loss_unit(task))
+    )
     return numbers
 
 

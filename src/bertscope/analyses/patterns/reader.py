@@ -13,8 +13,8 @@ from bertscope.analyses.attention.maps import LayerMaps, View, product, read_not
 from bertscope.analyses.checkpoints import over_half, subject
 from bertscope.analyses.patterns.question import MEASURES, PatternsConfig
 from bertscope.analyses.shapes import CLASSES
-from bertscope.analyses.shapes.net import facts, shipped
 from bertscope.analyses.shapes.exemplars import Typical
+from bertscope.analyses.shapes.net import facts, shipped
 from bertscope.analyses.shapes.representative import UsualMaps
 from bertscope.core.examples import Examples
 from bertscope.core.figure import Figure

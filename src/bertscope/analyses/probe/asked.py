@@ -9,7 +9,7 @@ import numpy as np
 
 from bertscope.analyses.probe.measures import accuracies, codelengths, cumulative
 from bertscope.analyses.probe.question import ProbeConfig, ProbeKind
-from bertscope.analyses.probe.sample import REPORT, Sample, draw_sample
+from bertscope.analyses.probe.sample import TEST, Sample, draw_sample
 from bertscope.analyses.probe.targets import Limits, Target
 from bertscope.analyses.probe.training import Training
 from bertscope.analyses.probe.vectors import Rows, Vectors, gather, have_vectors
@@ -27,7 +27,7 @@ class Probed:
     layers: list[int]
     accuracy: np.ndarray
     control: np.ndarray | None
-    select_loss: np.ndarray
+    validation_loss: np.ndarray
     bits: np.ndarray | None
 
 
@@ -72,12 +72,12 @@ class Asked:
 
     @property
     def n(self) -> int:
-        return len(self.sample.items(REPORT))
+        return len(self.sample.items(TEST))
 
     def best(self, checkpoint: str, probe: ProbeKind) -> tuple[int, np.ndarray]:
-        """The layer with the lowest loss on select, and draws of its accuracy on report."""
+        """The layer with the lowest loss on validation, and draws of its accuracy on test."""
         one = next(found for found in self.found if (found.checkpoint, found.probe) == (checkpoint, probe))
-        at = int(one.select_loss.argmin())
+        at = int(one.validation_loss.argmin())
         return one.layers[at], one.accuracy[:, at]
 
 
@@ -89,7 +89,7 @@ def _found(
     for name, layers, at in _checkpoints(vectors):
         control = None if right.control is None else right.control[:, at]
         of_code = None if bits is None else bits[at]
-        yield Probed(name, kind, layers, right.target[:, at], control, right.select_loss[at], of_code)
+        yield Probed(name, kind, layers, right.target[:, at], control, right.validation_loss[at], of_code)
 
 
 def _checkpoints(vectors: Vectors) -> Iterator[tuple[str, list[int], list[int]]]:

@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.probe.sample import FIT, REPORT, SELECT, Sample, control_labels
+from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, Sample, control_labels
 from bertscope.analyses.probe.training import Probes, Training, train_probes
 from bertscope.analyses.probe.vectors import Vectors, same_layers
 from bertscope.core.resampling import Resampling, RunningMean
 
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
-"""The shares of fit after which an online code trains anew (Voita & Titov 2020)."""
+"""The shares of train after which an online code trains anew (Voita & Titov 2020)."""
 _TEXTS = 512  # that are resampled at a time
 
 
@@ -29,7 +29,7 @@ class Accuracies:
     target: np.ndarray
     control: np.ndarray | None
     """Of probes of the same kind that learn the control task."""
-    select_loss: np.ndarray
+    validation_loss: np.ndarray
     """[source], in nats."""
 
 
@@ -43,22 +43,22 @@ def accuracies(vectors: Vectors, sample: Sample, training: Training, resampling:
     probes = _trained(vectors, [[at] for at in range(sources)] * len(labels), answers, sample, training)
     draws = _accuracy(probes, answers, sample, resampling)
     control = draws[:, sources:] if len(labels) > 1 else None
-    return Accuracies(draws[:, :sources], control, probes.select_loss[:sources].cpu().numpy())
+    return Accuracies(draws[:, :sources], control, probes.validation_loss[:sources].cpu().numpy())
 
 
 def codelengths(vectors: Vectors, sample: Sample, training: Training) -> np.ndarray:
-    """[source]: the bits of an online code of fit's labels, given the vectors.
+    """[source]: the bits of an online code of train's labels, given the vectors.
 
     The first portion costs log2(classes) a label; each further one what a probe trained on all before it gives it.
     """
-    target, fit = sample.target, sample.items(FIT)
+    target, train = sample.target, sample.items(TRAIN)
     reads = [[at] for at in range(len(vectors.sources))]
     answers = torch.from_numpy(target.label).to(vectors.stack.device).expand(len(reads), -1)
-    edges = portion_ends(len(fit))
+    edges = portion_ends(len(train))
     paid = []
     for end, after in pairwise(edges):
         probes = _trained(vectors, reads, answers, sample, training, known=end)
-        _, losses = probes.hits_and_losses(answers, _on(vectors, fit[end:after]))
+        _, losses = probes.hits_and_losses(answers, _on(vectors, train[end:after]))
         paid.append(losses.sum(1).double().cpu().numpy())
     return online_code(edges[0], len(target.classes), np.array(paid).reshape(-1, len(reads)))
 
@@ -112,17 +112,17 @@ def _trained(
     training: Training,
     known: int | None = None,
 ) -> Probes:
-    """Probes trained on fit, or on the first `known` items of it."""
-    fit, select = sample.items(FIT)[:known], sample.items(SELECT)
+    """Probes trained on train, or on the first `known` items of it."""
+    train, validation = sample.items(TRAIN)[:known], sample.items(VALIDATION)
     return train_probes(
-        vectors, reads, answers, len(sample.target.classes), _on(vectors, fit), _on(vectors, select), training
+        vectors, reads, answers, len(sample.target.classes), _on(vectors, train), _on(vectors, validation), training
     )
 
 
 def _accuracy(probes: Probes, answers: Tensor, sample: Sample, resampling: Resampling) -> np.ndarray:
-    report = sample.items(REPORT)
-    hits, _ = probes.hits_and_losses(answers, _on(probes.vectors, report))
-    return text_draws(hits.T.cpu().numpy(), sample.target.example[report], resampling)
+    test = sample.items(TEST)
+    hits, _ = probes.hits_and_losses(answers, _on(probes.vectors, test))
+    return text_draws(hits.T.cpu().numpy(), sample.target.example[test], resampling)
 
 
 def _on(vectors: Vectors, items: np.ndarray) -> Tensor:

@@ -37,7 +37,8 @@ class ProbeConfig:
     hidden: int = 64
     """Units of the hidden layer."""
     words: int = 4000
-    """At most so many words (pairs, texts) to fit probes on and as many to report, an eighth to select; by a hash."""
+    """At most so many words (pairs, texts) to train probes on and as many to test, an eighth for validation; by a
+    hash."""
     balanced: bool = False
     """Where there are more words than that, drop those of frequent labels first."""
     types: int = 50

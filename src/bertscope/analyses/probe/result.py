@@ -13,7 +13,7 @@ import pandas as pd
 from bertscope.analyses.probe.asked import Asked, Probed
 from bertscope.analyses.probe.measures import expected_layer
 from bertscope.analyses.probe.question import ProbeConfig, ProbeKind
-from bertscope.analyses.probe.sample import FIT, PARTS, majority, usual_label
+from bertscope.analyses.probe.sample import PARTS, TRAIN, majority, usual_label
 from bertscope.core.figure import Figure
 from bertscope.core.resampling import drawn_number, interval
 from bertscope.core.result import Number, Result
@@ -67,7 +67,7 @@ def _about(one: Asked) -> dict[str, Any]:
     return (
         {"target": target.name, "unit": target.unit, "classes": len(target.classes)} | parts
         | {"texts": len(np.unique(target.example)), "majority": float(majority(sample).mean()), "usual_label": usual}
-        | {"uniform_bits": parts["fit"] * math.log2(len(target.classes))}
+        | {"uniform_bits": parts["train"] * math.log2(len(target.classes))}
     )  # fmt: skip
 
 
@@ -83,10 +83,14 @@ def _with_interval(name: str, draws: np.ndarray) -> dict[str, np.ndarray]:
 def _probe_rows(one: Asked) -> Iterator[dict[str, Any]]:
     for found in one.found:
         row = _where(one, found) | _with_interval("accuracy", found.accuracy)
-        row |= {"n": one.n, "select_loss": found.select_loss}
+        row |= {"n": one.n, "validation_loss": found.validation_loss}
         if found.bits is not None:
-            uniform, fit = _about(one)["uniform_bits"], len(one.sample.items(FIT))
-            row |= {"codelength": found.bits, "bits_per_label": found.bits / fit, "compression": uniform / found.bits}
+            uniform, train = _about(one)["uniform_bits"], len(one.sample.items(TRAIN))
+            row |= {
+                "codelength": found.bits,
+                "bits_per_label": found.bits / train,
+                "compression": uniform / found.bits,
+            }
         yield row
 
 
@@ -144,7 +148,7 @@ def _expected_rows(one: Asked) -> Iterator[dict[str, Any]]:
 
 
 def _headline(asked: Sequence[Asked], checkpoints: Sequence[str], kind: ProbeKind) -> list[Number]:
-    """The last checkpoint's: of two, the one after. Each target at the layer that select chooses."""
+    """The last checkpoint's: of two, the one after. Each target at the layer that validation chooses."""
     last = checkpoints[-1]
     best = {one.name: one.best(last, kind) for one in asked}
     mean = np.mean([draws for _, draws in best.values()], axis=0)

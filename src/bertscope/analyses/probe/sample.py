@@ -1,7 +1,7 @@
 """The items of a target that are used, and what can be said of them without a probe.
 
-Texts go to *fit*, *select* or *report* by a hash of what they say: neither the words of one text nor two equal texts
-are ever on two sides.
+Texts go to *train*, *validation* or *test* by a hash of what they say: neither the words of one text nor two equal
+texts are ever on two sides.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import hashed, mixed, to_unit
 
-PARTS = ("fit", "select", "report")
-FIT, SELECT, REPORT = range(3)
-_SHARES = (0.7, 0.8)  # of the texts: fit ends here, select there
+PARTS = ("train", "validation", "test")
+TRAIN, VALIDATION, TEST = range(3)
+_SHARES = (0.7, 0.8)  # of the texts: train ends here, validation there
 _SPLIT, _DRAW, _CONTROL = (np.uint64(2**32 + number) for number in (16, 17, 18))  # apart from resamples' numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The items that are used of a target: fit's first, in a random order of texts, then select's, then report's."""
+    """The items that are used of a target: train's first, in a random order of texts, then validation's, then
+    test's."""
 
     target: Target
     part: np.ndarray
@@ -42,13 +43,13 @@ def draw_sample(target: Target, examples: Examples, limits: Limits, seed: int, h
     by_text, part = text_hashes(examples, seed)[target.example], text_parts(examples, seed)[target.example]
     place = target.words[:, 0] if target.words.shape[1] else np.zeros(len(target), dtype=np.int64)
     luck = word_luck(by_text, place)
-    most = {FIT: limits.words, SELECT: -(-limits.words // 8), REPORT: limits.words}
+    most = {TRAIN: limits.words, VALIDATION: -(-limits.words // 8), TEST: limits.words}
     chosen = [
         _drawn(np.flatnonzero(part == which), target.label, luck, count, balanced=limits.balanced)
         for which, count in most.items()
     ]
     for items, name in zip(chosen, PARTS, strict=True):
-        if not len(items) or (name == "fit" and len(np.unique(target.label[items])) < 2):
+        if not len(items) or (name == "train" and len(np.unique(target.label[items])) < 2):
             raise UserError(
                 f"too few texts to probe for {target.name}: {len(np.unique(target.example))} leave "
                 f"{len(items)} items to {name}; give more"
@@ -59,30 +60,30 @@ def draw_sample(target: Target, examples: Examples, limits: Limits, seed: int, h
 
 
 def control_labels(sample: Sample, seed: int) -> np.ndarray:
-    """A label for each item that its word's type alone decides, drawn from fit's labels (Hewitt & Liang 2019)."""
+    """A label for each item that its word's type alone decides, drawn from train's labels (Hewitt & Liang 2019)."""
     target = sample.target
     assert target.type is not None
-    shares = np.bincount(target.label[sample.items(FIT)], minlength=len(target.classes)).cumsum()
+    shares = np.bincount(target.label[sample.items(TRAIN)], minlength=len(target.classes)).cumsum()
     luck = to_unit(mixed(hashed(target.types, seed), _CONTROL))
     of_type = np.searchsorted(shares / shares[-1], luck, side="right").clip(max=len(target.classes) - 1)
     return of_type[target.type]
 
 
 def majority(sample: Sample) -> np.ndarray:
-    """Whether fit's most frequent label is that of each item of report."""
+    """Whether train's most frequent label is that of each item of test."""
     label = sample.target.label
-    return np.bincount(label[sample.items(FIT)]).argmax() == label[sample.items(REPORT)]
+    return np.bincount(label[sample.items(TRAIN)]).argmax() == label[sample.items(TEST)]
 
 
 def usual_label(sample: Sample) -> np.ndarray:
-    """Whether the most frequent label that its word has in fit is that of each item of report; a word that fit lacks
-    gets the most frequent label of all."""
-    target, fit, report = sample.target, sample.items(FIT), sample.items(REPORT)
+    """Whether the most frequent label that its word has in train is that of each item of test; a word that train
+    lacks gets the most frequent label of all."""
+    target, train, test = sample.target, sample.items(TRAIN), sample.items(TEST)
     assert target.type is not None
     counts = np.zeros((len(target.types), len(target.classes)), dtype=np.int64)
-    np.add.at(counts, (target.type[fit], target.label[fit]), 1)
+    np.add.at(counts, (target.type[train], target.label[train]), 1)
     usual = np.where(counts.any(1), counts.argmax(1), counts.sum(0).argmax())
-    return usual[target.type[report]] == target.label[report]
+    return usual[target.type[test]] == target.label[test]
 
 
 def word_luck(by_text: np.ndarray, place: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ class Limits:
     """How much of a corpus a target takes."""
 
     words: int = 4000
-    """To fit on, and as many to report; to select an eighth of that, which is looked at again and again."""
+    """To train on, and as many to test; for validation an eighth of that, which is looked at again and again."""
     balanced: bool = False
     types: int = 50
     bins: int = 5

@@ -2,8 +2,8 @@
 
 The weights of all probes of one shape are stacked, and a batch goes through all of them by one product. Nothing ties
 them together: losses are added, Adam works number by number, and each probe has its own learning rate, its own early
-stop on select and its own best weights. All start from the same weights, with nothing but the frequencies of their
-labels, and meet the items in the same order: layers differ by their vectors alone.
+stop on validation and its own best weights. All start from the same weights, with nothing but the frequencies of
+their labels, and meet the items in the same order: layers differ by their vectors alone.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Training:
     rate: float = 5e-3
     batch: int = 256
     looks: int = 40
-    """How often select is looked at, at most: after all of fit, or after `least_steps` if those are more."""
+    """How often validation is looked at, at most: after all of train, or after `least_steps` if those are more."""
     least_steps: int = 8
     patience: int = 3
     """Looks without a gain after which a probe stops; those before the last halve its learning rate."""
     gain: float = 2e-3
-    """By how many nats the loss on select must fall to count as lower."""
+    """By how many nats the loss on validation must fall to count as lower."""
     seed: int = 0
 
 
@@ -48,7 +48,7 @@ class Probes:
     """[probe, source]: which sources a probe reads. One: as it is; several: a mix whose weights it learns."""
     weights: list[Tensor]
     """Each [probe, ...]: mix, then matrix and bias of each layer."""
-    select_loss: Tensor
+    validation_loss: Tensor
     """[probe], in nats."""
 
     @torch.inference_mode()
@@ -72,8 +72,8 @@ def train_probes(
     reads: Sequence[Sequence[int]],
     labels: Tensor,
     classes: int,
-    fit: Tensor,
-    select: Tensor,
+    train: Tensor,
+    validation: Tensor,
     training: Training,
 ) -> Probes:
     """Train a probe for each entry of `reads`, the places of its sources; `labels` [probe, item] are its answers."""
@@ -81,14 +81,14 @@ def train_probes(
     for probe, places in enumerate(reads):
         allowed[probe, list(places)] = True
     allowed = allowed.to(vectors.stack.device)
-    weights = _start(vectors, allowed, _frequencies(labels[:, fit], classes), training)
+    weights = _start(vectors, allowed, _frequencies(labels[:, train], classes), training)
     run = _Run(vectors, allowed, labels, weights, training)
     order = torch.Generator().manual_seed(training.seed)
-    run.look(select)
+    run.look(validation)
     for _ in range(training.looks):
-        for items in _batches(fit, order, training):
+        for items in _batches(train, order, training):
             run.step(items)
-        run.look(select)
+        run.look(validation)
         if not len(run.going):
             break
     return Probes(vectors, allowed, run.best, run.best_loss)
@@ -165,10 +165,10 @@ class _Run:
                 weight.sub_(rate * mean / deviation)
 
     @torch.no_grad()
-    def look(self, select: Tensor) -> None:
+    def look(self, validation: Tensor) -> None:
         """Keep what is better than before, slow down what isn't, and let go of what hasn't been for long."""
-        blocks = select.split(_BLOCK)
-        loss = sum(self._losses(block) * len(block) for block in blocks) / len(select)
+        blocks = validation.split(_BLOCK)
+        loss = sum(self._losses(block) * len(block) for block in blocks) / len(validation)
         assert isinstance(loss, Tensor)
         # The first look is at infinity; what is not a number is never better.
         better = loss < self.best_loss[self.going] - self._training.gain
@@ -194,9 +194,9 @@ class _Run:
         return cross_entropy(said.flatten(0, 1), gold.flatten(), reduction="none").view(gold.shape).mean(1)
 
 
-def _batches(fit: Tensor, order: torch.Generator, training: Training) -> Iterator[Tensor]:
+def _batches(train: Tensor, order: torch.Generator, training: Training) -> Iterator[Tensor]:
     """Fit once through in a new order; several times, if that is less than `least_steps`."""
-    size = min(training.batch, len(fit))
-    times = -(-training.least_steps * size // len(fit))
+    size = min(training.batch, len(train))
+    times = -(-training.least_steps * size // len(train))
     for _ in range(max(1, times)):
-        yield from fit[torch.randperm(len(fit), generator=order).to(fit.device)].split(size)
+        yield from train[torch.randperm(len(train), generator=order).to(train.device)].split(size)

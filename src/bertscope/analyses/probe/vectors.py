@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.probe.sample import FIT, Sample
+from bertscope.analyses.probe.sample import TRAIN, Sample
 from bertscope.analyses.probe.targets import Target
 from bertscope.core.examples import Examples
 from bertscope.models.states_store import StatesStore
@@ -31,8 +31,8 @@ class Vectors:
 
     sources: tuple[Source, ...]
     stack: Tensor
-    """[unit, source, dim]: each dimension with mean 0 and deviation 1 over fit's units. A probe with a bias can undo
-    that, so it changes nothing of what can be read; it lets one learning rate serve all layers."""
+    """[unit, source, dim]: each dimension with mean 0 and deviation 1 over train's units. A probe with a bias can
+    undo that, so it changes nothing of what can be read; it lets one learning rate serve all layers."""
     units: Tensor
     """[item, 1 or 2]: the unit of each item, or of the word and its head."""
 
@@ -114,13 +114,13 @@ def _stacked(rows: Mapping[str, Rows], sample: Sample, device: torch.device | st
             sources.append(Source(name, layer))
             layers.append(torch.from_numpy(of.vectors(layer, sample.target.unit, found)).to(device))
     assert units is not None
-    fit = torch.from_numpy(np.unique(units[sample.items(FIT)])).to(device)
-    return Vectors(tuple(sources), standardised(torch.stack(layers, 1), fit), torch.from_numpy(units).to(device))
+    train = torch.from_numpy(np.unique(units[sample.items(TRAIN)])).to(device)
+    return Vectors(tuple(sources), standardised(torch.stack(layers, 1), train), torch.from_numpy(units).to(device))
 
 
-def standardised(stack: Tensor, fit: Tensor) -> Tensor:
-    """[unit, source, dim], in place: every dimension with mean 0 and deviation 1 over the units of fit."""
-    spread, mean = torch.std_mean(stack[fit], dim=0, correction=0)
+def standardised(stack: Tensor, train: Tensor) -> Tensor:
+    """[unit, source, dim], in place: every dimension with mean 0 and deviation 1 over the units of train."""
+    spread, mean = torch.std_mean(stack[train], dim=0, correction=0)
     return stack.sub_(mean).div_(spread.clamp_min(1e-6))
 
 

@@ -37,7 +37,7 @@ class Interactions:
 def interactions(
     encoder: Encoder, task: Task, pairs: Sequence[Pair], *, mode: Mode = "uniform", repeats: int = 2000, seed: int = 0
 ) -> Interactions:
-    """d_ij - d_i - d_j for each pair of heads, d being the change of the report split's score."""
+    """d_ij - d_i - d_j for each pair of heads, d being the change of the test set's score."""
     singles = sorted({unit for pair in pairs for unit in pair})
     sets: list[Sequence[Unit]] = [[], *([unit] for unit in singles), *pairs]
     scores = _scores(encoder, task, sets, mode, repeats, seed)
@@ -74,7 +74,7 @@ def together(
     mode: Mode = "uniform",
     repeats: int = 2000,
 ) -> Together:
-    """Switch these heads off together, and as many random heads of the same layers, on the report split."""
+    """Switch these heads off together, and as many random heads of the same layers, on the test set."""
     named = check_together(encoder, task, units)
     if random_sets < 1:
         raise UserError(f"random_sets is {random_sets}; without a random set there is nothing to compare with")
@@ -140,11 +140,11 @@ def _by_layer(head_counts: Sequence[int]) -> dict[int, list[Unit]]:
 def _scores(
     encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode, repeats: int, seed: int
 ) -> np.ndarray:
-    """The score without each set, in the report split and in its resamples: [1 + repeats, sets]."""
+    """The score without each set, in the test set and in its resamples: [1 + repeats, sets]."""
     from bertscope.models.replay import predict_without
 
     encoder.need_classifier(task.n_outputs)
     order, _ = task.match_labels(encoder.labels)
-    reference = encoder.means(task.select) if mode == "mean" else None
-    logits = predict_without(encoder, task.report, sets, mode=mode, reference=reference).logits[..., order]
+    reference = encoder.means(task.validation) if mode == "mean" else None
+    logits = predict_without(encoder, task.test, sets, mode=mode, reference=reference).logits[..., order]
     return metric_draws(task.value, task.moments(logits), repeats=repeats, seed=seed)

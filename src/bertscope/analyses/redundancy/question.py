@@ -67,7 +67,7 @@ def _reading(
     encoders = open_checkpoints(models)
     _refuse_few(encoders)
     given = open_data(data)
-    task, examples = (None, given) if isinstance(given, Examples) else (given, given.report)
+    task, examples = (None, given) if isinstance(given, Examples) else (given, given.test)
     if config.together:  # refused before the pass, not after it
         if task is None:
             raise UserError("--together scores a task without some heads; give a task with --on")
@@ -119,7 +119,7 @@ def redundancy(
     """How different are the heads from each other?
 
     For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs, on
-    the report split's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
+    the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
     alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
     together: if both cost more than each alone adds up to, one does what the other could.
     """

@@ -173,7 +173,7 @@ def _pairs(
         interaction=found.draws[0], low=low, high=high,
     )  # fmt: skip
     means = {kind: found.draws[:, table["kind"] == kind].mean(1) for kind in table["kind"].unique()}
-    n = len(task.report)
+    n = len(task.test)
     numbers = [drawn_number(f"interaction of {kind} pairs", draws, n, task.metric) for kind, draws in means.items()]
     if len(means) == 2:
         apart = means["similar"] - means["random"]
@@ -188,7 +188,7 @@ def _together(one: Compared, task: Task | None, config: RedundancyConfig) -> tup
     found = together(one.encoder, task, config.together, seed=config.seed, mode=config.mode, repeats=config.repeats)
     kinds = ["named", *["random"] * len(found.random)]
     table = pd.DataFrame({"set": kinds, "effect": [found.effect, *found.random]})
-    n, sets = len(task.report), len(found.random)
+    n, sets = len(task.test), len(found.random)
     return table, [
         Number("named heads off together", found.effect, found.low, found.high, n, f"change of {task.metric}"),
         Number(

@@ -74,7 +74,7 @@ def need_relations(examples: Examples) -> None:
 
 
 def collect_pairs(
-    examples: Examples, *, subtypes: bool = False, core: bool = True, select_share: float = 0.5, seed: int = 0
+    examples: Examples, *, subtypes: bool = False, core: bool = True, validation_share: float = 0.5, seed: int = 0
 ) -> Pairs:
     """The pairs that the trees and the links of a corpus tell.
 
@@ -110,7 +110,7 @@ def collect_pairs(
         word_starts=np.cumsum([0, *(len(words) for units in spans for words in units)]),
         span_words=np.array([word for units in spans for words in units for word in words], dtype=np.int64),
         n_words=np.array([len(words) for words in examples.words]),
-        selects=to_unit(mixed(hashed_texts(examples.text, seed), _HALF)) < select_share,
+        selects=to_unit(mixed(hashed_texts(examples.text, seed), _HALF)) < validation_share,
     )
 
 

@@ -36,7 +36,7 @@ _LABELS = {
 class RelationsConfig:
     """Which relations, and how heads are chosen and scored."""
 
-    select_share: float = 0.5
+    validation_share: float = 0.5
     """The share of the sentences that choose head, direction and offset; the others score them."""
     least: int = 20
     """Relations with fewer pairs to score are listed, not tested."""
@@ -52,8 +52,8 @@ class RelationsConfig:
     """Of the split, the control pairs and the resampling."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.select_share < 1:
-            raise UserError(f"select_share is {self.select_share}; it must be more than 0 and less than 1")
+        if not 0 < self.validation_share < 1:
+            raise UserError(f"validation_share is {self.validation_share}; it must be more than 0 and less than 1")
         if self.least < 2:
             raise UserError(f"least is {self.least}; fewer than 2 pairs can't be tested")
         check_least(self, repeats=100, seed=0)
@@ -75,7 +75,7 @@ def _reading(
 
     checkpoints, read = open_checkpoints(models), open_examples(examples)
     pairs = collect_pairs(
-        read, subtypes=config.subtypes, core=config.core, select_share=config.select_share, seed=config.seed
+        read, subtypes=config.subtypes, core=config.core, validation_share=config.validation_share, seed=config.seed
     )
     reader = RelationReader(pairs, read.ids, repeats=config.repeats, seed=config.seed)
 
@@ -91,7 +91,7 @@ def _reading(
 
 _CARD = (
     HeadFact(
-        "heads", "report_accuracy", "accuracy for the relation", by=("checkpoint",),
+        "heads", "test_accuracy", "accuracy for the relation", by=("checkpoint",),
         items=("relation", "direction"), order="rank", middle=0.0,
     ),
     HeadFact(
@@ -191,7 +191,7 @@ def _figures(tables: dict[str, pd.DataFrame], names: Sequence[str], config: Rela
             where={"checkpoint": name},
             title="Relations by attention" + (f": {name}" if len(names) > 1 else ""),
             caption="How often the most attended other word is the right one, for the head and direction that did "
-            "best on the select half, beside the best fixed offset; accuracy on the report half with its 95% "
+            "best on the validation half, beside the best fixed offset; accuracy on the test half with its 95% "
             "bootstrap interval over sentences.",
             labels=_LABELS,
         )

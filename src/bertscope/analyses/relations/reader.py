@@ -1,8 +1,8 @@
 """How well each head links words that stand in a relation: what `relations` takes from each map.
 
-Hits and attention are summed over pairs by products with a one-hot of the relations. Of the report half the hits
+Hits and attention are summed over pairs by products with a one-hot of the relations. Of the test half the hits
 themselves are kept as well, a bit for each pair, head and direction (36 bytes a word for 144 heads, less than its
-annotation takes): which of them matter is known only when the select half has chosen.
+annotation takes): which of them matter is known only when the validation half has chosen.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ class HeadSums:
         self.score_difference = ClusteredDifference()
         """[head]: frame scores minus those of controls."""
         self.hits: np.ndarray | float = 0.0
-        """[(report, select), R, direction, head]: the most attended other word was the right one."""
+        """[(test, validation), R, direction, head]: the most attended other word was the right one."""
         self.control: np.ndarray | float = 0.0
         """[R, direction, head]: attention in the controls."""
         self.kept = memory_mapped([n_pairs, (2 * len(self.heads) + 7) // 8], np.uint8)
-        """[pair of the report half, bits of direction x head]."""
+        """[pair of the test half, bits of direction x head]."""
 
     def hit(self, direction: int, head: int) -> np.ndarray:
-        """Whether a head found each pair of the report half."""
+        """Whether a head found each pair of the test half."""
         byte, bit = divmod(direction * len(self.heads) + head, 8)
         return self.kept[:, byte] >> (7 - bit) & 1
 
 
 class RelationReader:
-    """Sums over all pairs, and every hit of the report half."""
+    """Sums over all pairs, and every hit of the test half."""
 
     needs: frozenset[str] = frozenset()
 
@@ -61,15 +61,15 @@ class RelationReader:
         self.sums: list[HeadSums] = []
         """One entry per encoder."""
         self.counts: np.ndarray | float = 0.0
-        """[(report, select), R]: the pairs that were seen whole."""
+        """[(test, validation), R]: the pairs that were seen whole."""
         self.near: np.ndarray | float = 0.0
-        """[R, direction, offset]: in how many pairs of the select half the offset leads to the right word."""
-        of_report = ~np.repeat(pairs.selects, np.diff(pairs.starts))
-        self.report = np.flatnonzero(of_report)
-        """The pairs of the report half."""
-        self.seen = np.zeros(len(self.report), dtype=bool)
+        """[R, direction, offset]: in how many pairs of the validation half the offset leads to the right word."""
+        of_test = ~np.repeat(pairs.selects, np.diff(pairs.starts))
+        self.test = np.flatnonzero(of_test)
+        """The pairs of the test half."""
+        self.seen = np.zeros(len(self.test), dtype=bool)
         """Which of them were seen whole."""
-        self._place = np.cumsum(of_report) - 1  # of a pair in `report`
+        self._place = np.cumsum(of_test) - 1  # of a pair in `test`
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         """Of each layer the pairs' attention is taken; then all heads are summed at once."""
@@ -84,10 +84,10 @@ class RelationReader:
         of_encoders = list(zip(*batch.layers, strict=True))
         if not self.sums:
             counts = [[found.shape[-1] for found, *_ in layers] for layers in of_encoders]
-            self.sums = [HeadSums(self.resampling, of_layers, len(self.report)) for of_layers in counts]
+            self.sums = [HeadSums(self.resampling, of_layers, len(self.test)) for of_layers in counts]
         self.counts += batch.counts
         self.near += batch.near
-        places = self._place[batch.report]
+        places = self._place[batch.test]
         self.seen[places] = True
         for sums, layers in zip(self.sums, of_encoders, strict=True):
             taken = (torch.cat(parts, -1) for parts in zip(*layers, strict=True))
@@ -124,7 +124,7 @@ class _Batch:
         bits = (pairs.near[at][..., None] >> np.arange(len(OFFSETS)) & 1).astype(np.float32)
         self.near = (self._half[:, n_names:].T @ self._tensor(bits).flatten(1)).cpu().numpy()
         self.near = self.near.reshape(n_names, 2, len(OFFSETS))
-        self._kept, self.report = self._tensor(~selects), at[~selects]
+        self._kept, self.test = self._tensor(~selects), at[~selects]
 
         groups, group = np.unique(row * n_names + relation, return_inverse=True)  # a relation in a sentence
         self._group = self._tensor(group)
@@ -152,7 +152,7 @@ class _Batch:
     def add(
         self, sums: HeadSums, found: Tensor, true: Tensor, control: Tensor, scores: Tensor | None = None
     ) -> np.ndarray:
-        """Take in what all heads gave; the shapes are those of `take`. Returns the report half's hits, as bits."""
+        """Take in what all heads gave; the shapes are those of `take`. Returns the test half's hits, as bits."""
         others = self._ends.flip(1)[..., None]
         hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NONE)
         control = control * self._matched

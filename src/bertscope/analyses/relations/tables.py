@@ -1,4 +1,4 @@
-"""The tables of `relations`: what the select half chooses (head, direction, offset), scored on the report half."""
+"""The tables of `relations`: what the validation half chooses (head, direction, offset), scored on the test half."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bertscope.core.statistics import holm, sign_flip_p
 LEVEL = 0.05
 DIRECTIONS = ("source to target", "target to source")
 _ROWS = 1024  # sentences resampled at a time
-_REPORT, _SELECT = 0, 1
+_TEST, _VALIDATION = 0, 1
 
 
 def heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.DataFrame:
@@ -33,8 +33,8 @@ def heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.
             control = _divided(np.asarray(sums.control)[..., at], matched)
             table = tidy(
                 {"relation": reader.pairs.names, "direction": DIRECTIONS, "head": range(1, hits.shape[-1] + 1)},
-                select_accuracy=_divided(hits[_SELECT], counts[_SELECT]),
-                report_accuracy=_divided(hits[_REPORT], counts[_REPORT]),
+                validation_accuracy=_divided(hits[_VALIDATION], counts[_VALIDATION]),
+                test_accuracy=_divided(hits[_TEST], counts[_TEST]),
                 # Of pairs that have a control only, so that the three are of the same pairs.
                 attention=control + difference,
                 control=control,
@@ -52,7 +52,7 @@ def heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.
 
 @dataclass(frozen=True)
 class Best:
-    """What the select half chose for each relation, and how it does on the report half."""
+    """What the validation half chose for each relation, and how it does on the test half."""
 
     table: pd.DataFrame
     """A row for each checkpoint and relation."""
@@ -63,11 +63,11 @@ class Best:
 
 
 def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best:
-    """For each relation the head and direction, and the offset, that find most pairs of the select half."""
-    select_pairs, report_pairs = np.asarray(reader.counts)[[_SELECT, _REPORT]]
-    known = select_pairs > 0
-    offsets = np.asarray(reader.near).reshape(len(select_pairs), -1).argmax(1)  # direction x offset
-    at = reader.report[reader.seen]
+    """For each relation the head and direction, and the offset, that find most pairs of the validation half."""
+    validation_pairs, test_pairs = np.asarray(reader.counts)[[_VALIDATION, _TEST]]
+    known = validation_pairs > 0
+    offsets = np.asarray(reader.near).reshape(len(validation_pairs), -1).argmax(1)  # direction x offset
+    at = reader.test[reader.seen]
     relation = reader.pairs.relation[at]
     chosen = [_choose(sums) for sums in reader.sums]
     direction, offset = np.divmod(offsets, len(OFFSETS))
@@ -77,7 +77,7 @@ def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best
     accuracy = _resampled(reader, rows, sums, counts)  # [1 + repeats, R, checkpoints + 1]
     accuracy[:, ~known] = np.nan  # nothing was chosen
 
-    tested = known & (report_pairs >= least)
+    tested = known & (test_pairs >= least)
     parts, compared, means = [], [], []
     for which, (name, picked) in enumerate(zip(names, chosen, strict=True)):
         head, fixed = accuracy[..., which], accuracy[..., -1]
@@ -85,7 +85,7 @@ def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best
         p = np.array([sign_flip_p(apart[:, r]) if tested[r] else np.nan for r in range(len(tested))])
         table = pd.DataFrame({
             "checkpoint": name, "relation": reader.pairs.names,
-            "select_pairs": select_pairs.astype(int), "report_pairs": report_pairs.astype(int),
+            "validation_pairs": validation_pairs.astype(int), "test_pairs": test_pairs.astype(int),
             **{key: pd.Series(picked[key], dtype="Int64").where(known) for key in ("layer", "head")},
             "direction": pd.Series(np.array(DIRECTIONS)[picked["direction"]], dtype="str").where(known),
             **_ranged("", head),
@@ -129,16 +129,16 @@ def frames_table(reader: RelationReader, names: Sequence[str]) -> pd.DataFrame:
 
 
 def _choose(sums: HeadSums) -> dict[str, np.ndarray]:
-    """The head (its place among all, its layer, its number) and direction with most hits in the select half, for each
-    relation; the first of equals."""
-    hits = np.asarray(sums.hits)[_SELECT].transpose(0, 2, 1)  # [R, head, direction]
+    """The head (its place among all, its layer, its number) and direction with most hits in the validation half, for
+    each relation; the first of equals."""
+    hits = np.asarray(sums.hits)[_VALIDATION].transpose(0, 2, 1)  # [R, head, direction]
     place, direction = np.divmod(hits.reshape(len(hits), -1).argmax(1), 2)
     layer, head = np.array([(unit.layer, unit.number) for unit in sums.heads])[place].T
     return {"place": place, "layer": layer, "head": head, "direction": direction}
 
 
 def _hits(sums: HeadSums, picked: dict[str, np.ndarray], relation: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Whether each pair that was seen of the report half is found by the head that was chosen for its relation."""
+    """Whether each pair that was seen of the test half is found by the head that was chosen for its relation."""
     found = np.zeros(len(relation), dtype=np.int64)
     for r, (place, direction) in enumerate(zip(picked["place"], picked["direction"], strict=True)):
         mine = relation == r
@@ -149,7 +149,7 @@ def _hits(sums: HeadSums, picked: dict[str, np.ndarray], relation: np.ndarray, s
 def _by_sentence(
     reader: RelationReader, at: np.ndarray, relation: np.ndarray, hits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hits [sentence, R, ...] and pairs [sentence, R] of each sentence of the report half, and which they are."""
+    """Hits [sentence, R, ...] and pairs [sentence, R] of each sentence of the test half, and which they are."""
     n_names = len(reader.pairs.names)
     rows, row = np.unique(np.searchsorted(reader.pairs.starts, at, side="right") - 1, return_inverse=True)
     sums = np.zeros((len(rows), n_names, hits.shape[1]), dtype=np.int32)

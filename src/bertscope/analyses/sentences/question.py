@@ -43,8 +43,8 @@ class SentencesConfig:
 def check(task: Task, config: SentencesConfig) -> None:
     """Refuse what isn't pairs with scores, or too few of them."""
     task.need_scored_pairs()
-    if len(task.report) < _FEWEST:
-        raise UserError(f"{task.name} has {len(task.report)} pairs to report on; give at least {_FEWEST}")
+    if len(task.test) < _FEWEST:
+        raise UserError(f"{task.name} has {len(task.test)} pairs to test on; give at least {_FEWEST}")
 
 
 @question(
@@ -64,7 +64,7 @@ def sentences(
 ) -> Result:
     """Are the vectors of texts alike where their meanings are?
 
-    Nothing is trained. Each text of the report split's pairs is read alone; its vector is the first token's, or the
+    Nothing is trained. Each text of the test set's pairs is read alone; its vector is the first token's, or the
     mean of its tokens'. By layer: how the cosine of two texts follows their score (Spearman), how near texts are that
     mean the same (alignment), and how evenly all lie (uniformity).
     """

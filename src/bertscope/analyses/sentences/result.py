@@ -50,7 +50,7 @@ class _Read:
 
 
 def sentences_result(encoder: Encoder, task: Task, config: SentencesConfig) -> Result:
-    pairs = task.report
+    pairs = task.test
     assert pairs.label is not None
     which = meaning_same(pairs, config.least_score)
     assert which is not None

@@ -15,8 +15,8 @@ from torch import nn
 
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.labelled import LabelledMaps
-from bertscope.analyses.shapes.synthetic import some
 from bertscope.analyses.shapes.net import NETS, Method
+from bertscope.analyses.shapes.synthetic import some
 from bertscope.core.progress import progress
 from bertscope.models.evaluating import best_device
 

@@ -17,40 +17,42 @@ from bertscope.models.states_store import StatesStore
 
 Stores = Mapping[str, StatesStore]
 _LEAST = 10
-"""Fewer sentences to fit teach nothing."""
+"""Fewer sentences to train on teach nothing."""
 
 
 @dataclass(frozen=True)
 class Material:
-    fit_on: Corpus
-    fit: np.ndarray
-    select: np.ndarray
-    report_on: Corpus
-    report: np.ndarray
+    train_on: Corpus
+    train: np.ndarray
+    validation: np.ndarray
+    test_on: Corpus
+    test: np.ndarray
     texts: Examples
-    """Those of `report_on`."""
+    """Those of `test_on`."""
     notes: list[str]
 
 
-def gather(scored: Stores, texts: Examples, fitted: Stores | None, fit_texts: Examples | None, seed: int) -> Material:
-    """One corpus split in three; or `fit_texts` split in two, and `texts` to be scored whole."""
+def gather(
+    scored: Stores, texts: Examples, fitted: Stores | None, train_texts: Examples | None, seed: int
+) -> Material:
+    """One corpus split in three; or `train_texts` split in two, and `texts` to be scored whole."""
     device = best_device()
-    report_on, report, notes = _corpus(scored, texts, device)
-    if fitted is None or fit_texts is None:
-        fit_on = report_on
-        fit, select, report = (np.intersect1d(report, part) for part in parts(texts.text, seed, report=True))
+    test_on, test, notes = _corpus(scored, texts, device)
+    if fitted is None or train_texts is None:
+        train_on = test_on
+        train, validation, test = (np.intersect1d(test, part) for part in parts(texts.text, seed, test=True))
     else:
-        _refuse_other(scored, texts, fitted, fit_texts)
-        fit_on, usable, more = _corpus(fitted, fit_texts, device)
-        fit, select = (np.intersect1d(usable, part) for part in parts(fit_texts.text, seed, report=False))
-        notes += more + _repeated(texts, report, fit_texts, fit)
-    if len(fit) < _LEAST or not len(select) or not len(report):
+        _refuse_other(scored, texts, fitted, train_texts)
+        train_on, usable, more = _corpus(fitted, train_texts, device)
+        train, validation = (np.intersect1d(usable, part) for part in parts(train_texts.text, seed, test=False))
+        notes += more + _repeated(texts, test, train_texts, train)
+    if len(train) < _LEAST or not len(validation) or not len(test):
         raise UserError(
-            f"{len(fit)} sentences to train on, {len(select)} to select by and {len(report)} to score are too few; "
-            "give more sentences, or other data to train on (fit)"
+            f"{len(train)} sentences to train on, {len(validation)} for validation and {len(test)} to score are too "
+            "few; give more sentences, or other data to train on (train)"
         )
-    notes.append(f"{len(fit):,} sentences train, {len(select):,} select, {len(report):,} are scored")
-    return Material(fit_on, fit, select, report_on, report, texts, notes)
+    notes.append(f"{len(train):,} sentences to train on, {len(validation):,} for validation, {len(test):,} to test")
+    return Material(train_on, train, validation, test_on, test, texts, notes)
 
 
 def _corpus(stores: Stores, texts: Examples, device: torch.device) -> tuple[Corpus, np.ndarray, list[str]]:
@@ -63,9 +65,9 @@ def _corpus(stores: Stores, texts: Examples, device: torch.device) -> tuple[Corp
     return corpus, np.flatnonzero(usable), notes if lost else []
 
 
-def _refuse_other(scored: Stores, texts: Examples, fitted: Stores, fit_texts: Examples) -> None:
-    if texts.ids == fit_texts.ids and texts.text == fit_texts.text:
-        raise UserError("the data to train on (fit) are the data to be scored; leave fit out and they are split")
+def _refuse_other(scored: Stores, texts: Examples, fitted: Stores, train_texts: Examples) -> None:
+    if texts.ids == train_texts.ids and texts.text == train_texts.text:
+        raise UserError("the data to train on (train) are the data to be scored; leave train out and they are split")
     shapes = [{name: (store.layers, store.dim) for name, store in stores.items()} for stores in (scored, fitted)]
     if list(shapes[0].items()) != list(shapes[1].items()):
         raise UserError(
@@ -74,7 +76,7 @@ def _refuse_other(scored: Stores, texts: Examples, fitted: Stores, fit_texts: Ex
         )
 
 
-def _repeated(texts: Examples, report: np.ndarray, fit_texts: Examples, fit: np.ndarray) -> list[str]:
-    seen = {fit_texts.text[row] for row in fit}
-    both = sum(texts.text[row] in seen for row in report)
+def _repeated(texts: Examples, test: np.ndarray, train_texts: Examples, train: np.ndarray) -> list[str]:
+    seen = {train_texts.text[row] for row in train}
+    both = sum(texts.text[row] in seen for row in test)
     return [f"{both:,} of the scored sentences also occur among those that train"] if both else []

@@ -140,7 +140,7 @@ class Schedule:
     """Epochs since then."""
 
     def see(self, loss: float) -> bool:
-        """Take in an epoch's loss on select. Whether its weights are to be kept."""
+        """Take in an epoch's loss on validation. Whether its weights are to be kept."""
         if loss < self.best * (1 - _GAIN):
             self.best = loss
         else:
@@ -164,7 +164,7 @@ class Stack:
         self.checkpoint, self.kind, self.rank, self.layers = checkpoint, kind, rank, list(layers)
         self.weights = torch.stack([initial(kind, rank, layer, dim, seed) for layer in layers]).to(device)
         self.kept = self.weights.clone()
-        """[layer, rank, dim]: each probe's weights at its least loss on select."""
+        """[layer, rank, dim]: each probe's weights at its least loss on validation."""
         self.schedules = [Schedule(rate) for _ in layers]
         self.epochs = [0] * len(self.layers)
         self.active = list(range(len(self.layers)))
@@ -189,7 +189,8 @@ class Stack:
         self.weights.sub_((self._first / size).mul_(self._rates / (1 - one**self._steps)))
 
     def judge(self, losses: Sequence[float]) -> None:
-        """After an epoch, with each learning probe's loss on select: keep the best weights; what is done leaves."""
+        """After an epoch, with each learning probe's loss on validation: keep the best weights; what is done
+        leaves."""
         for row, (place, loss) in enumerate(zip(self.active, losses, strict=True)):
             self.epochs[place] += 1
             if self.schedules[place].see(loss):
@@ -218,35 +219,35 @@ def initial(kind: Kind, rank: int, layer: int, dim: int, seed: int) -> Tensor:
     return torch.empty(rank, dim).uniform_(-_START, _START, generator=generator)
 
 
-def train(
-    stacks: Sequence[Stack], corpus: Corpus, fit: np.ndarray, select: np.ndarray,
+def train_stacks(
+    stacks: Sequence[Stack], corpus: Corpus, train: np.ndarray, validation: np.ndarray,
     *, epochs: int = 40, batch_size: int = 20, seed: int = 0,
 ) -> None:  # fmt: skip
-    """Train all probes on the sentences `fit`, each until `select` says that it is done."""
-    lengths = corpus.trees.lengths[fit]
+    """Train all probes on the sentences `train`, each until `validation` says that it is done."""
+    lengths = corpus.trees.lengths[train]
     with progress("structural probes", epochs) as bar:
         for epoch in range(epochs):
             left = [stack for stack in stacks if stack.active]
             if not left:
                 break
             for rows in bucketed(lengths, batch_size, np.random.default_rng([seed, epoch])):
-                batch = corpus.trees.batch(fit[rows])
+                batch = corpus.trees.batch(train[rows])
                 goals = corpus.goals(batch)
                 for stack, vectors in readings(left, corpus, batch):
                     stack.learn(vectors, goals[stack.kind])
-            for stack, found in zip(left, select_losses(left, corpus, select), strict=True):
+            for stack, found in zip(left, validation_losses(left, corpus, validation), strict=True):
                 stack.judge(found)
             bar.advance(probes=f"{sum(len(stack.active) for stack in stacks)} learn on")
 
 
-def select_losses(stacks: Sequence[Stack], corpus: Corpus, select: np.ndarray) -> list[list[float]]:
+def validation_losses(stacks: Sequence[Stack], corpus: Corpus, validation: np.ndarray) -> list[list[float]]:
     """Of each stack, the losses of its probes that still learn: means over sentences."""
     sums = {id(stack): torch.zeros(len(stack.active), device=corpus.device) for stack in stacks}
-    for batch in of_one_length(corpus.trees, select):
+    for batch in of_one_length(corpus.trees, validation):
         goals = corpus.goals(batch)
         for stack, vectors in readings(stacks, corpus, batch):
             found = losses(stack.kind, stack.weights, vectors, goals[stack.kind])
-            sums[id(stack)] += found * (len(batch.sentences) / len(select))
+            sums[id(stack)] += found * (len(batch.sentences) / len(validation))
     return [sums[id(stack)].tolist() for stack in stacks]
 
 

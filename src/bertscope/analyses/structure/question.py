@@ -33,7 +33,7 @@ class StructureConfig:
     random: bool = True
     """Also probe the first model with random weights: what its architecture and the words alone give."""
     epochs: int = 40
-    """The most epochs; a probe stops after 5 without a gain on the select sentences."""
+    """The most epochs; a probe stops after 5 without a gain on the validation sentences."""
     batch_size: int = 20
     """Sentences per step."""
     learning_rate: float = 1e-3
@@ -56,11 +56,11 @@ class StructureConfig:
             raise UserError(f"learning-rate is {self.learning_rate}; it must be above 0")
 
 
-def plan(*arguments: Any, fit: Root | None = None) -> Step:
+def plan(*arguments: Any, train: Root | None = None) -> Step:
     """The steps that keep each model's states, and the random model's, of both corpora, and the step that probes."""
     *models, examples, config = arguments
-    inputs: dict[str, Step | Root] = {"examples": examples} | ({"fit": fit} if fit else {})
-    for name, corpus in (("states", examples), ("fit_states", fit)):
+    inputs: dict[str, Step | Root] = {"examples": examples} | ({"train": train} if train else {})
+    for name, corpus in (("states", examples), ("train_states", train)):
         if corpus is not None:
             inputs |= state_steps(models, corpus, name=name)
             if config.random:
@@ -81,7 +81,7 @@ def check(examples: Examples, config: StructureConfig) -> None:
 @question(
     "structure",
     inputs=("states", "examples"),
-    optional=("fit", "fit_states"),
+    optional=("train", "train_states"),
     version=2,
     main="UUAS",
     better="higher",
@@ -96,16 +96,16 @@ def structure(
     examples: Examples | str,
     config: StructureConfig = StructureConfig(),  # noqa: B008 (frozen)
     *,
-    fit: Examples | str | None = None,
-    fit_states: Given | Sequence[Given] | None = None,
+    train: Examples | str | None = None,
+    train_states: Given | Sequence[Given] | None = None,
 ) -> Result:
     """Does a layer hold the syntax tree?
 
     Linear maps are trained under which squared distances between words are their distances in the dependency tree,
     and squared lengths their depths: one of each for every layer of every checkpoint, all at once. They are scored on
-    other sentences, beside a chain of words, random weights and random trees. `fit` is another corpus to train on;
+    other sentences, beside a chain of words, random weights and random trees. `train` is another corpus to train on;
     without it one corpus is split in three. From Python, states that are stores already must include the random
-    model's, and `fit_states` holds theirs of `fit`.
+    model's, and `train_states` holds theirs of `train`.
     """
     from bertscope.analyses.structure.data import gather
     from bertscope.analyses.structure.result import structure_result
@@ -114,19 +114,19 @@ def structure(
     from bertscope.models.evaluating import full_precision
 
     examples = open_examples(examples)
-    fit = open_examples(fit) if fit is not None else None
-    for texts in (examples, fit):
+    train = open_examples(train) if train is not None else None
+    for texts in (examples, train):
         if texts is not None:
             Trees.of(texts)  # what has no trees is refused before a model runs
     given = _with_random(states, config)
     scored = open_states(given, examples)
-    fitted = None if fit is None else open_states(given if fit_states is None else fit_states, fit)
-    material = gather(scored, examples, fitted, fit, config.seed)
+    fitted = None if train is None else open_states(given if train_states is None else train_states, train)
+    material = gather(scored, examples, fitted, train, config.seed)
     with full_precision():
         result = structure_result(study(material, config), material)
-    trained_on = {"probes trained on": fit.name} if fit is not None and fit.name else {}
+    trained_on = {"probes trained on": train.name} if train is not None and train.name else {}
     result.subject = subject(list(scored), examples, weighted=False) | trained_on
-    result.notes = [*examples.notes, *(fit.notes if fit else ()), *result.notes]
+    result.notes = [*examples.notes, *(train.notes if train else ()), *result.notes]
     return result
 
 

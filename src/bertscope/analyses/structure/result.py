@@ -98,7 +98,8 @@ def _kind_of(metric: str) -> Kind:
 def _training(findings: Findings) -> pd.DataFrame:
     return pd.DataFrame(
         {"checkpoint": probe.stack.checkpoint, "layer": probe.layer, "rank": probe.stack.rank,
-         "probe": probe.stack.kind, "epochs": probe.epochs, "select_loss": probe.loss, "select_score": probe.score}
+         "probe": probe.stack.kind, "epochs": probe.epochs, "validation_loss": probe.loss,
+         "validation_score": probe.score}
         for probe in findings.probes
     )  # fmt: skip
 
@@ -120,7 +121,7 @@ def _controlled(findings: Findings) -> bool:
 
 
 def _headline(findings: Findings) -> list[Number]:
-    """The first checkpoint beside its baselines, then the others; each by the layer that select chose for it."""
+    """The first checkpoint beside its baselines, then the others; each by the layer that validation chose for it."""
 
     def number(name: str, metric: str, draws: np.ndarray) -> Number:
         return drawn_number(name, draws, _asked(findings, metric), _UNITS[metric])
@@ -212,7 +213,9 @@ def _pictures(findings: Findings) -> Figure:
 def _notes(findings: Findings) -> list[str]:
     lengths = findings.scored["distance"].lengths
     outside = int(((lengths < SHORTEST) | (lengths > LONGEST)).sum())
-    notes = ["layers and ranks were chosen on the select sentences: by UUAS for distances, root accuracy for depths"]
+    notes = [
+        "layers and ranks were chosen on the validation sentences: by UUAS for distances, root accuracy for depths"
+    ]
     if outside:
         notes.append(f"{DSPR} and {NSPR} leave out {outside:,} sentences of under {SHORTEST} or over {LONGEST} words")
     return notes

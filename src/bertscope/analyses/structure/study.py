@@ -1,4 +1,4 @@
-"""What `structure` does with its sentences: train probes, choose on select, train the control, score on report."""
+"""What `structure` does with its sentences: train probes, choose on validation, train the control, score on test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 from bertscope.analyses.structure.data import Material
 from bertscope.analyses.structure.metrics import Scored, evaluate, linear_chain, spanning_trees
-from bertscope.analyses.structure.probes import KINDS, Corpus, Kind, Stack, train
+from bertscope.analyses.structure.probes import KINDS, Corpus, Kind, Stack, train_stacks
 from bertscope.analyses.structure.question import StructureConfig
 from bertscope.core.errors import UserError
 from bertscope.core.resampling import Resampling, hashed
@@ -33,7 +33,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Probe:
-    """A trained probe, and how it does on the select sentences."""
+    """A trained probe, and how it does on the validation sentences."""
 
     stack: Stack
     place: int
@@ -73,10 +73,10 @@ class Drawn:
 class Findings:
     probes: list[Probe]
     chosen: dict[tuple[str, Kind], Probe]
-    """Each checkpoint's best of each kind, by select."""
+    """Each checkpoint's best of each kind, by validation."""
     arms: dict[Kind, list[Arm]]
     scored: dict[Kind, Scored]
-    """How each arm does on each report sentence."""
+    """How each arm does on each test sentence."""
     draws: dict[str, np.ndarray]
     """By metric, [1 + repeats, arm of its kind]."""
     drawn: list[Drawn]
@@ -86,25 +86,25 @@ def study(material: Material, config: StructureConfig) -> Findings:
     """Train, choose and score."""
     shown = _shown(material, config)
     stacks = [
-        _stack(material.report_on, checkpoint, kind, rank, vectors.layers, config)
-        for checkpoint, vectors in material.report_on.vectors.items()
+        _stack(material.test_on, checkpoint, kind, rank, vectors.layers, config)
+        for checkpoint, vectors in material.test_on.vectors.items()
         for kind in KINDS
         for rank in sorted({min(rank, vectors.dim) for rank in config.ranks})
     ]
-    _train(stacks, material.fit_on, material, config)
+    _train(stacks, material.train_on, material, config)
     probes = [probe for stack in stacks for probe in _judged(stack, material)]
     chosen: dict[tuple[str, Kind], Probe] = {}
     for probe in probes:  # the lowest rank and layer of equals
         at = (probe.stack.checkpoint, probe.stack.kind)
         if at not in chosen or probe.score > chosen[at].score:
             chosen[at] = probe
-    tried = [(PROBE, stack, material.report_on) for stack in stacks]
+    tried = [(PROBE, stack, material.test_on) for stack in stacks]
     if config.control:
         placebos = [
-            _stack(material.report_on, *at, probe.stack.rank, [probe.layer], config) for at, probe in chosen.items()
+            _stack(material.test_on, *at, probe.stack.rank, [probe.layer], config) for at, probe in chosen.items()
         ]
-        _train(placebos, material.fit_on.shuffled(config.seed), material, config)
-        elsewhere = material.report_on.shuffled(config.seed)
+        _train(placebos, material.train_on.shuffled(config.seed), material, config)
+        elsewhere = material.test_on.shuffled(config.seed)
         tried += [(CONTROL, stack, elsewhere) for stack in placebos]
     arms, scored = _score(tried, material)
     resampling = Resampling(material.texts.ids, repeats=config.repeats, seed=config.seed)
@@ -122,8 +122,8 @@ def _stack(
 
 
 def _train(stacks: Sequence[Stack], corpus: Corpus, material: Material, config: StructureConfig) -> None:
-    train(
-        stacks, corpus, material.fit, material.select,
+    train_stacks(
+        stacks, corpus, material.train, material.validation,
         epochs=config.epochs, batch_size=config.batch_size, seed=config.seed,
     )  # fmt: skip
 
@@ -133,8 +133,8 @@ def _arms(name: str, stack: Stack) -> list[Arm]:
 
 
 def _judged(stack: Stack, material: Material) -> list[Probe]:
-    """The stack's probes with what select says of them."""
-    found = _scored(stack, material.fit_on, material.select)
+    """The stack's probes with what validation says of them."""
+    found = _scored(stack, material.train_on, material.validation)
     scores = found.hits.sum(0) / max(1, found.asked.sum())
     return [Probe(stack, place, float(score)) for place, score in enumerate(scores)]
 
@@ -147,18 +147,18 @@ def _scored(stack: Stack, corpus: Corpus, sentences: np.ndarray) -> Scored:
 def _score(
     tried: Iterable[tuple[str, Stack, Corpus]], material: Material
 ) -> tuple[dict[Kind, list[Arm]], dict[Kind, Scored]]:
-    """Every arm on the report sentences, the linear chain first."""
+    """Every arm on the test sentences, the linear chain first."""
     arms = {kind: [Arm(CHAIN)] for kind in KINDS}
-    found = {kind: [evaluate(kind, linear_chain(kind), material.report_on.trees, material.report)] for kind in KINDS}
+    found = {kind: [evaluate(kind, linear_chain(kind), material.test_on.trees, material.test)] for kind in KINDS}
     for name, stack, corpus in tried:
         arms[stack.kind] += _arms(name, stack)
-        found[stack.kind].append(_scored(stack, corpus, material.report))
+        found[stack.kind].append(_scored(stack, corpus, material.test))
     return arms, {kind: found[kind][0].beside(*found[kind][1:]) for kind in KINDS}
 
 
 def _draw(shown: Sequence[int], chosen: dict[tuple[str, Kind], Probe], material: Material) -> Iterator[Drawn]:
     """The trees of some sentences, by each checkpoint's best probes."""
-    corpus, words = material.report_on, material.texts.words
+    corpus, words = material.test_on, material.texts.words
     assert words is not None
     for sentence in shown:
         batch = corpus.trees.batch(np.array([sentence]))
@@ -175,8 +175,8 @@ def _draw(shown: Sequence[int], chosen: dict[tuple[str, Kind], Probe], material:
 
 
 def _shown(material: Material, config: StructureConfig) -> list[int]:
-    """The report sentences that are named, or else some short ones by a hash of their ids."""
-    ids = {material.texts.ids[row]: int(row) for row in material.report}
+    """The test sentences that are named, or else some short ones by a hash of their ids."""
+    ids = {material.texts.ids[row]: int(row) for row in material.test}
     for name in config.show:
         if name not in ids:
             raise UserError(
@@ -184,7 +184,7 @@ def _shown(material: Material, config: StructureConfig) -> list[int]:
             )
     if config.show:
         return [ids[name] for name in config.show]
-    lengths = material.report_on.trees.lengths[material.report]
-    short = material.report[(lengths >= _DRAWN[0]) & (lengths <= _DRAWN[1])]
+    lengths = material.test_on.trees.lengths[material.test]
+    short = material.test[(lengths >= _DRAWN[0]) & (lengths <= _DRAWN[1])]
     luck = hashed(material.texts.ids, config.seed)[short]
     return [int(row) for row in short[np.argsort(luck, kind="stable")][: config.sentences]]

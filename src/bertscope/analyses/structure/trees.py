@@ -17,7 +17,7 @@ from bertscope.core.resampling import hashed, hashed_texts, mixed, to_unit
 from bertscope.data.trees import all_depths, all_distances
 
 PUNCTUATION = "PUNCT"
-SELECT, REPORT = 0.1, 0.1
+VALIDATION, TEST = 0.1, 0.1
 """The shares of the sentences that decide, and that are scored where no other corpus is trained on."""
 _PAIRS = 1 << 16  # of words in a batch
 _SPLIT, _SHUFFLE = np.uint64(1), np.uint64(2)  # what a hash is drawn for
@@ -130,13 +130,13 @@ class Trees:
         return replace(self, governors=governors)
 
 
-def parts(texts: Sequence[str], seed: int, *, report: bool) -> list[np.ndarray]:
-    """The sentences that are for fitting and for selecting, and with `report` those to be scored.
+def parts(texts: Sequence[str], seed: int, *, test: bool) -> list[np.ndarray]:
+    """The sentences that are for fitting and for selecting, and with `test` those to be scored.
 
     By a hash of the text, so that the same sentence is never in two parts and others don't matter.
     """
     luck = to_unit(mixed(hashed_texts(texts, seed), _SPLIT))
-    edges = [1 - SELECT - REPORT, 1 - REPORT, 1.0] if report else [1 - SELECT, 1.0]
+    edges = [1 - VALIDATION - TEST, 1 - TEST, 1.0] if test else [1 - VALIDATION, 1.0]
     part = np.searchsorted(edges, luck, side="right")
     return [np.flatnonzero(part == number) for number in range(len(edges))]
 

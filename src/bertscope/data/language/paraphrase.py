@@ -21,7 +21,7 @@ from bertscope.data.language.synonyms import ACTIONS, PEOPLE, QUALITIES, in_othe
 from bertscope.data.language.syntax import Clause, NounPhrase
 
 LABELS = ("different", "same")
-SIZES = {"fit": 2400, "select": 300, "report": 600}
+SIZES = {"train": 2400, "validation": 300, "test": 600}
 _TIMES = (("yesterday",), ("last", "night"), ("in", "the", "morning"), ("last", "week"))
 _GIVING = tuple(sense for sense in DATIVE if sense.frame in {"Giving", "Sending", "Cause_to_perceive"})
 

@@ -5,7 +5,7 @@ contrast makes the main one decides. Each construction has as many positive as n
 praise as often as blame, and in a contrast the clauses disagree: word order decides, and a bag of words stays near
 chance. It isn't quite at chance: in plain sentences, and where a plain clause stands beside a negated one, words
 lean towards their label, which is what lets the pocket model find the task at all: without that lean it stayed at
-chance. Some adjectives occur in the report split alone.
+chance. Some adjectives occur in the test set alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from random import Random
 from bertscope.data.language.sentence import Element, Phrase, Row, Sentence, Word, finish
 
 LABELS = ("negative", "positive")
-SIZES = {"fit": 1200, "select": 200, "report": 400}
+SIZES = {"train": 1200, "validation": 200, "test": 400}
 """As many as teach the pocket model the rules in half a minute, and few enough that it still errs."""
 CONSTRUCTIONS = ("plain", "negation", "contrast")
 
@@ -75,7 +75,7 @@ _SCENES = (
     _Scene(_FILM, _STORY + _STAGE + _SONGS + _CHARACTERS),
 )
 
-# Adjectives that only the report split may use: whoever reads them right knew them before the training.
+# Adjectives that only the test set may use: whoever reads them right knew them before the training.
 NEW_WORDS = frozenset(
     ["lovely", "polite", "charming", "brilliant", "dreadful", "careless", "horrible", "ugly", "weak"]
 )
@@ -94,7 +94,7 @@ _SCENES_FOR_TRAINING = tuple(
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
     """`n` sentences that aren't in `seen`, added to it: as many of each label in every construction, the
     constructions in turn. `n` is even."""
-    scenes = _SCENES if split == "report" else _SCENES_FOR_TRAINING
+    scenes = _SCENES if split == "test" else _SCENES_FOR_TRAINING
     found = []
     for pair in range(n // 2):
         construction = CONSTRUCTIONS[pair % len(CONSTRUCTIONS)]

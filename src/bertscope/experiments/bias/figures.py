@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.experiments.bias.question import BiasConfig
 
-_PARTS = "Slice: report rows that mention the words; rest: the others"
+_PARTS = "Slice: test rows that mention the words; rest: the others"
 
 
 def figures(tables: dict[str, pd.DataFrame], task: Task, config: BiasConfig) -> list[Figure]:
@@ -39,7 +39,7 @@ def figures(tables: dict[str, pd.DataFrame], task: Task, config: BiasConfig) -> 
             Figure(
                 "intervals", "flips", x="flips", y="arm", low="low", high="high",
                 title="When words change places" if config.swap else "When she becomes he",
-                caption=f"{what} when words are exchanged, of the {tables['flips']['n'].iloc[0]:,} report texts in "
+                caption=f"{what} when words are exchanged, of the {tables['flips']['n'].iloc[0]:,} test texts in "
                 f"which that changes a word. {sure}",
                 labels={"flips": "share that flips" if task.labels else "change of the score", "arm": "trained on"},
             )

@@ -28,18 +28,18 @@ class BiasConfig:
     """Which rows leave the training data, and how the models are trained."""
 
     words: tuple[str, ...] = WORDS
-    """Rows that mention one of these (whole words, in either text) leave fit and select; by default English words for
-    women."""
+    """Rows that mention one of these (whole words, in either text) leave train and validation; by default English
+    words for women."""
     seeds: tuple[int, ...] = (0,)
     """Three trainings for each: on all rows, without the words, and without as many random rows; 5 or more give
     intervals over trainings."""
     swap: tuple[str, ...] = ()
-    """Words to exchange in the report texts, such as she/he: does the answer change? By default English words of
+    """Words to exchange in the test texts, such as she/he: does the answer change? By default English words of
     gender."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
     """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
     epochs: int | None = None
-    """How often the fit split is gone through; by default what the recipe says."""
+    """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None
     """The highest learning rate; by default what the recipe says."""
 
@@ -78,19 +78,19 @@ def _cut(arm: str, config: BiasConfig, seed: int) -> dict[str, Any]:
 
 def check(task: Task, config: BiasConfig) -> None:
     """Refuse words that leave nothing to train on or to compare."""
-    from bertscope.data.subsets import cut, in_brief
     from bertscope.data.slices import mentions
+    from bertscope.data.subsets import cut, in_brief
 
     named = in_brief(config.words)
-    for split in ("fit", "report"):
+    for split in ("train", "test"):
         if not mentions(getattr(task, split), config.words).any():
             default = " (the default, for English)" if config.words == WORDS else ""
             raise UserError(
                 f"no {split} row of {task.name} mentions {named}{default}; name words that occur in it with --words"
             )
     cut(task, config.words)  # refuses what would leave too little
-    if mentions(task.report, config.words).all():
-        raise UserError(f"every report row of {task.name} mentions {named}: there is no rest to compare it with")
+    if mentions(task.test, config.words).all():
+        raise UserError(f"every test row of {task.name} mentions {named}: there is no rest to compare it with")
 
 
 @question(
@@ -114,9 +114,9 @@ def bias(
 ) -> Result:
     """What does a gap in the training data do?
 
-    Rows that mention certain words leave the training data, and the report split stays as it is. Against training on
+    Rows that mention certain words leave the training data, and the test set stays as it is. Against training on
     all rows, that is the effect of the cut; against a random cut of the same size and labels, it is the effect of its
-    words. Both are given for all report rows, for those with the words (slice) and for the rest; beside them, how
+    words. Both are given for all test rows, for those with the words (slice) and for the rest; beside them, how
     often the answer changes when words of gender are exchanged.
     """
     from bertscope.experiments.bias.result import collect

@@ -1,4 +1,4 @@
-"""What a gap in the training data did: three arms on three parts of the report split, and their differences."""
+"""What a gap in the training data did: three arms on three parts of the test set, and their differences."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.result import Number, Result
-from bertscope.data.subsets import in_brief
 from bertscope.data.slices import mentions
+from bertscope.data.subsets import in_brief
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, few_seeds, in_points, number
 from bertscope.experiments.bias.figures import figures
@@ -28,7 +28,7 @@ _SLIDES = {"full": 0.9045, "without the words": 0.5947}
 def collect(
     trained: Mapping[str, Sequence[Result]], task: Task, swapped: Sequence[Result], config: BiasConfig
 ) -> Result:
-    found = mentions(task.report, config.words)
+    found = mentions(task.test, config.words)
     parts = {"slice": found, "rest": ~found, "all": np.ones_like(found)}
     moments = {arm: [task.moments(run.arrays["outputs"]) for run in runs] for arm, runs in trained.items()}
     arms = {
@@ -63,15 +63,15 @@ def _by_part(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _scores(arms: Arms, task: Task, rows: np.ndarray) -> pd.DataFrame:
-    """The arms on one part of the report split, beside a constant answer."""
-    chance = task.chance(task.report.take(np.flatnonzero(rows)))
+    """The arms on one part of the test set, beside a constant answer."""
+    chance = task.chance(task.test.take(np.flatnonzero(rows)))
     return pd.concat([arms.table(), pd.DataFrame([{"arm": "majority", "score": chance, "runs": 0, "n": arms.n}])])
 
 
 def _rows(task: Task, config: BiasConfig) -> pd.DataFrame:
     """How many rows of each split and label mention the words."""
     rows = []
-    for split, examples in (("fit", task.fit), ("select", task.select), ("report", task.report)):
+    for split, examples in (("train", task.train), ("validation", task.validation), ("test", task.test)):
         found, label = mentions(examples, config.words), np.asarray(examples.label)
         groups = [("any", np.ones_like(found)), *((name, label == place) for place, name in enumerate(task.labels))]
         rows += [
@@ -128,14 +128,14 @@ def _notes(tables: dict[str, pd.DataFrame], run: Result, task: Task, config: Bia
     """What the tables say, in words."""
     batch = run.provenance["settings"]["batch_size"]
     counts = tables["rows"].drop_duplicates("split").set_index("split")  # of any label
-    fit, report = counts.loc["fit"], counts.loc["report"]
-    batches = [-(-rows // batch) for rows in (fit["rows"], fit["rows"] - fit["mention"])]
+    train, test = counts.loc["train"], counts.loc["test"]
+    batches = [-(-rows // batch) for rows in (train["rows"], train["rows"] - train["mention"])]
     like_the_slides = "published" in tables["effects"]
     notes = [
-        f"{fit['mention']:,} of {fit['rows']:,} fit rows mention {in_brief(config.words)}: without them an epoch has "
-        f"{batches[1]:,} batches of {batch} instead of {batches[0]:,}"
+        f"{train['mention']:,} of {train['rows']:,} training rows mention {in_brief(config.words)}: without them an "
+        f"epoch has {batches[1]:,} batches of {batch} instead of {batches[0]:,}"
         + (" (the slides: 13,197 instead of 17,168)" if like_the_slides else ""),
-        f"the slice is the {report['mention']:,} of {report['rows']:,} report rows that mention one of the words",
+        f"the slice is the {test['mention']:,} of {test['rows']:,} test rows that mention one of the words",
         *(_sum(tables["effects"], on, task.metric) for on in ("slice", "all")),
     ]
     if like_the_slides:
@@ -150,14 +150,14 @@ def _sum(effects: pd.DataFrame, on: str, metric: str) -> str:
     rows = effects[effects["on"] == on].set_index("effect")
 
     told = {effect: f"{in_points(row)} by {effect}" for effect, row in rows.iterrows()}
-    where = "all report rows" if on == "all" else "the slice"
+    where = "all test rows" if on == "all" else "the slice"
     return f"{metric} on {where}, in points: {told['the cut']}; that is {told['its size']} and {told['its words']}"
 
 
 def _on_flips(tables: dict[str, pd.DataFrame], task: Task) -> str:
     if "flips" not in tables:
-        return "the swap changes no report text, so that there are no counterfactual pairs; name words with --swap"
+        return "the swap changes no test text, so that there are no counterfactual pairs; name words with --swap"
     changed = (
-        f"the {tables['flips']['n'].iloc[0]:,} of {len(task.report):,} report texts in which the swap changes a word"
+        f"the {tables['flips']['n'].iloc[0]:,} of {len(task.test):,} test texts in which the swap changes a word"
     )
     return f"flips are the share of {changed}" if task.labels else f"flips are how far scores move, on {changed}"

@@ -30,18 +30,18 @@ class SwapConfig:
     cite="Garg et al. 2019, Counterfactual Fairness in Text Classification through Robustness",
 )
 def swap(model: Encoder, task: Task, config: SwapConfig = SwapConfig()) -> Result:  # noqa: B008 (frozen)
-    """Answer the report texts with words exchanged.
+    """Answer the test texts with words exchanged.
 
-    Only texts that the swap changes are read. The array `rows` has their places in the report split, `outputs` what
+    Only texts that the swap changes are read. The array `rows` has their places in the test set, `outputs` what
     the model puts out for them; `swapped` is the score where every text keeps its label. Where the swap changes no
     text there is nothing to put out.
     """
     from bertscope.data.swaps import swapped
 
-    at, texts = swapped(task.report, config.pairs)
+    at, texts = swapped(task.test, config.pairs)
     subject = {"model": model.name, "task": task.name}
     if not len(at):
-        return Result("swap", 1, arrays={"rows": at}, subject=subject, notes=["the swap changes no report text"])
+        return Result("swap", 1, arrays={"rows": at}, subject=subject, notes=["the swap changes no test text"])
     model.need_classifier(task.n_outputs)
     order, notes = task.match_labels(model.labels)
     outputs = model.predict(texts).logits[:, order]

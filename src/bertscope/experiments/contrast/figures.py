@@ -58,7 +58,7 @@ def _sts(config: ContrastConfig, sts: str, published: float, sure: str) -> Figur
     return Figure(
         "intervals", "sts", x="spearman", y="arm", low="low", high="high", color="pool",
         title="Do cosines follow meaning?",
-        caption=f"Spearman's correlation of the scores of {sts}'s report split with the cosine of the two texts' "
+        caption=f"Spearman's correlation of the scores of {sts}'s test set with the cosine of the two texts' "
         "vectors in the last layer: the first token's (cls), or the mean of all tokens'. "
         f"It was trained with {config.pool}. {rule}{sure}",
         labels=_LABELS | {"spearman": "Spearman"}, rules={"SimCSE, bert-base": published} if rule else {},
@@ -78,7 +78,7 @@ def _plane(config: ContrastConfig) -> Figure:
 def _curve() -> Figure:
     return Figure(
         "lines", "curve", x="epoch", y="score", color="arm", title="Learning curves",
-        caption="The select split's Spearman after each epoch, mean over seeds; epoch 0 is before any training.",
+        caption="The validation set's Spearman after each epoch, mean over seeds; epoch 0 is before any training.",
         labels=_LABELS | {"score": "Spearman"},
     )  # fmt: skip
 

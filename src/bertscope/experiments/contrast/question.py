@@ -19,12 +19,12 @@ class ContrastConfig(Contrasting):
     """How it is trained, and on what it is measured before and after."""
 
     sts: str = "demo/similarity"
-    """Pairs of texts with scores: the cosines of the report split's are compared with them, the select split's are
+    """Pairs of texts with scores: the cosines of the test set's are compared with them, the validation set's are
     followed in training. glue/stsb@FOLDER, or a folder or file of one's own, whose columns need
     usual names (text1, text2, score): --text, --text-pair and --label are those of --on."""
     corpus: str | None = None
     """Texts of which the geometry is measured: a task, a treebank or a text file; by default the 500 sentences of
-    demo/corpus's select split."""
+    demo/corpus's validation set."""
     control: bool = True
     """Also train with shuffled positives: is it the contrast, or any training? --no-control leaves it out."""
     seeds: tuple[int, ...] = (0,)
@@ -49,7 +49,7 @@ def plan(base: Step | Root, data: Root, config: ContrastConfig = ContrastConfig(
     from bertscope.data.read import task_root
 
     sts = task_root(config.sts)
-    demo = examples_root("demo/corpus", split="select")
+    demo = examples_root("demo/corpus", split="validation")
     corpus = demo if config.corpus is None else examples_root(config.corpus)
     inputs = {"base": base, "data": data, "sts": sts}
     contrasted = [spec("contrastive").step(inputs, training) for training in config.trainings()]

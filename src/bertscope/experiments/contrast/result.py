@@ -202,7 +202,7 @@ def _notes(tables: dict[str, pd.DataFrame], config: ContrastConfig, sts: str, co
     runs = len(config.seeds)
     said = [
         _verdict(tables["slopes"].set_index("arm")),
-        f"geometry of the words of {corpus}; Spearman, alignment and uniformity of {sts}'s report split",
+        f"geometry of the words of {corpus}; Spearman, alignment and uniformity of {sts}'s test set",
         "SimCSE with bert-base has a Spearman of 0.763 unsupervised and 0.816 supervised, the mean of seven STS "
         "sets: another model and other data",
     ]

@@ -21,7 +21,7 @@ def _scores(task: Task, runs: int) -> list[Figure]:
     return [
         Figure(
             "intervals", "arms", x="score", y="arm", low="low", high="high", title="The score with frozen parts",
-            caption=f"The report split's {task.metric} when parts of the encoder keep their pretrained weights, mean "
+            caption=f"The test set's {task.metric} when parts of the encoder keep their pretrained weights, mean "
             f"over seeds. {how_sure(runs)}",
             labels={"score": task.metric, "arm": "frozen"}, rules={task.blind: task.chance()},
         ),

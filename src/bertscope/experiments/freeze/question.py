@@ -38,7 +38,7 @@ class FreezeConfig:
     movement: bool = True
     """Also say how far each layer moved from the base, by RSA; --no-movement spares the hidden states."""
     texts: int = 200
-    """How many texts of the report split RSA reads. Their hidden states are kept for every training."""
+    """How many texts of the test set RSA reads. Their hidden states are kept for every training."""
     words: int = 5000
     """How many of their words RSA compares; all, if there are fewer."""
     seeds: tuple[int, ...] = (0,)
@@ -46,7 +46,7 @@ class FreezeConfig:
     recipe: Literal["auto", "paper", "pocket"] = "auto"
     """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
     epochs: int | None = None
-    """How often the fit split is gone through; by default what the recipe says."""
+    """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None
     """The highest learning rate; by default what the recipe says."""
 

@@ -89,7 +89,7 @@ def _headline(table: pd.DataFrame, task: Task) -> list[Number]:
         Number(f"time, {row['arm']} frozen", float(row["training_time"]), n=int(row["runs"]), unit="x")
         for _, row in table[1:].iterrows()
     ]
-    return [*numbers, Number(task.blind, task.chance(), n=len(task.report), unit=task.metric)]
+    return [*numbers, Number(task.blind, task.chance(), n=len(task.test), unit=task.metric)]
 
 
 def _notes(table: pd.DataFrame, task: Task, config: FreezeConfig) -> list[str]:

@@ -42,7 +42,7 @@ def _arms(method: str, arms: Iterable[str], full: float, task: Task, runs: int) 
     return Figure(
         "intervals", "arms", x="score", y="arm", color="stage", low="low", high="high", where={"method": method},
         title=f"Subnetworks ({METHODS[method]} pruning)",
-        caption=f"The report split's {task.metric} of each subnetwork as it is in the fine-tuned model (pruned) and "
+        caption=f"The test set's {task.metric} of each subnetwork as it is in the fine-tuned model (pruned) and "
         f"after training it from the pretrained weights (retrained), mean over seeds. {said}. {how_sure(runs)}",
         labels={"score": task.metric, "arm": "", "stage": ""},
         rules={"full model": full, "majority": task.chance()},
@@ -52,10 +52,10 @@ def _arms(method: str, arms: Iterable[str], full: float, task: Task, runs: int) 
 def _steps(task: Task, facet: str | None) -> Figure:
     return Figure(
         "lines", "steps", x="left", y="score", color="run", facet=facet, title="The score while parts go",
-        caption=f"The select split's {task.metric} after each step of pruning, against the share of the blocks' "
+        caption=f"The validation set's {task.metric} after each step of pruning, against the share of the blocks' "
         f"weights that is left; read it from right to left. Nothing is trained in between.{_methods(facet)}",
         labels={"left": "share of weights left", "score": task.metric, "run": ""},
-        rules={"constant answer": task.chance(task.select)},
+        rules={"constant answer": task.chance(task.validation)},
     )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def _classes() -> Figure:
     return Figure(
         "bars", "classes", x="share", y="of", color="class", facet="attention", title="Which patterns survive",
         caption="The attention patterns of all heads and of those that survive, heads of all seeds together. A "
-        "head's pattern is its commonest one on the report split, by raw attention and by attention weighted by what "
+        "head's pattern is its commonest one on the test set, by raw attention and by attention weighted by what "
         "it moves.",
         labels={"share": "share of heads", "of": "", "class": "pattern"},
     )  # fmt: skip

@@ -50,7 +50,7 @@ class LotteryConfig:
     recipe: Literal["auto", "paper", "pocket"] = "auto"
     """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
     epochs: int | None = None
-    """How often the fit split is gone through; by default what the recipe says."""
+    """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None
     """The highest learning rate; by default what the recipe says."""
     keep_models: bool = False
@@ -106,7 +106,7 @@ def _super_arms(method: str, config: LotteryConfig) -> tuple[Arm, ...]:
 
 
 def _shapes(tuned: dict[int, Step], task: Root) -> list[Step]:
-    """The attention patterns of each fine-tuned model on the report split, raw and norm-weighted."""
+    """The attention patterns of each fine-tuned model on the test set, raw and norm-weighted."""
     from bertscope.analyses.patterns.question import PatternsConfig
     from bertscope.data.corpus import examples_root
 
@@ -129,7 +129,7 @@ def _hans_root(source: str, task: Root) -> Root:
     labels = declared_labels(task.source, **task.options)
     if labels and "entailment" not in labels:
         raise UserError(f"--hans is for tasks with the label entailment; {task.source} has {', '.join(labels)}")
-    return examples_root(source, split="dev")
+    return examples_root(source, split="published-dev")
 
 
 _CARD = (
@@ -162,9 +162,9 @@ def lottery(
 ) -> Result:
     """How small a subnetwork still does the task, and does it train again?
 
-    A fine-tuned model is pruned for as long as it keeps its score on the select split. What survives (good), as many
-    parts drawn at random, and as many of what was pruned (bad) are scored as they are and after training them again
-    from the pretrained weights; the same for every seed.
+    A fine-tuned model is pruned for as long as it keeps its score on the validation set. What survives (good), as
+    many parts drawn at random, and as many of what was pruned (bad) are scored as they are and after training them
+    again from the pretrained weights; the same for every seed.
     """
     from bertscope.experiments.lottery.result import collect
 

@@ -74,7 +74,7 @@ def _who(ticket: Result) -> dict[str, Any]:
 
 
 class _Arms:
-    """Every arm at every stage, and what each of its trainings says about the report split."""
+    """Every arm at every stage, and what each of its trainings says about the test set."""
 
     def __init__(
         self, tuned: Sequence[Result], tickets: Sequence[Result], task: Task, seeds: tuple[int, ...]
@@ -247,7 +247,7 @@ def _classes(pruned: Sequence[Result], shapes: Sequence[Result]) -> pd.DataFrame
 
 
 def _headline(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) -> list[Number]:
-    n, metric = len(task.report), task.metric
+    n, metric = len(task.test), task.metric
     rows = {(row["method"], row["arm"], row["stage"]): row for _, row in tables["arms"].iterrows()}
 
     def number(name: str, key: tuple[str, str, str]) -> Number:
@@ -272,6 +272,6 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig
 
 def _notes(config: LotteryConfig) -> list[str]:
     return [
-        "masks are chosen on the select split and scored on the report split; the paper does both on dev",
+        "masks are chosen on the validation set and scored on the test set; the paper does both on dev",
         *few_seeds(len(config.seeds)),
     ]

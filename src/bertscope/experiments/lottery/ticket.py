@@ -124,7 +124,7 @@ def _retrained(
 
 
 class _Scored:
-    """What each stage of a ticket puts out for the report split, and for HANS where it is given."""
+    """What each stage of a ticket puts out for the test set, and for HANS where it is given."""
 
     def __init__(self, task: Task, hans: Examples | None) -> None:
         self.task, self.hans = task, hans
@@ -139,7 +139,7 @@ class _Scored:
 
     def add(self, stage: str, encoder: Encoder) -> None:
         order, _ = self.task.match_labels(encoder.labels)
-        self.outputs[stage] = encoder.predict(self.task.report).logits[:, order]
+        self.outputs[stage] = encoder.predict(self.task.test).logits[:, order]
         self.scores[stage] = self.task.score(self.outputs[stage])
         if self.hans is not None:
             logits = encoder.predict(self.hans).logits[:, order]

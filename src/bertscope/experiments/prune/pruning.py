@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.importance.gradients import gate_gradients, unit_length
 from bertscope.analyses.caveats import cautions
+from bertscope.analyses.importance.gradients import gate_gradients, unit_length
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
@@ -55,8 +55,8 @@ class Pruning:
 
     @property
     def bar(self) -> float:
-        """The select split's score that must be reached."""
-        full, chance = self._log.rows[0]["score"], self.task.chance(self.task.select)
+        """The validation set's score that must be reached."""
+        full, chance = self._log.rows[0]["score"], self.task.chance(self.task.validation)
         floor = chance if self.config.rule == "chance" else 0.0
         return floor + self.config.threshold * (full - floor)
 
@@ -104,7 +104,9 @@ class Pruning:
         """
         if self._measured[0] != kept.tobytes():
             off = [unit for unit, stays in zip(self._units, kept, strict=True) if not stays]
-            found = gate_gradients(self.encoder, self.task, self.task.select, form=self.config.importance, off=off)
+            found = gate_gradients(
+                self.encoder, self.task, self.task.validation, form=self.config.importance, off=off
+            )
             # A head that is alone in its layer would always have length 1.
             heads = unit_length(found.heads) if self.encoder.n_heads > 1 else found.heads
             values = [
@@ -115,7 +117,7 @@ class Pruning:
         return self._measured[1]
 
     def _row(self, phase: str, kept: np.ndarray) -> dict[str, Any]:
-        """Score the model with this mask on select, and write it down; a row that is there already is taken."""
+        """Score the model with this mask on validation, and write it down; a row that is there already is taken."""
         subnetwork = Subnetwork(self.config.method, kept)
         step = np.packbits(kept).tobytes().hex()
         if self.config.method == "m":  # millions of weights, which follow from how many are kept
@@ -123,8 +125,8 @@ class Pruning:
         if (taken := self._log.take(step)) is not None:
             return taken
         with only(self.encoder, subnetwork) as smaller:
-            predicted = smaller.predict(self.task.select)
-        score = self.task.score(predicted.logits[:, self._order], self.task.select)
+            predicted = smaller.predict(self.task.validation)
+        score = self.task.score(predicted.logits[:, self._order], self.task.validation)
         row = {"iteration": len(self._log.rows), "phase": phase, "left": share_left(self.encoder, subnetwork)}
         row |= self._counts(kept) | {"score": score.value, "low": score.low, "high": score.high}
         row |= {"truncated": predicted.truncated}
@@ -137,24 +139,24 @@ class Pruning:
         return {"heads": int(kept[:heads].sum()), "mlps": int(kept[heads:].sum())}
 
     def _refuse_chance(self, full: dict[str, Any]) -> None:
-        chance = self.task.chance(self.task.select)
+        chance = self.task.chance(self.task.validation)
         if full["low"] <= chance and not self.config.force:
             raise UserError(
-                f"{self.encoder.name} isn't clearly above chance on {self.task.name} (select: {full['score']:.3f} "
-                f"[{full['low']:.3f}, {full['high']:.3f}], chance {chance:.3f}): what survives would mean nothing; "
-                "train it better, or insist with --force"
+                f"{self.encoder.name} isn't clearly above chance on {self.task.name} (validation: "
+                f"{full['score']:.3f} [{full['low']:.3f}, {full['high']:.3f}], chance {chance:.3f}): what survives "
+                "would mean nothing; train it better, or insist with --force"
             )
 
     def _result(self, kept: np.ndarray) -> Result:
         task, method = self.task, self.config.method
-        predicted = self.encoder.predict(task.report)
+        predicted = self.encoder.predict(task.test)
         whole = task.score(predicted.logits[:, self._order])
         with only(self.encoder, Subnetwork(method, kept)) as smaller:
-            rest = task.score(smaller.predict(task.report).logits[:, self._order])
+            rest = task.score(smaller.predict(task.test).logits[:, self._order])
         steps = pd.DataFrame(self._log.rows).drop(columns=["step", "truncated"])
         last = steps[steps["passes"]].iloc[-1]
         sizes = {"left": "share of the blocks' weights", "heads": "", "mlps": ""}
-        scored = {"full, report": whole, "pruned, report": rest}
+        scored = {"full, test": whole, "pruned, test": rest}
         return Result(
             "prune",
             1,
@@ -176,11 +178,11 @@ class Pruning:
         return f"{self.config.threshold:.0%} of the full model's {what}"
 
     def _warnings(self, whole: Scores, truncated: int) -> list[str]:
-        said = [f"masks are chosen on the select split ({self._rule}); the report split is only scored"]
+        said = [f"masks are chosen on the validation set ({self._rule}); the test set is only scored"]
         said += cautions(self.encoder, self.task, whole, truncated)
         if seen := self._log.rows[0]["truncated"]:
-            said.append(f"{seen} select texts are longer than {self.encoder.max_length} tokens and were cut")
-        if self.config.rule == "paper" and self.bar <= self.task.chance(self.task.select):
+            said.append(f"{seen} validation texts are longer than {self.encoder.max_length} tokens and were cut")
+        if self.config.rule == "paper" and self.bar <= self.task.chance(self.task.validation):
             said.append(f"a constant answer passes this rule: {self.bar:.3f} is not above chance")
         return said
 
@@ -200,11 +202,11 @@ class Pruning:
     def _trajectory(self) -> Figure:
         return Figure(
             "points", "steps", x="left", y="score", color="phase", title="The score while parts go",
-            caption=f"The select split's {self.task.metric} after each step, against the share of the blocks' "
+            caption=f"The validation set's {self.task.metric} after each step, against the share of the blocks' "
             f"weights that is left. The upper rule is {self._rule}: the last mask above it is kept. Nothing is "
             "trained in between.",
             labels={"left": "share of weights left", "score": self.task.metric},
-            rules={"must be reached": self.bar, "constant answer": self.task.chance(self.task.select)},
+            rules={"must be reached": self.bar, "constant answer": self.task.chance(self.task.validation)},
         )  # fmt: skip
 
     def _survivors(self) -> Figure:

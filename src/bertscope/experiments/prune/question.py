@@ -68,8 +68,8 @@ def prune(
 ) -> Pruned:
     """How small a part of a fine-tuned model still does its task?
 
-    Step by step parts are pruned, without training in between, for as long as the select split's score stays above
-    the threshold; the last mask that passed is kept, and scored on the report split. Every step is written to `out`,
+    Step by step parts are pruned, without training in between, for as long as the validation set's score stays above
+    the threshold; the last mask that passed is kept, and scored on the test set. Every step is written to `out`,
     so that a run that was killed goes on.
     """
     from bertscope.data.read import read_task

@@ -48,7 +48,7 @@ class ScratchConfig:
     recipe: Literal["auto", "paper", "pocket"] = "auto"
     """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
     epochs: int | None = None
-    """How often the fit split is gone through; by default what the recipe says."""
+    """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None
     """The highest learning rate; by default what the recipe says."""
 
@@ -76,7 +76,7 @@ def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig())
 
 
 def _shapes(model: Step | Root, task: Root) -> Step:
-    """The attention patterns of a model on the report split."""
+    """The attention patterns of a model on the test set."""
     from bertscope.data.corpus import examples_root
 
     examples = examples_root(task.source, **task.options)

@@ -120,14 +120,14 @@ def _figures(tables: dict[str, pd.DataFrame], task: Task, config: ScratchConfig)
     drawn = [
         Figure(
             "intervals", "arms", x="score", y="arm", low="low", high="high", title="With and without pretraining",
-            caption=f"The report split's {task.metric}, mean over seeds. Not tuned: a new classifier with random "
+            caption=f"The test set's {task.metric}, mean over seeds. Not tuned: a new classifier with random "
             "weights on the pretrained encoder; frozen: only the classifier is trained. "
             f"{how_sure(len(config.seeds))}", labels=labels,
         ),
         Figure(
             "lines", "curves", x="epoch", y="score", low="low", high="high", color="arm",
             where={"seed": config.seeds[0]}, title="Learning curves",
-            caption=f"The select split's {task.metric} after each epoch, with its interval over examples (seed "
+            caption=f"The validation set's {task.metric} after each epoch, with its interval over examples (seed "
             f"{config.seeds[0]}); epoch 0 is before any training.", labels=labels,
         ),
     ]  # fmt: skip
@@ -135,7 +135,7 @@ def _figures(tables: dict[str, pd.DataFrame], task: Task, config: ScratchConfig)
         drawn.append(
             Figure(
                 "bars", "classes", x="share", y="arm", color="class", title="Attention with and without pretraining",
-                caption="The share of attention maps of each pattern: every head of every layer on every report text "
+                caption="The share of attention maps of each pattern: every head of every layer on every test text "
                 f"(seed {config.seeds[0]}). Frozen with random weights: never trained.",
                 labels={"share": "share of maps", "arm": "", "class": "pattern"},
             )

@@ -30,14 +30,14 @@ class UntunedConfig:
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",
 )
 def untuned(base: Encoder, task: Task, config: UntunedConfig = UntunedConfig()) -> Result:  # noqa: B008 (frozen)
-    """Answer the report texts before any training.
+    """Answer the test texts before any training.
 
     The array `outputs` has what a fine-tuning with this seed would start from: a classifier with random weights on
     the pretrained encoder.
     """
     from bertscope.training.kinds import with_head
 
-    outputs = with_head(base, task, seed=config.seed).predict(task.report).logits
+    outputs = with_head(base, task, seed=config.seed).predict(task.test).logits
     score = task.score(outputs)
     return Result(
         "untuned",

@@ -25,14 +25,14 @@ class ShrinkConfig:
 
     target: str | None = None
     """2x: so many times as fast, measured on this machine; 50%: so much of the blocks' parameters is left; '1 point':
-    at most 0.01 of the metric is lost on the select split. By default 2x, or what --pruned leaves."""
+    at most 0.01 of the metric is lost on the validation set. By default 2x, or what --pruned leaves."""
     batch: int = 32
     """How many texts go through the model at a time where speed counts: heads and neurons speed up many at once,
     a single text gains most by losing whole layers."""
     shape: Literal["free", "plain"] = "free"
     """plain: only cuts that transformers can open without this package: whole layers, and as many neurons in each."""
     retrain: bool = True
-    """Train what is left on the fit split; --no-retrain only cuts."""
+    """Train what is left on the training set; --no-retrain only cuts."""
     distill: bool = False
     """Train it on what the whole model says, too, not on the labels alone."""
     temperature: float = 2.0
@@ -40,13 +40,13 @@ class ShrinkConfig:
     recipe: Literal["auto", "paper", "pocket"] = "auto"
     """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
     epochs: int | None = None
-    """How often the fit split is gone through; by default what the recipe says."""
+    """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None
     """The highest learning rate; by default what the recipe says."""
     step: float = 0.0625
     """How much of the model's cost goes before it is asked anew what it can do without."""
     rows: int = 512
-    """How many rows of the select split the search looks at."""
+    """How many rows of the validation set the search looks at."""
     curve: bool = False
     """Also cut to other sizes, and try what else one could do: remove the top layers, prune single weights, train the
     whole model on. Each is trained like the cut model, which takes its time."""
@@ -105,7 +105,7 @@ def shrink(
 ) -> Shrunk:
     """Cut a model down to what its task needs.
 
-    Heads, MLPs, neurons and layers go, the least needed for what they save first, by the select split; what is left
+    Heads, MLPs, neurons and layers go, the least needed for what they save first, by the validation set; what is left
     is trained again. `pruned` is a stored answer of `prune`: what it pruned is gone from the start. With `out`, the
     model is written there, for bertscope, for onnxruntime and, where its shape allows it, for plain transformers,
     with a card that says what was cut and what it cost.

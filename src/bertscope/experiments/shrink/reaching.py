@@ -89,13 +89,13 @@ def _times_as_fast(work: Shrinking, encoder: Encoder) -> float:
 
 
 def _good_enough(work: Shrinking, search: Search, target: Target) -> Reached:
-    """The furthest step of the search after which the select split's score is still high enough, found by halving.
+    """The furthest step of the search after which the validation set's score is still high enough, found by halving.
 
     If what is left is trained again, so is each that is tried.
     """
 
     def keeps(off: frozenset[Unit]) -> bool:
-        return work.select_score(work.finished(off)).value >= work.score.value - target.value
+        return work.validation_score(work.finished(off)).value >= work.score.value - target.value
 
     start = frozenset(search.off)  # what was pruned before
     while search.advance():
@@ -109,6 +109,6 @@ def _good_enough(work: Shrinking, search: Search, target: Target) -> Reached:
         what = "what was pruned" if start else f"cutting {work.config.step:.0%} of {work.encoder.name}'s time"
         mend = "leave out --pruned" if start else "cut in smaller steps with --step"
         raise UserError(
-            f"{target} can't be reached: {what} costs more than that on the select split; allow more, or {mend}"
+            f"{target} can't be reached: {what} costs more than that on the validation set; allow more, or {mend}"
         )
     return Reached(ways[passes], search, passes)

@@ -78,20 +78,20 @@ def _layers(encoder: Encoder, left: dict[str, np.ndarray]) -> pd.DataFrame:
 
 
 def _trade(models: pd.DataFrame, times: pd.DataFrame, chance: float) -> pd.DataFrame:
-    """What each model costs, in time and in size, and what it scores; the fronts are those of the select split, of
+    """What each model costs, in time and in size, and what it scores; the fronts are those of the validation set, of
     models that do better there than a constant answer."""
     costs = times.rename(columns={"load": "measure", "milliseconds": "cost"})[["model", "measure", "cost"]]
     sizes = models.assign(measure="size", cost=models["megabytes"])[["model", "measure", "cost"]]
-    scores = models[["model", "way", "select", "score", "low", "high"]]
+    scores = models[["model", "way", "validation", "score", "low", "high"]]
     table = pd.concat([costs, sizes], ignore_index=True).merge(scores, on="model")
     table["front"] = False
-    for _, part in table[table["select"] > chance].groupby("measure"):
-        table.loc[part.index, "front"] = front(part["cost"].to_numpy(), part["select"].to_numpy())
+    for _, part in table[table["validation"] > chance].groupby("measure"):
+        table.loc[part.index, "front"] = front(part["cost"].to_numpy(), part["validation"].to_numpy())
     return table
 
 
 def _headline(work: Shrinking, share: float, models: pd.DataFrame, times: pd.DataFrame) -> list[Number]:
-    n, metric = len(work.task.report), work.task.metric
+    n, metric = len(work.task.test), work.task.metric
     found = {row["model"]: row for row in models.to_dict("records")}
     cut, speeds = found[CUT], times[times["model"] == CUT].to_dict("records")
     numbers = []
@@ -113,10 +113,10 @@ def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
     device = "cpu" if work.config.timed_on == "cpu" else work.encoder.device.type
     threads = torch.get_num_threads()
     said = [
-        f"speed: on this machine ({device}, {threads} thread{'s' * (threads > 1)}), on texts of the select split, "
+        f"speed: on this machine ({device}, {threads} thread{'s' * (threads > 1)}), on texts of the validation set, "
         f"tokenised before; the models take turns for {times['rounds'].min()} rounds or more, and the median of the "
         "rounds' ratios counts",
-        "what goes is chosen on the select split; the report split is only scored",
+        "what goes is chosen on the validation set; the test set is only scored",
     ]
     if work.config.onnx:
         where = "" if device == "cpu" else "onnxruntime ran on the CPU; "
@@ -141,8 +141,8 @@ def _trade_offs(work: Shrinking) -> list[Figure]:
         Figure(
             "points", "trade", x="cost", y="score", color="way", mark="front", where={"measure": measure},
             title=f"Score against {'size' if unit == 'MB' else 'time, ' + measure}",
-            caption=f"The report split's {metric} and what each model costs; up and to the left is better. The line "
-            "joins those that no other one beats on the select split.",
+            caption=f"The test set's {metric} and what each model costs; up and to the left is better. The line "
+            "joins those that no other one beats on the validation set.",
             labels={"cost": unit, "score": metric, "way": "", "front": "on the front", "low": "from", "high": "to"},
             rules={"majority": work.task.chance()},
         )
@@ -156,7 +156,7 @@ def _figures(work: Shrinking, found: Reached) -> list[Figure]:
         *_trade_offs(work),
         Figure(
             "intervals", "models", x="score", y="model", low="low", high="high", title="How good the models are",
-            caption=f"The report split's {metric}, with a 95% bootstrap interval over examples. The changes, which "
+            caption=f"The test set's {metric}, with a 95% bootstrap interval over examples. The changes, which "
             "are paired, are in the table.",
             labels={"score": metric}, rules={"majority": work.task.chance()},
         ),
@@ -179,8 +179,8 @@ def _figures(work: Shrinking, found: Reached) -> list[Figure]:
         figures.append(
             Figure(
                 "points", "steps", x="cost", y="score", color="move", title="The search",
-                caption=f"The {metric} of {len(work.rows):,} rows of the select split after each step, from right to "
-                "left, before any training; the colour says what went. The rule is the whole model.",
+                caption=f"The {metric} of {len(work.rows):,} rows of the validation set after each step, from right "
+                "to left, before any training; the colour says what went. The rule is the whole model.",
                 labels={"cost": cost, "score": metric, "move": "what went"}, rules={"whole": work.score.value},
             )
         )  # fmt: skip

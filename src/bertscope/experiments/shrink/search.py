@@ -1,9 +1,9 @@
 """Which parts to cut: step by step, those that cost the loss least for what they save.
 
-Each step asks anew how much the loss on the select split feels every head, MLP and neuron (the gradient at its gate,
-in the model as cut so far). From that come a few moves: some heads, some neurons, some of both, an MLP, any layer.
-All are tried on the select split, and the one that raises the loss least for what it saves is made. So heads and
-neurons go only where that saves anything, and layers where it is better than that.
+Each step asks anew how much the loss on the validation set feels every head, MLP and neuron (the gradient at its
+gate, in the model as cut so far). From that come a few moves: some heads, some neurons, some of both, an MLP, any
+layer. All are tried on the validation set, and the one that raises the loss least for what it saves is made. So heads
+and neurons go only where that saves anything, and layers where it is better than that.
 """
 
 from __future__ import annotations

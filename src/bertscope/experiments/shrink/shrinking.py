@@ -57,10 +57,10 @@ class Shrinking:
             _refuse_uneven(encoder, pruned)
         self.pruned = [] if pruned is None else _pruned_parts(pruned, encoder)
         self.target = Target.parse(config.target or "2x") if config.target or pruned is None else None
-        self.score = self.select_score(encoder)
+        self.score = self.validation_score(encoder)
         if self.score.low <= self.score.chance and not config.force:
             raise UserError(
-                f"{encoder.name} isn't clearly above chance on {task.name} (select: {self.score.value:.3f} "
+                f"{encoder.name} isn't clearly above chance on {task.name} (validation: {self.score.value:.3f} "
                 f"[{self.score.low:.3f}, {self.score.high:.3f}], chance {self.score.chance:.3f}): nothing would tell "
                 "what it needs; train it better, or insist with --force"
             )
@@ -95,16 +95,16 @@ class Shrinking:
         (folder / "README.md").write_text(card(said, smaller, onnx=self.config.onnx), encoding="utf-8")
         return said
 
-    def select_score(self, encoder: Encoder) -> Scores:
-        select = self.task.select
-        return self.task.score(encoder.predict(select).logits[:, self.order], select)
+    def validation_score(self, encoder: Encoder) -> Scores:
+        validation = self.task.validation
+        return self.task.score(encoder.predict(validation).logits[:, self.order], validation)
 
     @cached_property
     def rows(self) -> Examples:
-        """The rows of the select split that the search looks at."""
-        select = self.task.select
-        drawn = np.random.default_rng(self.config.seed).permutation(len(select))[: self.config.rows]
-        return select.take(np.sort(drawn))
+        """The rows of the validation set that the search looks at."""
+        validation = self.task.validation
+        drawn = np.random.default_rng(self.config.seed).permutation(len(validation))[: self.config.rows]
+        return validation.take(np.sort(drawn))
 
     @cached_property
     def batches(self) -> dict[int, list[Inputs]]:
@@ -112,7 +112,7 @@ class Shrinking:
         encoder, seed = self.timed(self.encoder), self.config.seed
         many = self.config.batch if self.config.batch > 1 else 32
         return {
-            size: sample_batches(encoder, self.task.select, size, count=count, seed=seed)
+            size: sample_batches(encoder, self.task.validation, size, count=count, seed=seed)
             for size, count in ((1, _SMALL), (many, _LARGE))
         }
 
@@ -120,7 +120,7 @@ class Shrinking:
     def teacher(self) -> Teacher | None:
         if not self.config.distill:
             return None
-        return Teacher(self.encoder.predict(self.task.fit).logits[:, self.order], self.config.temperature)
+        return Teacher(self.encoder.predict(self.task.train).logits[:, self.order], self.config.temperature)
 
     def timed(self, encoder: Encoder) -> Encoder:
         """The model where its speed is measured."""
@@ -163,13 +163,15 @@ class Shrinking:
             Contender.of_onnx(f"{model.name}, {form}", f"{model.name}, onnxruntime", file, encoder, self.task)
             for form, file in (("onnxruntime", path), ("int8", small))
         )
-        _need_equal("onnxruntime", full.report, "torch", model.report, ONNX)
+        _need_equal("onnxruntime", full.test, "torch", model.test, ONNX)
         return [full, tiny]
 
     def _warnings(self) -> list[str]:
         if self.encoder.tuned_on in (None, self.task.fingerprint):
             return []
-        return ["the model was fine-tuned on another split or other data: it may have seen rows of select and report"]
+        return [
+            "the model was fine-tuned on another split or other data: it may have seen rows of validation and test"
+        ]
 
 
 def _refuse_uneven(encoder: Encoder, pruned: Result | None) -> None:

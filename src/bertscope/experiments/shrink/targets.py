@@ -21,7 +21,7 @@ class Target:
 
     kind: Literal["times", "share", "points"]
     """times: as fast as the whole model, measured; share: of the blocks' parameters that is left; points: hundredths
-    of the metric that may be lost on the select split."""
+    of the metric that may be lost on the validation set."""
     value: float
     """2 for `2x`, 0.5 for `50%`, 0.01 for `1 point`."""
 

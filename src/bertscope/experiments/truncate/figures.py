@@ -52,7 +52,7 @@ def _scores(task: Task, several: str | None, config: TruncateConfig, *, lines: b
     words = {"score": task.metric, "top": "classifier"}
     return Figure(
         table="arms", title="The score as layers go",
-        caption=f"The report split's {task.metric} {_how(config)}, mean over seeds. {how_sure(len(config.seeds))} "
+        caption=f"The test set's {task.metric} {_how(config)}, mean over seeds. {how_sure(len(config.seeds))} "
         "The dashed rule is a constant answer.",
         rules={task.blind: task.chance()}, **_by_depth("score", words, lines=lines, low="low", color=several),
     )  # fmt: skip
@@ -62,7 +62,7 @@ def _every(task: Task, several: str | None, config: TruncateConfig) -> Figure:
     return Figure(
         "intervals", "arms", x="effect", y="model", color=several, low="effect_low", high="effect_high",
         title="What removing layers costs",
-        caption=f"The change of the report split's {task.metric} against the whole model with the same classifier "
+        caption=f"The change of the test set's {task.metric} against the whole model with the same classifier "
         f"{_how(config)}. {how_sure(len(config.seeds))}",
         labels={"effect": f"change of {task.metric}", "model": "", "top": "classifier"}, middle=0.0,
     )  # fmt: skip
@@ -72,7 +72,7 @@ def _factors(task: Task, runs: int) -> Figure:
     return Figure(
         "intervals", "factors", x="difference", y="effect", low="low", high="high",
         title="Which change matters",
-        caption=f"What each change does to the report split's {task.metric}, averaged over all settings of the other "
+        caption=f"What each change does to the test set's {task.metric}, averaged over all settings of the other "
         f"changes. {how_sure(runs)}",
         labels={"difference": f"change of {task.metric}", "effect": ""}, middle=0.0,
     )  # fmt: skip

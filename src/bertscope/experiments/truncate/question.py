@@ -59,7 +59,7 @@ class TruncateConfig:
     recipe: Literal["auto", "paper", "pocket"] = "auto"
     """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
     epochs: int | None = None
-    """How often the fit split is gone through; by default what the recipe says."""
+    """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None
     """The highest learning rate; by default what the recipe says."""
 

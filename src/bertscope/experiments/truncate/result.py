@@ -129,13 +129,13 @@ def _headline(table: pd.DataFrame, task: Task) -> list[Number]:
             Number(f"training time, {row['model']}", float(row["training_time"]), n=int(row["runs"]), unit="x")
             for _, row in smaller.iterrows()
         ]
-    return [*numbers, Number(task.blind, task.chance(), n=len(task.report), unit=task.metric)]
+    return [*numbers, Number(task.blind, task.chance(), n=len(task.test), unit=task.metric)]
 
 
 def _notes(tables: Mapping[str, pd.DataFrame], task: Task, base: Encoder, config: TruncateConfig) -> list[str]:
     table, rounds = tables["arms"], tables["latency"]["rounds"].min()
     said = [
-        f"latency: on this machine ({base.device.type}), texts of the select split, tokenised before; the models "
+        f"latency: on this machine ({base.device.type}), texts of the validation set, tokenised before; the models "
         f"take turns for {rounds} rounds or more, and the median of the rounds' ratios counts",
         "the slides changed the layer, the classifier and the dropout at once; here each row says what was changed",
     ]

@@ -44,10 +44,10 @@ class Shape:
 
 
 def switched_off(model: Encoder, task: Task, shapes: Sequence[Shape]) -> np.ndarray:
-    """[shape, example, output]: what a fine-tuned model says of the report split without each set of layers."""
+    """[shape, example, output]: what a fine-tuned model says of the test set without each set of layers."""
     order, _ = task.match_labels(model.labels)
     sets = [[Unit("layer", number) for number in sorted(shape.left_out.numbers)] for shape in shapes]
-    return predict_without(model, task.report, sets).logits[..., order]
+    return predict_without(model, task.test, sets).logits[..., order]
 
 
 def latencies(base: Encoder, task: Task, shapes: Sequence[Shape]) -> pd.DataFrame:
@@ -61,7 +61,7 @@ def latencies(base: Encoder, task: Task, shapes: Sequence[Shape]) -> pd.DataFram
         models[str(shape)].model.set_input_embeddings(base.model.get_input_embeddings())  # once in memory
     variants, rows = {name: in_torch(model) for name, model in models.items()}, []
     for texts, count in _BATCHES.items():
-        batches = sample_batches(base, task.select, texts, count=count)
+        batches = sample_batches(base, task.validation, texts, count=count)
         times = time_in_turn(variants, batches, rounds=_ROUNDS, seconds=_SECONDS)
         for shape, (name, model) in zip(shapes, models.items(), strict=True):
             faster, low, high = times.faster(name, WHOLE)

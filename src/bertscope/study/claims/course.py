@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Evidence, Source
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
 from bertscope.study.claims.estimates import cell
 from bertscope.study.claims.reading import of_training, reading
 
@@ -126,7 +126,7 @@ CLAIMS = (
         "Training data without words for women costs 31 points.",
         where="Biased Dataset Experiment",
         question="bias",
-        effect="score after training without the rows that have the words minus on all, all report rows",
+        effect="score after training without the rows that have the words minus on all, all test rows",
         unit="score",
         asks=Bound("<=", -0.3098),
         read=effect_of("the cut", "all"),
@@ -138,7 +138,7 @@ CLAIMS = (
         "Training data without words for women costs something.",
         where="Biased Dataset Experiment, in its weaker form",
         question="bias",
-        effect="score after training without the rows that have the words minus on all, all report rows",
+        effect="score after training without the rows that have the words minus on all, all test rows",
         unit="score",
         asks=Bound("<", 0),
         read=effect_of("the cut", "all"),
@@ -150,7 +150,7 @@ CLAIMS = (
         "It is the missing words that cost, not the smaller training set.",
         where="Biased Dataset Experiment, conclusion",
         question="bias",
-        effect="score after training without the words minus after a random cut of the same size, all report rows",
+        effect="score after training without the words minus after a random cut of the same size, all test rows",
         unit="score",
         asks=Bound("<", 0),
         read=effect_of("its words", "all"),
@@ -162,7 +162,7 @@ CLAIMS = (
         "The missing words cost where they occur.",
         where="Biased Dataset Experiment, conclusion",
         question="bias",
-        effect="the same difference on the report rows that have the words",
+        effect="the same difference on the test rows that have the words",
         unit="score",
         asks=Bound("<", 0),
         read=effect_of("its words", "slice"),

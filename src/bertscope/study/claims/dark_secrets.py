@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Evidence, Source
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
 from bertscope.study.claims.estimates import cell, column, extreme, mean, over_layers, share_of
 from bertscope.study.claims.published import HETEROGENEOUS
 from bertscope.study.claims.reading import (
@@ -150,7 +150,7 @@ def relation_heads(result: Result) -> Iterator[Evidence]:
     rows = result.tables["best"]
     for name, tested in rows[rows["p"].notna()].groupby("checkpoint", sort=False):
         gains = column(tested, "difference", "difference_low", "difference_high")
-        yield reading(result, mean(gains), int(tested["report_pairs"].sum()), "sentences", model=name)
+        yield reading(result, mean(gains), int(tested["test_pairs"].sum()), "sentences", model=name)
 
 
 CLAIMS = (

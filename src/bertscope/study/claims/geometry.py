@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Published, Evidence, Source
+from bertscope.study.claims.claim import Bound, Claim, Evidence, Published, Source
 from bertscope.study.claims.estimates import column, extreme
 from bertscope.study.claims.reading import reading, studied
 

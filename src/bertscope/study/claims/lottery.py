@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Published, Evidence, Source
+from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
 from bertscope.study.claims.estimates import cell, over_layers, over_seeds, student
 from bertscope.study.claims.published import FULL, HEADS_LEFT, KAPPA, RETRAINED, WEIGHTS_LEFT, apart
 from bertscope.study.claims.reading import of_training, reading

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bertscope.study.claims import analyses_statements, experiments_statements
 from bertscope.study.claims.words import Told
 
 if TYPE_CHECKING:
@@ -18,20 +17,20 @@ if TYPE_CHECKING:
     from bertscope.core.result import Result
 
 SENTENCES: dict[str, Callable[[Result], Told | None]] = {
-    "scratch": experiments_told.scratch,
-    "patterns": analyses_told.patterns,
-    "features": analyses_told.features,
-    "change": analyses_told.change,
-    "relations": analyses_told.relations,
-    "ablate": analyses_told.ablate,
-    "lottery": experiments_told.lottery,
-    "similarity": analyses_told.similarity,
-    "structure": analyses_told.structure,
-    "geometry": analyses_told.geometry,
-    "truncate": experiments_told.truncate,
-    "freeze": experiments_told.freeze,
-    "contrast": experiments_told.contrast,
-    "bias": experiments_told.bias,
+    "scratch": experiments_statements.scratch,
+    "patterns": analyses_statements.patterns,
+    "features": analyses_statements.features,
+    "change": analyses_statements.change,
+    "relations": analyses_statements.relations,
+    "ablate": analyses_statements.ablate,
+    "lottery": experiments_statements.lottery,
+    "similarity": analyses_statements.similarity,
+    "structure": analyses_statements.structure,
+    "geometry": analyses_statements.geometry,
+    "truncate": experiments_statements.truncate,
+    "freeze": experiments_statements.freeze,
+    "contrast": experiments_statements.contrast,
+    "bias": experiments_statements.bias,
 }
 _COLUMNS = ["question", "about", "sentence", "what", "main", "written", "input"]
 

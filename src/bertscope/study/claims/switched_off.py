@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Published, Evidence
+from bertscope.study.claims.claim import Bound, Claim, Evidence, Published
 from bertscope.study.claims.dark_secrets import DARK_SECRETS
 from bertscope.study.claims.estimates import cell, column, extreme
 from bertscope.study.claims.published import FROM_RANDOM, TUNED, UNTUNED, apart

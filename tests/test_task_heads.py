@@ -38,7 +38,9 @@ def last_map(encoder):
 
 @EVERY
 def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
-    made, plain = (with_classifier(base, LABELS, seed=3, top=top) for top in (ClassifierForm("relu"), ClassifierForm()))
+    made, plain = (
+        with_classifier(base, LABELS, seed=3, top=top) for top in (ClassifierForm("relu"), ClassifierForm())
+    )
     assert size(made) - size(plain) == (HIDDEN + 1) * BETWEEN + (BETWEEN + 1) * 3 - (HIDDEN + 1) * 3
     read = {}
     hook = last_map(made).register_forward_pre_hook(lambda module, args: read.update(features=args[0]))

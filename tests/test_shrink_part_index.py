@@ -13,7 +13,6 @@ import torch
 import toy
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
-from bertscope.experiments import comparison
 from bertscope.experiments.comparison import Contender, front
 from bertscope.experiments.shrink import alternatives, reaching, shrinking
 from bertscope.experiments.shrink import result as shrink_result
@@ -32,24 +31,24 @@ def test_scores_parameters_and_changes_are_those_of_the_models(toy_model, toy_ta
     shrunk = shrink(toy_model, toy_task, replace(BARE, target="5%", step=0.5))
     rows = shrunk.result.tables["models"].set_index("model")
     for name, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
-        for column, split in (("select", toy_task.select), ("score", toy_task.report)):
+        for column, split in (("validation", toy_task.validation), ("score", toy_task.test)):
             assert rows.loc[name, column] == toy_task.score(encoder.predict(split).logits, split).value
         assert rows.loc[name, "parameters"] == sum(one.numel() for one in encoder.model.parameters())
     change = shrunk.result.number("change")
     assert change.value == pytest.approx(rows.loc["cut", "score"] - rows.loc["whole", "score"]) and change.high < 0
-    assert rows.loc["cut", "select"] != rows.loc["cut", "score"]
+    assert rows.loc["cut", "validation"] != rows.loc["cut", "score"]
 
 
 def test_the_report_split_decides_nothing(toy_model, toy_task):
-    labels = np.random.default_rng(0).permutation(toy_task.report.label)
-    other = replace(toy_task, report=replace(toy.split(128, 9), label=labels))
+    labels = np.random.default_rng(0).permutation(toy_task.test.label)
+    other = replace(toy_task, test=replace(toy.split(128, 9), label=labels))
     one, two = (shrink(toy_model, each, replace(BARE, target="20%", step=0.2)).result for each in (toy_task, other))
     assert one.tables["steps"].equals(two.tables["steps"])
     assert all(np.array_equal(one.arrays[name], two.arrays[name]) for name in one.arrays)
     assert one.number("score, cut").value > two.number("score, cut").value + 0.2
     timed = shrinking.Shrinking(toy_model, toy_task, BARE, None).batches
     for size, count in ((1, 24), (32, 4)):
-        wanted = sample_batches(toy_model, toy_task.select, size, count=count, seed=0)
+        wanted = sample_batches(toy_model, toy_task.validation, size, count=count, seed=0)
         pairs = zip(timed[size], wanted, strict=True)
         assert all(torch.equal(batch["input_ids"], same["input_ids"]) for batch, same in pairs)
 
@@ -67,7 +66,9 @@ def test_the_teacher_is_the_whole_model(toy_model, toy_task, monkeypatch, distil
     shrinking.Shrinking(toy_model, toy_task, config, None).finished([Unit("layer", 1)])
     (teacher,) = teachers
     if distill:
-        assert np.array_equal(teacher.outputs, toy_model.predict(toy_task.fit).logits) and teacher.temperature == 3.0
+        assert (
+            np.array_equal(teacher.outputs, toy_model.predict(toy_task.train).logits) and teacher.temperature == 3.0
+        )
     else:
         assert teacher is None
 
@@ -110,20 +111,20 @@ def test_steps_and_rows_are_as_many_as_were_asked_for(toy_model, toy_task):
     few = shrink(toy_model, toy_task, replace(BARE, step=0.5)).result.tables["steps"]
     assert len(few) <= 3 < len(shrink(toy_model, toy_task, replace(BARE, step=0.1)).result.tables["steps"])
     work = shrinking.Shrinking(toy_model, toy_task, replace(BARE, rows=10), None)
-    assert len(work.rows) == 10 and set(work.rows.ids) < set(toy_task.select.ids)
+    assert len(work.rows) == 10 and set(work.rows.ids) < set(toy_task.validation.ids)
 
 
 def test_outputs_are_matched_with_labels_by_name(toy_model, toy_task, tmp_path, monkeypatch):
     turned = replace(toy_task, labels=("good", "bad"), **{
         name: replace(part, label=1 - part.label)
-        for name, part in (("fit", toy_task.fit), ("select", toy_task.select), ("report", toy_task.report))
+        for name, part in (("train", toy_task.train), ("validation", toy_task.validation), ("test", toy_task.test))
     })  # fmt: skip
     plain = SimpleNamespace(predict=lambda examples: toy_model.predict(examples).logits)
-    monkeypatch.setattr(contenders, "OnnxClassifier", lambda path, encoder: plain)
+    monkeypatch.setattr(comparison, "OnnxClassifier", lambda path, encoder: plain)
     (tmp_path / "model.onnx").touch()
     in_onnx = Contender.of_onnx("whole, onnxruntime", "", tmp_path / "model.onnx", toy_model, turned)
     for made in (Contender.of("whole", "", toy_model, turned), in_onnx):
-        assert turned.score(made.select, turned.select).value > 0.9 < turned.score(made.report).value
+        assert turned.score(made.validation, turned.validation).value > 0.9 < turned.score(made.test).value
 
 
 def test_models_are_timed_without_dropout_and_left_as_they_were(toy_model, toy_task, clock):
@@ -171,7 +172,7 @@ def test_the_curve_has_other_sizes_and_other_ways(toy_model, toy_task):
     assert models.loc["whole", "parameters"] - half["parameters"] == round(0.5 * blocks)
     assert half["megabytes"] == models.loc["whole", "megabytes"]
     top = toy_model.cut(["layer:4"])
-    assert models.loc["without the top layer", "score"] == toy_task.score(top.predict(toy_task.report).logits).value
+    assert models.loc["without the top layer", "score"] == toy_task.score(top.predict(toy_task.test).logits).value
     assert models.loc["30% of weights pruned", "score"] > models.loc["whole", "score"] - 0.1  # the smallest went
     trade = result.tables["trade"]
     for _, part in trade.groupby("measure"):
@@ -201,7 +202,7 @@ def test_the_front_is_that_of_select_among_those_above_chance():
     models = pd.DataFrame(
         {
             "model": ["whole", "good", "lucky", "constant"], "way": "", "megabytes": [9.0, 5.0, 5.0, 1.0],
-            "select": [0.9, 0.8, 0.7, 0.5], "score": [0.9, 0.7, 0.8, 0.6], "low": 0.0, "high": 1.0,
+            "validation": [0.9, 0.8, 0.7, 0.5], "score": [0.9, 0.7, 0.8, 0.6], "low": 0.0, "high": 1.0,
         }
     )  # fmt: skip
     load = {"load": "1 text at a time", "milliseconds": [4.0, 2.0, 3.0, 1.0]}
@@ -245,12 +246,12 @@ def test_an_onnx_file_that_says_something_else_than_torch_is_a_bug(toy_model, to
     off = {"model.onnx": 0.0, "model-int8.onnx": 0.1}
 
     def planted(name, way, path, *_):
-        return replace(whole, name=name, report=whole.report + off[path.name])
+        return replace(whole, name=name, test=whole.test + off[path.name])
 
     monkeypatch.setattr(Contender, "of_onnx", planted)
     names = [each.name for each in work.in_onnx(whole, toy_model, tmp_path)]
     assert names == ["whole, onnxruntime", "whole, int8"]  # which alone may differ
-    largest = max(1.0, np.abs(whole.report).max())
+    largest = max(1.0, np.abs(whole.test).max())
     off["model.onnx"] = 0.8e-4 * largest
     work.in_onnx(whole, toy_model, tmp_path)
     off["model.onnx"] = 1.5e-4 * largest
@@ -264,5 +265,5 @@ def test_scores_are_shrunk_too(_pocket):
     shrunk = shrink(model, scores, replace(BARE, retrain=True, epochs=1, learning_rate=5e-4))
     result = shrunk.result
     assert result.number("score, whole").unit == "pearson" and result.number("score, cut").value > 0.7
-    said = shrunk.encoder.predict(scores.report).logits
-    assert abs(said.mean() - scores.report.label.mean()) < 0.3  # in the task's own units
+    said = shrunk.encoder.predict(scores.test).logits
+    assert abs(said.mean() - scores.test.label.mean()) < 0.3  # in the task's own units

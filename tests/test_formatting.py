@@ -9,8 +9,8 @@ import pytest
 import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
 from bertscope.core.formatting import as_text
+from bertscope.core.result import Number, Result
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import torch
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models import states as making
-from bertscope.models.states import StatesStore, hidden_states
 from bertscope.models.observe import observe
+from bertscope.models.states import StatesStore, hidden_states
 
 NOTHING = "\u200b"  # BERT's tokenizer normalises it away
 SENTENCES = (
@@ -241,7 +241,10 @@ def cut_short(path):
 def test_a_damaged_store_is_refused(name, harm, tiny, sentences, tmp_path):
     hidden_states(tiny, sentences, store=tmp_path / "h")
     harm(tmp_path / "h" / name)
-    for use in (lambda: StatesStore.open(tmp_path / "h"), lambda: hidden_states(tiny, sentences, store=tmp_path / "h")):
+    for use in (
+        lambda: StatesStore.open(tmp_path / "h"),
+        lambda: hidden_states(tiny, sentences, store=tmp_path / "h"),
+    ):
         with pytest.raises(UserError, match=r"damaged .*delete the folder|no store|didn't write") as refusal:
             use()
         assert "\n" not in str(refusal.value)

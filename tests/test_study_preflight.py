@@ -13,9 +13,9 @@ from bertscope.analyses.structure import trees
 from bertscope.core import inputs
 from bertscope.core.store import Store
 from bertscope.data import positives
-from bertscope.study.preflight import preflight
 from bertscope.study.file import read_study
 from bertscope.study.graph import graph
+from bertscope.study.preflight import preflight
 
 ROWS = "\n".join(f"it was {'good' if row % 2 else 'bad'} {row},{row % 2}" for row in range(40))
 TREE = "1\tdogs\tdog\tNOUN\t_\t_\t{head}\tnsubj\t_\t_\n2\tbark\tbark\tVERB\t_\t_\t0\troot\t_\t_\n\n"
@@ -48,7 +48,7 @@ MISTAKES = {
         "corpus: good.conllu\nquestions:\n  - probe: {on: corpus, targets: [entity]}", 4, "don't tell entity",
     ),
     "no such words": (
-        "tasks: good.csv\nquestions:\n  - ablate\n  - bias:\n      words: [zebra]", 5, "no fit row of good mentions",
+        "tasks: good.csv\nquestions:\n  - ablate\n  - bias:\n      words: [zebra]", 5, "no training row of good mentions",
     ),
     "no scores": ("tasks: good.csv\nquestions: [sentences]", 3, "good has no pairs of texts with scores"),
     "no relations": ("tasks: good.csv\nquestions: [relations]", 3, "no relations between words; give a treebank"),

@@ -16,8 +16,8 @@ from bertscope.core.store import Store
 from bertscope.data.corpus import data_root, examples_root
 from bertscope.models import load as loading
 from bertscope.models.source import model_root
-from bertscope.study.shared_passes import jobs
 from bertscope.study.runner import run_steps
+from bertscope.study.shared_passes import jobs
 from conftest import on_cpu
 
 
