@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bertscope.experiments import comparison
 from bertscope.experiments.shrink import costs, reaching
 from bertscope.experiments.shrink.costs import Cost
 from bertscope.models.latency import Times

@@ -237,6 +237,8 @@ def test_one_relation_is_told_by_its_accuracies_and_nothing_is_said_twice():
 
 def test_no_sentence_claims_more_than_a_test_was_made_for():
 
+    from bertscope.study.claims import analyses_statements, experiments_statements
+
     for module in (analyses_statements, experiments_statements):
         written = Path(module.__file__).read_text(encoding="utf-8")
         assert "significant" not in written and "clearly" not in written

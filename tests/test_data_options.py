@@ -96,6 +96,6 @@ def test_one_split_alone(path):
     assert read_examples(path).ids == task.test.ids and read_examples(path, split="train").ids == task.train.ids
     assert len(read_examples("demo/sentiment", split="validation", limit=7)) == 7
     with pytest.raises(UserError, match="no published dev split; ask for fit, select or report"):
-        read_examples(path, split="dev")
+        read_examples(path, split="published-dev")
     with pytest.raises(UserError, match="no split 'reprot'; did you mean 'test'"):
         read_examples(path, split="reprot")

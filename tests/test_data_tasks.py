@@ -173,7 +173,7 @@ def test_snli_as_published(folder, form):
     task = read_task("snli", root=folder("snli_1.0", **files))
     assert (len(task.train) + len(task.validation), len(task.test)) == (30, 9)
     assert task.notes[:2] == (f"report is snli_1.0_test.{form}", "13 rows left out (no label agreed on: 13)")
-    assert len(read_examples("snli", split="dev", root=folder("snli_1.0"))) == 6
+    assert len(read_examples("snli", split="published-dev", root=folder("snli_1.0"))) == 6
 
 
 def test_aligned_files_must_have_as_many_lines_as_each_other(folder):
@@ -201,9 +201,9 @@ def test_hans_is_read_but_never_fitted(folder):
         ):
             ask("hans", root=where)
     with pytest.raises(UserError, match="nothing to fit"):
-        read_examples("hans", root=where, split="train")
+        read_examples("hans", root=where, split="published-train")
     with pytest.raises(UserError, match="hans has no train split with labels here, only dev"):
-        read_examples("hans", root=where, split="train")
+        read_examples("hans", root=where, split="published-train")
 
 
 def squad(questions):

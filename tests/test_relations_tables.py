@@ -249,7 +249,8 @@ def test_sentences_that_are_too_long_are_left_out_whole(tiny):
     more = replace(
         examples,
         ids=(*examples.ids, "long"), text=(*examples.text, "long"), words=(*examples.words, long),
-        governors=(*examples.governors, (ROOT, *[0] * 80)), marks={"relation": (*examples.marks["relation"], ("obj",) * 81)},
+        governors=(*examples.governors, (ROOT, *[0] * 80)),
+        marks={"relation": (*examples.marks["relation"], ("obj",) * 81)},
     )  # fmt: skip
     alone, both = relations(tiny, examples, CONFIG), relations(tiny, more, CONFIG)
     pd.testing.assert_frame_equal(alone.tables["heads"], both.tables["heads"], check_exact=False, atol=1e-5)

@@ -13,6 +13,7 @@ import torch
 import toy
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
+from bertscope.experiments import comparison
 from bertscope.experiments.comparison import Contender, front
 from bertscope.experiments.shrink import alternatives, reaching, shrinking
 from bertscope.experiments.shrink import result as shrink_result

@@ -48,7 +48,8 @@ MISTAKES = {
         "corpus: good.conllu\nquestions:\n  - probe: {on: corpus, targets: [entity]}", 4, "don't tell entity",
     ),
     "no such words": (
-        "tasks: good.csv\nquestions:\n  - ablate\n  - bias:\n      words: [zebra]", 5, "no training row of good mentions",
+        "tasks: good.csv\nquestions:\n  - ablate\n  - bias:\n      words: [zebra]", 5,
+        "no training row of good mentions",
     ),
     "no scores": ("tasks: good.csv\nquestions: [sentences]", 3, "good has no pairs of texts with scores"),
     "no relations": ("tasks: good.csv\nquestions: [relations]", 3, "no relations between words; give a treebank"),

@@ -43,8 +43,9 @@ _LOOKED_AT = 100
 def read_examples(source: str | Path, *, split: Part = "test", **options: Any) -> Examples:
     """Read texts, with labels and annotation where the source has them. `limit` draws that many at random.
 
-    `split` is which part of a task: train, validation or test, or train, dev or test as a task known by name
-    publishes them. What is no task to train on (HANS, SQuAD) can be read here too.
+    `split` is which part of a task: train, validation or test; or, of a task known by name, published-train,
+    published-dev or published-test, as its authors publish them. What is no task to train on (HANS, SQuAD) can be read
+    here too.
     """
     asked = TaskOptions.of(options)
     if not _is_annotated(source, asked):

@@ -21,9 +21,9 @@ def with_head(
     base: Encoder,
     task: Task,
     *,
-    form: ClassifierForm = ClassifierForm(),
+    form: ClassifierForm = ClassifierForm(),  # noqa: B008 (frozen)
     dropout: float | None = None,
-    **how: Any,  # noqa: B008 (frozen)
+    **how: Any,
 ) -> Encoder:
     """A copy of the encoder with the fresh head that the task needs; all as for `with_classifier`, whose `form` and
     `dropout` no other head has."""

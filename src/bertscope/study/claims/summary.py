@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bertscope.study.claims import analyses_statements, experiments_statements
 from bertscope.study.claims.words import Told
 
 if TYPE_CHECKING:
