@@ -32,7 +32,7 @@ from bertscope.experiments.scratch import question as scratch
 from bertscope.experiments.truncate import question as truncate
 from bertscope.models.source import model_root
 from bertscope.study.claims.ledger import CLAIMS, judged
-from bertscope.study.claims.summary import SENTENCES, said
+from bertscope.study.claims.summary import SENTENCES, statements
 from test_ablate import FEW
 from test_lottery import QUICK
 from toy import task_of
@@ -111,7 +111,7 @@ def checked(results: list[Result], untested: set[str]) -> pd.DataFrame:
     assert unread == []
     asked = {claim.id for claim in CLAIMS if claim.question in {result.question for result in results}}
     assert asked & set(table.loc[table["verdict"] == "not tested", "claim"]) == untested
-    told, unsaid = said(results)
+    told, unsaid = statements(results)
     assert unsaid == [] and set(told["question"]) == set(SENTENCES) & {result.question for result in results}
     assert not told["sentence"].str.contains("nan|None", regex=True).any()
     tested = table[table["verdict"] != "not tested"]

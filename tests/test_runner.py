@@ -19,7 +19,7 @@ from bertscope.core.store import Store
 from bertscope.study import runner
 from bertscope.study.board import Board
 from bertscope.study.graph import graph
-from bertscope.study.growing_report import Pages
+from bertscope.study.growing_report import GrowingReport
 from bertscope.study.runner import run_steps
 from bertscope.study.times import Times
 from bertscope.study.watch import Live
@@ -186,7 +186,7 @@ def test_pages_come_early_and_seldom():
         written.append(now[0])
         now[0] += 3.0  # it takes three seconds
 
-    pages = Pages(write, lambda: now[0])
+    pages = GrowingReport(write, lambda: now[0])
     assert not pages.due()
     pages.write()
     assert not written, "there is nothing to show"

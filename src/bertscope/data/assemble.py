@@ -160,7 +160,7 @@ def _refuse_constant(material: Material, training: Examples, labels: tuple[str, 
     if len(values) == 1:
         only = shown(labels[values[0]] if labels else f"{values[0]:g}")
         raise UserError(
-            f"{material.train[0].path}: column {material.columns.label!r} says {only} in every row; "
+            f"{material.training[0].path}: column {material.columns.label!r} says {only} in every row; "
             "a task needs at least two labels: name the right column with --label"
         )
 

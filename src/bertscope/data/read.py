@@ -10,7 +10,7 @@ squad.json, x.conllu    questions with spans for answers, a treebank, or a folde
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,9 +32,12 @@ from bertscope.data.structured import make_spans, read_structured, structured_fi
 from bertscope.data.subsets import cut
 from bertscope.data.table import read_table, shown
 from bertscope.data.task import NEEDS_LABELS, Kind, Task
-from bertscope.data.tasks import TASKS, declared, refuse_unknown
+from bertscope.data.tasks import TASKS, SplitName, declared, refuse_unknown
 
 Part = Literal["train", "validation", "test", "published-train", "published-dev", "published-test"]
+_PUBLISHED: Mapping[Part, SplitName] = {
+    "published-train": "train", "published-dev": "dev", "published-test": "test",
+}  # fmt: skip
 
 
 @with_options
@@ -122,7 +125,7 @@ def read_split(source: str | Path, *, split: Part = "test", **options: Any) -> E
     asked = TaskOptions.of(options)
     with _explained(source):
         known = None if _is_demo(source) else _known(source, asked)
-    published = split.removeprefix("published-") if split.startswith("published-") else None
+    published = _PUBLISHED.get(split)
     if known and (known.task.evaluation_only or known.task.kind == "answers") and split == "test":
         published = known.scored
     if _is_demo(source) and not demo.can_train(str(source), asked.kind):

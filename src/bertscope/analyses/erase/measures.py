@@ -60,10 +60,10 @@ def ability_of(model: Encoder, examples: Examples, task: Task | None, config: Er
     """What can be measured of this model: a score where it was tuned on the task, its guesses where it guesses."""
     if task is not None:
         return _task_ability(model, task, config)
-    if model.head == "masked-lm":
+    if model.task_head == "masked-lm":
         return _guessing_ability(model, examples, config)
     raise UserError(
-        f"{model.name} (it is: {model.head}) can't be measured: name the task it was fine-tuned on with --task, or "
+        f"{model.name} (it is: {model.task_head}) can't be measured: name the task it was fine-tuned on with --task, or "
         "give a model that guesses masked words"
     )
 
