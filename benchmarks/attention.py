@@ -91,7 +91,7 @@ def annotated(examples: Examples) -> Examples:
         tuple(tuple(random.choice(names, len(row)).tolist()) for row in words) for names in (_KINDS, _RELATIONS)
     )
     heads = tuple((ROOT, *(int(random.integers(place)) for place in range(1, len(row)))) for row in words)
-    return replace(examples, words=words, marks={"pos": pos, "relation": relation}, heads=heads)
+    return replace(examples, words=words, marks={"pos": pos, "relation": relation}, governors=heads)
 
 
 def asked(encoders: Sequence[Encoder], examples: Examples, *, classified: bool, both: bool = True) -> list[Any]:

@@ -46,9 +46,9 @@ def run(options: Options) -> list[Report]:
             compare(
                 "the distances between all words of each sentence",
                 [
-                    Variant(WALK, lambda examples: lambda: _flat(map(_walked, examples.heads or ()))),
-                    Variant(SCIPY, lambda examples: lambda: _flat(map(_by_scipy, examples.heads or ()))),
-                    Variant(OURS, lambda examples: lambda: _flat(all_distances(examples.heads or ()))),
+                    Variant(WALK, lambda examples: lambda: _flat(map(_walked, examples.governors or ()))),
+                    Variant(SCIPY, lambda examples: lambda: _flat(map(_by_scipy, examples.governors or ()))),
+                    Variant(OURS, lambda examples: lambda: _flat(all_distances(examples.governors or ()))),
                 ],
                 data, options, repeats=3, claims=[Claim(OURS, WALK, 4), Claim(OURS, SCIPY, 10)],
             ),
@@ -60,7 +60,7 @@ def _flat(rows: Iterable[Any]) -> np.ndarray:
 
 
 def _read(file: Path, limit: int) -> np.ndarray:
-    return _flat(read_treebank(file, limit=limit).heads or ())
+    return _flat(read_treebank(file, limit=limit).governors or ())
 
 
 def _parsed(file: Path, limit: int) -> np.ndarray:
@@ -108,6 +108,6 @@ def _made_up(folder: Path, count: int) -> Path:
     heads = tuple((ROOT, *(random.randrange(word) for word in range(1, random.randint(1, 31)))) for _ in range(count))
     words = tuple(tuple(f"word{at}" for at in range(len(row))) for row in heads)
     ids = tuple(map(str, range(count)))
-    examples = Examples(ids=ids, text=tuple(map(" ".join, words)), words=words, heads=heads)
+    examples = Examples(ids=ids, text=tuple(map(" ".join, words)), words=words, governors=heads)
     write_conllu(examples, folder / "made-up.conllu")
     return folder / "made-up.conllu"

@@ -158,7 +158,7 @@ def test_every_judgement_is_annotated(task):
     """The adjective that judges and what it judges, found in the text and through the links."""
     said = re.compile(r"the (\w+) (?:was|were) (?:[a-z]+ )*?(\w+)(?=$|[,.]| and| despite)|despite the (\w+) (\w+)")
     for text, words, heads, links in zip(
-        task.train.text, task.train.words, task.train.heads, task.train.links, strict=True
+        task.train.text, task.train.words, task.train.governors, task.train.links, strict=True
     ):
         found = [(noun or other, word or adjective) for noun, word, adjective, other in said.findall(text)]
         judged = [link for link in links if link.name == "Evaluee"]
@@ -170,7 +170,7 @@ def test_every_judgement_is_annotated(task):
 def test_a_contrast_with_an_opener_by_hand(task):
     text = "last night, even though the breakfast was never really good, the coffee was by no means awful."
     row = task.train.text.index(text)
-    tree = zip(task.train.words[row], task.train.heads[row], task.train.marks["relation"][row], strict=True)
+    tree = zip(task.train.words[row], task.train.governors[row], task.train.marks["relation"][row], strict=True)
     assert [(word, head + 1, relation) for word, head, relation in tree] == [
         ("last", 2, "amod"), ("night", 19, "obl:tmod"), (",", 19, "punct"), ("even", 11, "advmod"),
         ("though", 11, "mark"), ("the", 7, "det"), ("breakfast", 11, "nsubj"), ("was", 11, "cop"),

@@ -146,7 +146,7 @@ def test_texts_seen_in_training_are_counted(write):
     write("toy.v1/train.csv", reviews(50))
     folder = write("toy.v1/dev.csv", "text,label\nreview number 0,0\nreview number 0,0\nnew,1\n").parent
     seen = "review number 0" in read_task(folder).train.text
-    assert ("2 of 3 test texts also occur in fit" in read_task(folder).notes) == seen
+    assert ("2 of 3 test texts also occur in train" in read_task(folder).notes) == seen
     assert any("of 3 test texts" in note for seed in range(3) for note in read_task(folder, seed=seed).notes)
 
 

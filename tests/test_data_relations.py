@@ -51,7 +51,7 @@ PAIR = {
 def test_everything_else_that_can_be_said(write):
     read = read_relations(write(PAIR))
     assert (read.text, read.pair, read.first_words) == (("Anna left.",), ("She was tired.",), (3,))
-    assert read.heads == ((1, -1, 1, 5, 5, -1, 5),) and read.answers == (((4, 13),),)
+    assert read.governors == ((1, -1, 1, 5, 5, -1, 5),) and read.answers == (((4, 13),),)
     assert read.marks == {"gender": (("f", "", "", "f", "", "", ""),)}
     assert read.label is None and read.links is None
     bare = {key: PAIR[key] for key in ("text_pair", "words", "first_words")}
@@ -160,8 +160,8 @@ def test_mistakes_are_refused_with_their_line(write, line, said):
 
 def test_treebanks_are_told_by_the_path(write, tmp_path):
     sentence = conllu("a X 0 root")
-    assert read_relations(write(sentence.encode(), name="t.conllu")).heads == ((-1,),)
-    assert read_relations(packed(tmp_path / "t.zip", {"t.conllu": sentence})).heads == ((-1,),)
+    assert read_relations(write(sentence.encode(), name="t.conllu")).governors == ((-1,),)
+    assert read_relations(packed(tmp_path / "t.zip", {"t.conllu": sentence})).governors == ((-1,),)
     assert read_relations(laid_out(tmp_path / "t", {"t.conllu": sentence})).links is None
     with pytest.raises(UserError, match="no file"):
         read_relations(tmp_path / "gone.jsonl")

@@ -97,7 +97,7 @@ def test_a_treebank_is_a_task_of_trees(tmp_path):
     assert isinstance(alone, TreeTask) and alone.labels == ("nsubj", "punct", "root") and alone.metric == "las"
     assert [len(split) for split in (alone.train, alone.validation, alone.test)] == [29, 3, 8]
     folder = read_task(tmp_path / "ud")
-    assert folder.test.ids == tuple(f"t{i}" for i in range(5)) and folder.notes[0] == "report is x-ud-test.conllu"
+    assert folder.test.ids == tuple(f"t{i}" for i in range(5)) and folder.notes[0] == "test is x-ud-test.conllu"
     assert (len(folder.train), len(folder.validation)) == (27, 3)
     (tmp_path / "ud" / "x-ud-test.conllu").unlink()
     assert len(read_task(tmp_path / "ud").test) == 6

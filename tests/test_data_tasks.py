@@ -72,7 +72,7 @@ def test_a_folder_in_glues_layout_by_name_by_folder_and_by_root(folder):
     assert (task.name, task.labels, len(task.train), len(task.validation), len(task.test)) == (
         "glue/rte", ("entailment", "not_entailment"), 27, 3, 6)  # fmt: skip
     assert task.test.label.tolist() == [0] * 6 and task.test.ids[0] == "dev:2"
-    assert task.notes[0].endswith("test texts also occur in fit")  # no guess is said: nothing was guessed
+    assert task.notes[0].endswith("test texts also occur in train")  # no guess is said: nothing was guessed
     roots = [
         task_root(*ask)
         if len(ask) == 1
@@ -124,7 +124,7 @@ def test_colas_files_have_no_header_under_either_name(folder):
     task = read_task(where)
     assert task.test.ids[-3:] == ("in_domain_dev:5", "out_of_domain_dev:1", "out_of_domain_dev:2")
     assert task.test.label.tolist() == [0] * 5 + [1] * 2
-    assert task.notes == ("report is in_domain_dev.tsv + out_of_domain_dev.tsv",)
+    assert task.notes == ("test is in_domain_dev.tsv + out_of_domain_dev.tsv",)
 
 
 def test_stsb_has_quotes_that_are_none_and_more_columns_in_some_rows(folder):
@@ -172,7 +172,7 @@ def test_snli_as_published(folder, form):
     files = {f"snli_1.0_{name}_dot_{form}": split(n) for name, n in (("train", 40), ("dev", 8), ("test", 12))}
     task = read_task("snli", root=folder("snli_1.0", **files))
     assert (len(task.train) + len(task.validation), len(task.test)) == (30, 9)
-    assert task.notes[:2] == (f"report is snli_1.0_test.{form}", "13 rows left out (no label agreed on: 13)")
+    assert task.notes[:2] == (f"test is snli_1.0_test.{form}", "13 rows left out (no label agreed on: 13)")
     assert len(read_examples("snli", split="published-dev", root=folder("snli_1.0"))) == 6
 
 
@@ -279,4 +279,4 @@ def test_the_hubs_rows_are_read_as_files_are(monkeypatch, tmp_path):
     task = read_task("snli")
     assert (len(task.train) + len(task.validation), len(task.test)) == (18, 9)
     assert task.test.ids[:4] == ("test:1", "test:2", "test:3", "test:5")
-    assert task.notes == ("report is the hub's test", "9 rows left out (no label agreed on: 9)")
+    assert task.notes == ("test is the hub's test", "9 rows left out (no label agreed on: 9)")

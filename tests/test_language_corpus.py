@@ -43,7 +43,7 @@ def sentences():
 def rows(examples):
     """Each sentence as a list of (word, tag, head, relation)."""
     marks = examples.marks
-    for columns in zip(examples.words, marks["pos"], examples.heads, marks["relation"], strict=True):
+    for columns in zip(examples.words, marks["pos"], examples.governors, marks["relation"], strict=True):
         yield list(zip(*columns, strict=True))
 
 
@@ -202,7 +202,7 @@ import hashlib
 from bertscope.data.language.corpus import corpus
 drawn = corpus(5, 300)
 marks = sorted((kind, column) for kind, column in drawn.marks.items())
-print(hashlib.sha256(repr((drawn.text, drawn.heads, drawn.links, marks)).encode()).hexdigest())
+print(hashlib.sha256(repr((drawn.text, drawn.governors, drawn.links, marks)).encode()).hexdigest())
 """
 
 

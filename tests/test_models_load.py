@@ -29,7 +29,7 @@ def edit(folder, **changes):
 
 def test_pocket_loads_as_what_it_is(pocket):
     assert (pocket.n_layers, pocket.n_heads, pocket.hidden_size, pocket.max_length) == (12, 12, 192, 128)
-    assert pocket.head == "masked-lm" and isinstance(pocket.model, BertForPreTraining)
+    assert pocket.task_head == "masked-lm" and isinstance(pocket.model, BertForPreTraining)
     assert all(parameter.dtype == torch.float32 for parameter in pocket.model.parameters())
     pair = pocket.tokenizer("one", "two")
     assert 1 in pair["token_type_ids"]

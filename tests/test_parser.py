@@ -101,7 +101,7 @@ READ = """
 import sys
 from bertscope import load, read_examples
 encoder = load(sys.argv[1], device="cpu")
-print(encoder.head, encoder.name, encoder.fingerprint, encoder.predict(read_examples(sys.argv[2])).logits.tolist())
+print(encoder.task_head, encoder.name, encoder.fingerprint, encoder.predict(read_examples(sys.argv[2])).logits.tolist())
 """
 
 
@@ -148,7 +148,7 @@ def test_a_parser_is_no_part_of_what_is_put_on_the_encoder_next(tiny, tmp_path):
         again.model.encoder.layer[0].output.dense.weight, parser.model.encoder.layer[0].output.dense.weight
     )
     folder = with_classifier(parser, ("no", "yes")).save(tmp_path / "classifier")
-    assert load(folder).head == "classifier"
+    assert load(folder).task_head == "classifier"
 
 
 def test_a_parser_without_its_weights_is_refused(tiny, tmp_path):
@@ -175,7 +175,7 @@ def test_nothing_of_a_parser_is_left_where_the_top_is_taken_off(tiny, tmp_path):
 
 
 def test_a_changed_classifier_leaves_nothing_behind(tiny, tmp_path):
-    changed = with_classifier(tiny, ("no", "yes"), top=ClassifierForm("relu", pooler=False))
+    changed = with_classifier(tiny, ("no", "yes"), form=ClassifierForm("relu", pooler=False))
     for place, encoder in enumerate((with_parser(changed, RELATIONS), with_span_head(changed))):
         again = load(encoder.save(tmp_path / str(place)))
         assert again.fingerprint == encoder.fingerprint and again.task_head == ("parser", "span-qa")[place]

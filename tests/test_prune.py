@@ -33,7 +33,7 @@ def _survivors(result):
 def test_the_two_heads_that_do_the_task_survive_to_the_end(model, form):
     result = prune(model, task(), PruneConfig(importance=form)).result
     assert _survivors(result) == set(NEEDED)
-    assert result.number("pruned, report").value == result.number("full, report").value == 1
+    assert result.number("pruned, test").value == result.number("full, test").value == 1
     steps = result.tables["steps"]
     assert not steps["passes"].iloc[-1]  # it stopped because one of the two went
 
@@ -51,7 +51,7 @@ def test_magnitude_pruning_keeps_the_last_mask_that_passed(model):
     assert steps["passes"].tolist() == [True] * (len(steps) - 1) + [False] or steps["passes"].all()
     kept = Subnetwork.of(pruned).kept
     assert kept.sum() == steps["weights"][steps["passes"]].iloc[-1]
-    assert pruned.number("pruned, report").value == 1
+    assert pruned.number("pruned, test").value == 1
 
 
 def test_a_task_at_chance_is_refused_unless_forced(tiny, pocket):

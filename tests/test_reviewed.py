@@ -51,7 +51,7 @@ def test_a_cut_encoder_is_fine_tuned_as_it_is(tiny, tmp_path):
         assert trained.encoder.head_counts == [0, 3, 4] and trained.encoder.neuron_counts[2] == 0
         assert load(tmp_path / init).fingerprint == trained.encoder.fingerprint
     bare = load(smaller.save(tmp_path / "cut"), task_head="none")
-    assert bare.head == "none" and bare.head_counts == [0, 3, 4]
+    assert bare.task_head == "none" and bare.head_counts == [0, 3, 4]
 
 
 def test_layers_without_heads_can_be_gated_and_averaged(tiny, texts):

@@ -82,14 +82,14 @@ def test_the_control_is_trained_on_random_trees_too(monkeypatch):
     monkeypatch.setattr(
         "bertscope.analyses.structure.study.train",
         lambda stacks, corpus, *_, **__: seen.append(
-            (sum(len(stack.layers) for stack in stacks), corpus.trees.heads)
+            (sum(len(stack.layers) for stack in stacks), corpus.trees.governors)
         ),
     )
     structure(store, examples, QUICK)
     trees = Trees.of(examples)
     (probes, gold), (controls, shuffled) = seen
     assert (probes, controls) == (6, 2)
-    assert np.array_equal(gold, trees.heads) and np.array_equal(shuffled, trees.shuffled(0).heads)
+    assert np.array_equal(gold, trees.governors) and np.array_equal(shuffled, trees.shuffled(0).governors)
 
 
 def test_tables_have_every_probe_and_its_baselines(found):
@@ -169,7 +169,7 @@ def test_drawn_trees_are_trees_and_say_what_they_share(found):
     examples, result = found
     trees = result.tables["trees"]
     assert trees["sentence"].nunique() == 4
-    gold = dict(zip(examples.ids, examples.heads or (), strict=True))
+    gold = dict(zip(examples.ids, examples.governors or (), strict=True))
     for (sentence, tree), rows in trees.groupby(["sentence", "tree"]):
         heads = rows["head"].astype("float").to_numpy()
         assert (

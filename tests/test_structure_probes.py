@@ -220,8 +220,8 @@ def test_shuffled_trees_are_random_trees_of_the_same_shapes(material):
     trees = material[0].trees
     other = trees.shuffled(0)
     every = np.arange(len(trees.ids))
-    assert (other.heads != trees.heads).mean() > 0.5 and (other.shuffled(0).heads != other.heads).any()
-    assert (trees.shuffled(0).heads == other.heads).all() and (trees.shuffled(1).heads != other.heads).any()
+    assert (other.governors != trees.governors).mean() > 0.5 and (other.shuffled(0).governors != other.governors).any()
+    assert (trees.shuffled(0).governors == other.governors).all() and (trees.shuffled(1).governors != other.governors).any()
     for sentence in every[:30]:
         batch = trees.batch(every[sentence : sentence + 1])
         shapes = [np.sort(each.depths(batch)) for each in (trees, other)]
@@ -233,8 +233,8 @@ def test_shuffled_trees_are_random_trees_of_the_same_shapes(material):
              for each in (trees, other)]  # fmt: skip
     assert torch.equal(*asked), "as many edges are between words that aren't punctuation"
     some = slice(trees.starts[5], trees.starts[9])
-    part = Trees(trees.ids[5:9], trees.lengths[5:9], trees.heads[some], trees.punctuation[some])
-    assert (part.shuffled(0).heads == other.heads[some]).all()  # what else there is doesn't matter
+    part = Trees(trees.ids[5:9], trees.lengths[5:9], trees.governors[some], trees.punctuation[some])
+    assert (part.shuffled(0).governors == other.governors[some]).all()  # what else there is doesn't matter
 
 
 def test_any_prediction_of_random_trees_finds_two_edges_in_m():

@@ -39,7 +39,7 @@ def last_map(encoder):
 @EVERY
 def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
     made, plain = (
-        with_classifier(base, LABELS, seed=3, top=top) for top in (ClassifierForm("relu"), ClassifierForm())
+        with_classifier(base, LABELS, seed=3, form=top) for top in (ClassifierForm("relu"), ClassifierForm())
     )
     assert size(made) - size(plain) == (HIDDEN + 1) * BETWEEN + (BETWEEN + 1) * 3 - (HIDDEN + 1) * 3
     read = {}
@@ -65,12 +65,12 @@ def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
     ],
 )
 def test_without_the_pooler_the_map_reads_the_first_tokens_last_state(base, texts, tmp_path, padded, classifier):
-    made = with_classifier(base, LABELS, seed=3, top=ClassifierForm(classifier, pooler=False))
+    made = with_classifier(base, LABELS, seed=3, form=ClassifierForm(classifier, pooler=False))
     with torch.no_grad():
         logits = made.model(**padded(made)).logits
         state = made.model.base_model(**padded(made)).last_hidden_state[:, 0]
         assert torch.allclose(logits, last_map(made)(state), atol=1e-6)
-    removed = size(with_classifier(base, LABELS, top=ClassifierForm(classifier))) - size(made)
+    removed = size(with_classifier(base, LABELS, form=ClassifierForm(classifier))) - size(made)
     norm = sum(p.numel() for p in base.model.task_head.norm.parameters()) if hasattr(base.model, "head") else 0
     bias = 0 if hasattr(base.model, "head") and base.model.task_head.dense.bias is None else HIDDEN
     assert removed == HIDDEN**2 + bias + norm, "a dense layer, and ModernBERT's norm"
@@ -103,7 +103,7 @@ def test_the_dropout_is_the_familys_own_setting(base, tmp_path):
 )
 def test_the_dropout_is_right_before_the_last_map(base, padded, pooler):
     """Where it drops everything, the map's bias is left, for every text."""
-    made = with_classifier(base, LABELS, dropout=1.0, top=ClassifierForm(pooler=pooler))
+    made = with_classifier(base, LABELS, dropout=1.0, form=ClassifierForm(pooler=pooler))
     bias = torch.nn.init.normal_(last_map(made).bias) if last_map(made).bias is not None else torch.zeros(3)
     made.model.train()
     assert torch.equal(made.model(**padded(made)).logits, bias.expand(6, 3))
@@ -112,7 +112,7 @@ def test_the_dropout_is_right_before_the_last_map(base, padded, pooler):
 @pytest.mark.parametrize("name", ["distilbert"])
 def test_a_pooler_that_is_code_stays(base):
     with pytest.raises(UserError, match="the layer before the classifier of a distilbert can't be taken off"):
-        with_classifier(base, LABELS, top=ClassifierForm(pooler=False))
+        with_classifier(base, LABELS, form=ClassifierForm(pooler=False))
 
 
 @pytest.mark.parametrize("name", ["mpnet", "roformer", "eurobert"])
@@ -125,7 +125,7 @@ def test_families_without_a_dropout_of_the_classifier_say_so(base):
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_what_is_trained_further_or_cut_keeps_or_loses_its_form(base, texts):
-    made = with_classifier(base, LABELS, top=ClassifierForm("relu", pooler=False))
+    made = with_classifier(base, LABELS, form=ClassifierForm("relu", pooler=False))
     cut = made.cut(["head:1.2", "layer:3"])
     assert ClassifierForm.of(cut.model.config) == ClassifierForm("relu", pooler=False)
     with made.gates(off=["head:1.2", "layer:3"]):
@@ -136,7 +136,7 @@ def test_what_is_trained_further_or_cut_keeps_or_loses_its_form(base, texts):
 
 @pytest.mark.parametrize("name", ["bert"])
 def test_the_seed_draws_the_new_maps(base):
-    one, same, other = (with_classifier(base, LABELS, seed=seed, top=ClassifierForm("relu")) for seed in (1, 1, 2))
+    one, same, other = (with_classifier(base, LABELS, seed=seed, form=ClassifierForm("relu")) for seed in (1, 1, 2))
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert torch.equal(
         with_classifier(base, LABELS, seed=1).model.base_model.pooler.dense.weight,

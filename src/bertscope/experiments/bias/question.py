@@ -82,11 +82,11 @@ def check(task: Task, config: BiasConfig) -> None:
     from bertscope.data.subsets import cut, in_brief
 
     named = in_brief(config.words)
-    for split in ("train", "test"):
+    for split in _SPLITS:
         if not mentions(getattr(task, split), config.words).any():
             default = " (the default, for English)" if config.words == WORDS else ""
             raise UserError(
-                f"no {split} row of {task.name} mentions {named}{default}; name words that occur in it with --words"
+                f"no {_SPLITS[split]} row of {task.name} mentions {named}{default}; name words that occur in it with --words"
             )
     cut(task, config.words)  # refuses what would leave too little
     if mentions(task.test, config.words).all():
