@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.options import Options
 from benchmarks.side_by_side import Skipped
-from bertscope.core.catalogue import spec
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
@@ -40,7 +40,7 @@ def run(options: Options) -> list[Shrunk]:
 
 def _shrunk(options: Options, inputs: dict[str, Any], config: ShrinkConfig) -> Shrunk:
     store = Store(options.store)
-    step = spec("shrink").step(inputs, config)
+    step = find("shrink").step(inputs, config)
     store.run(step)
     return Shrunk(store.result(step), config.batch)
 

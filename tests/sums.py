@@ -6,16 +6,16 @@ It fails or takes its time when it is told to, and says that it was asked.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
 
-from bertscope.core import catalogue
+from bertscope.core import registry
 from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.figure import Figure
+from bertscope.core.question import RESULTS, Input, Question
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 
@@ -47,33 +47,41 @@ def read_number(source: str, **options: object) -> int:
 
 
 def register(monkeypatch) -> None:
-    """Put the question into the catalogue, as `sum`."""
-    monkeypatch.setitem(catalogue.CATALOGUE, "sum", catalogue.Entry("sums:total", "How much?"))
-    monkeypatch.setitem(catalogue.INPUT_KINDS, "number", "number")
-    monkeypatch.setitem(catalogue.INPUT_KINDS, "sums", "result")
-    monkeypatch.setitem(catalogue.OPENERS, "number", "sums:read_number")
-
-    @catalogue.question("sum", inputs=("number", "sums"), version=1, main="total", cite="-")
-    def total(number: int = 0, sums: tuple = (), config: SumConfig = SumConfig()) -> Result:  # noqa: B008
-        CALLS.append("sum")
-        if path := os.environ.get("SUMS_CALLS"):
-            with open(path, "a") as stream:  # noqa: PTH123 (one write, at the end of the file)
-                stream.write(f"{config.add}\n")
-        time.sleep(config.seconds)
-        if config.fail == "death":
-            os._exit(1)
-        if config.fail:
-            raise _FAILURES[config.fail]
-        value = number + config.add + sum(result.number("total").value for result in sums)
-        table = pd.DataFrame({"layer": [1], "head": [1], "total": [value]})
-        figures = [Figure("heatmap", "t", x="head", y="layer", value="total", title="-", caption="-")]
-        return Result("sum", 1, tables={"t": table}, headline=[Number("total", value)], figures=figures)
-
-    monkeypatch.setattr(sys.modules[__name__], "total", total, raising=False)
+    """Make the question known, as `sums`."""
+    monkeypatch.setitem(registry.QUESTIONS, "sums", registry.Entry("sums", "How much?"))
+    monkeypatch.setitem(registry.KINDS, "number", registry.Kind(open="sums:read_number"))
     CALLS.clear()
+
+
+sums = Question(
+    __name__,
+    "A number, earlier sums and a setting are added.",
+    config=SumConfig,
+    inputs={},
+    optional={"number": Input("number"), "earlier": RESULTS},
+    version=1,
+    main="total",
+    cite="-",
+)
+
+
+def measure(config: SumConfig, number: int = 0, earlier: tuple = ()) -> Result:
+    CALLS.append("sum")
+    if path := os.environ.get("SUMS_CALLS"):
+        with open(path, "a") as stream:  # noqa: PTH123 (one write, at the end of the file)
+            stream.write(f"{config.add}\n")
+    time.sleep(config.seconds)
+    if config.fail == "death":
+        os._exit(1)
+    if config.fail:
+        raise _FAILURES[config.fail]
+    value = number + config.add + sum(result.number("total").value for result in earlier)
+    table = pd.DataFrame({"layer": [1], "head": [1], "total": [value]})
+    figures = [Figure("heatmap", "t", x="head", y="layer", value="total", title="-", caption="-")]
+    return sums.result(tables={"t": table}, headline=[Number("total", value)], figures=figures)
 
 
 def step(inputs=None, **config) -> Step:
     """The sum of 5 and what is added, or of earlier sums."""
     settings = {"add": 0, "fail": "", "seconds": 0.0} | config
-    return Step("sum", 1, settings, inputs or {"number": Root("number", "5", "d5")})
+    return Step("sums", 1, settings, inputs or {"number": Root("number", "5", "d5")})

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
@@ -75,7 +75,7 @@ def test_a_planted_gap_is_found_and_is_the_words_doing(answered):
 def test_every_training_is_a_step_and_the_full_ones_are_anyones(answered, base, rows):
     step, store, made = answered
     assert {name: made.count(name) for name in set(made)} == {"finetune": 15, "swap": 15, "bias": 1}
-    plain = spec("finetune").step({"base": base, "task": task_root(rows)}, FinetuneConfig(
+    plain = find("finetune").step({"base": base, "task": task_root(rows)}, FinetuneConfig(
         epochs=6, learning_rate=5e-3, seed=3))  # fmt: skip
     assert store.has(plain)
     again = []

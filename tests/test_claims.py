@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bertscope.core.catalogue import spec
+from bertscope.core.registry import find
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.study.claims.claim import VERDICTS, Estimate, Published, task_key
@@ -174,7 +174,7 @@ def test_the_ledger_is_a_step_over_stored_steps():
     )  # order, repeats and the rest don't count
     assert one.id != claims_step([step("patterns"), step("lottery", seed=1)]).id
     assert sorted(one.inputs) == ["results.0", "results.1"] and claims_step([step("states")]) is None
-    assert spec("claims").main == "holds"
+    assert find("claims").main == "holds"
 
 
 def everything() -> list[Result]:
@@ -247,8 +247,8 @@ def test_no_sentence_claims_more_than_a_test_was_made_for():
 def test_the_commands_are_understood():
     pytest.importorskip("cyclopts")
     from bertscope.cli.main import app
-    from bertscope.core.catalogue import CATALOGUE
+    from bertscope.core.registry import QUESTIONS
 
     for claim in CLAIMS:
-        if claim.question in CATALOGUE:
+        if claim.question in QUESTIONS:
             app.parse_args(shlex.split(claim.command)[1:], exit_on_error=False, print_error=False)

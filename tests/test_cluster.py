@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from bertscope.core.catalogue import spec
 from bertscope.core.errors import FullDiskError, UserError
+from bertscope.core.registry import find
+from bertscope.core.step import graph
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
 from bertscope.experiments.scratch import question as scratch
 from bertscope.models.source import model_root
 from bertscope.study import cluster
-from bertscope.study.graph import graph
 from bertscope.study.runner import run_steps
 from conftest import on_cpu
 from sums import CALLS, register, step
@@ -43,8 +43,8 @@ def threads():
 
 def test_a_cluster_makes_what_one_process_makes(tmp_path, sums, threads, capsys):
     first, bad = step(add=1), step(fail="bug")
-    last = step({"sums.0": first, "sums.1": step(add=2)})
-    lost = step({"sums.0": bad, "sums.1": first})
+    last = step({"earlier.0": first, "earlier.1": step(add=2)})
+    lost = step({"earlier.0": bad, "earlier.1": first})
     outcome = run_steps([last, lost], Store(tmp_path), cluster=threads.scheduler_address)
     assert CALLS.count("sum") == 4 and outcome.exit_code == 3
     assert set(outcome.done) == {first.id, step(add=2).id, last.id}
@@ -65,8 +65,8 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path, sums, threads):
 
 
 def test_trainings_ask_for_a_gpu_where_there_are_some(tmp_path, threads):
-    training = spec("finetune").step({"base": model_root("pocket"), "task": task_root("demo/sentiment")})
-    shapes = spec("patterns").step({"models.0": model_root("pocket"), "examples": examples_root("demo/corpus")})
+    training = find("finetune").step({"base": model_root("pocket"), "task": task_root("demo/sentiment")})
+    shapes = find("patterns").step({"models.0": model_root("pocket"), "examples": examples_root("demo/corpus")})
     with cluster.executor(Store(tmp_path), 0, threads.scheduler_address, True) as workers:
         assert workers.slots == 2
         assert workers._resources((training,)) == {"GPU": 1} and workers._resources((shapes,)) is None
@@ -96,8 +96,8 @@ def test_two_workers_one_killed_give_equal_tables(tiny, tmp_path):
     compared = scratch.plan(base, task, scratch.ScratchConfig(epochs=6))
     tuned = compared.inputs["tuned.0"]
     texts = examples_root("demo/sentiment", limit=240)
-    change = spec("change").step({"before": base, "after": tuned, "examples": texts})
-    patterns = spec("patterns").step({"models.0": base, "models.1": tuned, "examples": texts})
+    change = find("change").step({"before": base, "after": tuned, "examples": texts})
+    patterns = find("patterns").step({"models.0": base, "models.1": tuned, "examples": texts})
     steps = [compared, change, patterns]
     alone, shared = Store(tmp_path / "alone"), Store(tmp_path / "shared")
     how = {"processes": True, "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1}
@@ -134,7 +134,7 @@ def test_a_step_that_kills_its_workers_has_failed_and_the_others_go_on(tmp_path,
     )
     how = {"processes": True, "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1, "preload": [str(known)]}
     with distributed.LocalCluster(n_workers=2, silence_logs=logging.CRITICAL, **how) as here:
-        steps = [step(fail="death"), step(add=1), step({"sums.0": step(fail="death")})]
+        steps = [step(fail="death"), step(add=1), step({"earlier.0": step(fail="death")})]
         outcome = run_steps(steps, Store(tmp_path), cluster=here.scheduler_address)
     # The worker that made it may be killed by the other step before it says so; the next one then finds it stored.
     assert {*outcome.done, *outcome.stored} == {step(add=1).id} and set(outcome.skipped) == {steps[2].id}
@@ -146,7 +146,7 @@ def test_a_step_that_kills_its_workers_has_failed_and_the_others_go_on(tmp_path,
 def test_workers_of_this_machine(tiny, tmp_path):
     base = model_root(str(tiny.save(tmp_path / "base")))
     steps = [
-        spec("patterns").step({"models.0": base, "examples": examples_root("demo/corpus", limit=n)}) for n in (20, 30)
+        find("patterns").step({"models.0": base, "examples": examples_root("demo/corpus", limit=n)}) for n in (20, 30)
     ]
     outcome = run_steps(steps, Store(tmp_path / "store"), workers=2)
     assert len(outcome.done) == 2 and Store(tmp_path / "store").has(steps[1])

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.jackknife import interval_over_runs, reach
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import data_root
@@ -78,7 +78,7 @@ def test_slopes_and_their_difference_over_five_seeds():
     seeds = 0.001 * np.std(np.arange(5), ddof=1) / np.sqrt(5)
     assert change["high"] - change["slope"] > reach(5) * seeds, "the texts' error comes on top of the seeds'"
     assert "more slowly with depth, as the CS4650 slides found" in " ".join(result.notes)
-    assert result.number(spec("contrast").main).value == pytest.approx(-0.03)
+    assert result.number(find("contrast").main).value == pytest.approx(-0.03)
     assert result.tables["runs"]["slope"].tolist()[1:6] == pytest.approx([0.018, 0.019, 0.02, 0.021, 0.022])
 
 

@@ -13,7 +13,7 @@ import time
 import filelock
 import pytest
 
-from bertscope.core import catalogue
+from bertscope.core import registry
 from bertscope.core.config import from_json
 from bertscope.core.errors import UserError
 from bertscope.core.step import Root, Step
@@ -28,27 +28,33 @@ def sums(monkeypatch):
 
 def test_identity_is_recipe_and_content():
     base = step()
-    assert base.id == step().id and base.id.startswith("sum-")
-    moved = Step("sum", 1, dict(base.config), {"number": Root("number", "elsewhere/5", "d5")})
+    assert base.id == step().id and base.id.startswith("sums-")
+    moved = Step("sums", 1, dict(base.config), {"number": Root("number", "elsewhere/5", "d5")})
     assert moved.id == base.id, "where a root lies is not what it is"
     others = [
         step(add=1),
-        Step("sum", 2, base.config, base.inputs),
+        Step("sums", 2, base.config, base.inputs),
         step({"number": Root("number", "5", "d6")}),
         step({"number": Root("number", "5", "d5", {"limit": 3})}),
-        step({"sums.0": base}),
+        step({"earlier.0": base}),
     ]
     assert len({base.id, *(other.id for other in others)}) == 6
     for one in (base, *others):
         again = Step.from_json(json.loads(json.dumps(one.to_json())))
         assert again.id == one.id and again == one
-    assert step({"sums.0": step(add=1)}).id != step({"sums.0": step(add=2)}).id
+    assert step({"earlier.0": step(add=1)}).id != step({"earlier.0": step(add=2)}).id
 
 
 def test_runs_what_is_needed_once_and_nothing_twice(tmp_path):
     store, told = Store(tmp_path), []
     shared = step(add=1)  # 6
-    last = step({"sums.0": step({"sums.0": shared}), "sums.1": step({"sums.0": shared}, add=10), "sums.2": shared})
+    last = step(
+        {
+            "earlier.0": step({"earlier.0": shared}),
+            "earlier.1": step({"earlier.0": shared}, add=10),
+            "earlier.2": shared,
+        }
+    )
     folder = store.run(last, announce=lambda step, stored: told.append((step.id, stored)))
     assert store.result(last).number("total").value == 6 + 16 + 6
     assert CALLS.count("sum") == 4 and CALLS.count("open") == 1
@@ -162,7 +168,7 @@ def test_config_refuses_unknown_keys():
 
 def test_wrong_inputs_are_a_programming_error():
     with pytest.raises(ValueError, match="takes the inputs"):
-        catalogue.spec("sum").step({"number": Root("number", "5", "d5")})
+        registry.find("sums").step({"product.0": Root("number", "5", "d5")})
 
 
 def test_damaged_steps_are_named(tmp_path):

@@ -23,8 +23,7 @@ from cyclopts import CycloptsError
 
 from bertscope.cli.main import app
 from bertscope.cli.options import DataOptions, RunOptions, default_in_words
-from bertscope.cli.questions import data_input
-from bertscope.core import catalogue
+from bertscope.core import registry
 from bertscope.models.families import FAMILIES
 
 HERE = Path(__file__).resolve().parents[1]
@@ -55,11 +54,11 @@ def tables() -> dict[str, str]:
     written: dict[str, str] = {}
     for name, command in commands():
         arguments = [one for one in command.assemble_argument_collection(parse_docstring=True) if one.show]
-        asked = name in catalogue.CATALOGUE
+        asked = name in registry.QUESTIONS
         own = [one for one in arguments if not asked or one.name not in shared_names]
         written[name] = _table(own)
         shared = _table([one for one in arguments if one not in own])
-        if asked and data_input(catalogue.spec(name)):  # what reads results alone has no options about data
+        if asked and registry.find(name).reads:  # what reads results alone has no options about data
             assert written.setdefault(SHARED, shared) == shared, f"{name} has other shared options than its siblings"
     return written
 
@@ -118,12 +117,12 @@ def test_flags_defaults_and_meanings_are_the_real_ones(name):
     assert documented().get(name) == tables()[name], "run: python tests/test_docs.py"
 
 
-@pytest.mark.parametrize("name", [name for name, entry in catalogue.CATALOGUE.items() if entry.command])
+@pytest.mark.parametrize("name", [name for name, entry in registry.QUESTIONS.items() if entry.group])
 def test_every_setting_of_every_question_is_a_documented_flag(name):
     told = documented()[name]
-    for field in fields(catalogue.spec(name).config_class):
+    for field in fields(registry.find(name).config):
         assert f"| `{_flag(field)}` |" in told
-    assert catalogue.entry(name).line in COMMANDS.read_text(encoding="utf-8")
+    assert registry.find(name).line in COMMANDS.read_text(encoding="utf-8")
 
 
 def test_the_drift_test_sees_drift():
@@ -200,16 +199,20 @@ def test_the_readmes_python_runs(tmp_path, monkeypatch):
 def test_the_worked_example_of_contributing_works(tmp_path, monkeypatch, tiny):
     from bertscope.data.read import read_task
 
-    first, line = (code for code, _ in code_blocks(HERE / "CONTRIBUTING.md", "python"))
-    (tmp_path / "lengths_example.py").write_text(first, encoding="utf-8")
+    declares, measures, line = (code for code, _ in code_blocks(HERE / "CONTRIBUTING.md", "python"))
+    folder = tmp_path / "lengths"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "question.py").write_text(declares, encoding="utf-8")
+    (folder / "measure.py").write_text(measures.replace("bertscope.analyses.lengths", "lengths"), encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    told = eval(f"{{{line}}}", {"Entry": catalogue.Entry})["lengths"]
-    monkeypatch.setitem(catalogue.CATALOGUE, "lengths", told)
-    module = importlib.import_module("lengths_example")
-    assert module.lengths.__doc__.splitlines()[0] == told.line
+    (entry,) = eval(f"[{line}]", {"Entry": registry.Entry})
+    monkeypatch.setitem(registry.QUESTIONS, entry.name, entry)
+    module = importlib.import_module("lengths.question")
+    assert module.lengths.name == entry.name and module.lengths.__doc__.startswith(entry.line)
     result = module.lengths(tiny, read_task("demo/sentiment", limit=24), module.LengthsConfig(groups=3))
     assert result.table["n"].tolist() == [8, 8, 8] and result.table["words"].is_monotonic_increasing
-    assert result.number(module.lengths.spec.main) and result.provenance["command"]
+    assert result.number(module.lengths.main) and result.provenance["command"]
 
 
 def test_the_readme_names_every_family():

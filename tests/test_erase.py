@@ -17,9 +17,9 @@ from bertscope.analyses.erase.result import make_result
 from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, draw_sample, text_parts
 from bertscope.analyses.probe.targets import Limits, choose_targets
 from bertscope.analyses.probe.training import train_probes
-from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.registry import find
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
 from bertscope.data.task import Task
@@ -267,7 +267,7 @@ def test_more_is_worse_of_a_loss(guesser):
 def test_the_command_plans_states_and_task(tmp_path, tiny):
     folder = tiny.save(tmp_path / "model")
     config = replace(QUICK, task="demo/sentiment", layers=(1,), texts=10)
-    step = spec("erase").plan(model_root(folder), examples_root("demo/corpus", limit=80), config)
+    step = find("erase").plan(model_root(folder), examples_root("demo/corpus", limit=80), config)
     assert set(step.inputs) == {"model", "examples", "states", "task"}
     assert [before.name for before in step.before()] == ["states"]
     store = Store(tmp_path / "store")

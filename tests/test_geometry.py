@@ -106,7 +106,7 @@ def test_plain_texts_have_types_in_lower_case(tiny):
 
 def test_the_command_makes_and_shares_states(tiny, tmp_path):
     folder = tiny.save(tmp_path / "model")
-    step = geometry.spec.plan(model_root(folder), examples_root("demo/corpus", limit=30), GeometryConfig(sample=50))
+    step = geometry.plan(model_root(folder), examples_root("demo/corpus", limit=30), GeometryConfig(sample=50))
     told = []
     store = Store(tmp_path / "store")
     store.run(step, announce=lambda step, stored: told.append(step.name))

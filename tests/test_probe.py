@@ -124,12 +124,12 @@ def test_a_target_of_too_few_texts_is_left_out_unless_it_was_asked_for():
 
 
 def test_it_is_a_step_that_shares_the_states(tmp_path, tiny):
-    from bertscope.core.catalogue import spec
+    from bertscope.core.registry import find
 
     folder = tiny.save(tmp_path / "model")
     corpus = examples_root("demo/corpus", limit=120)
     config = replace(QUICK, targets=("gender",), probes=("linear",), expected=False)
-    step = spec("probe").plan(model_root(folder), corpus, config)
+    step = find("probe").plan(model_root(folder), corpus, config)
     assert [before.name for before in step.before()] == ["states"]
     store = Store(tmp_path / "store")
     store.run(step)

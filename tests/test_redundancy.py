@@ -13,9 +13,9 @@ from bertscope.analyses.attention.maps import LayerMaps, read_maps
 from bertscope.analyses.redundancy.interactions import together
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
 from bertscope.analyses.redundancy.reader import RedundancyReader, cka
-from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
@@ -264,7 +264,7 @@ def test_every_family_is_read(name, pocket, many):
 
 def test_a_step_reads_the_tasks_report_split(tmp_path):
     task, pocket = task_root("demo/sentiment", limit=10), model_root("pocket")
-    step = spec("redundancy").step({"models.0": pocket, "models.1": pocket, "data": task}, FEW)
+    step = find("redundancy").step({"models.0": pocket, "models.1": pocket, "data": task}, FEW)
     Store(tmp_path).run(step)
     result = Store(tmp_path).result(step)
     assert result.number("divergence, pocket").n == 10 and result.about == "pocket and pocket (2) on demo/sentiment"

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from bertscope.core.catalogue import CATALOGUE, spec
 from bertscope.core.head_card import HeadFact, HeadMaps
+from bertscope.core.registry import QUESTIONS, find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.report import heads, subjects
@@ -37,7 +37,7 @@ def test_what_a_head_of_a_shrunk_model_costs_is_no_head():
     """In parameters, as for `--target 50%`: a card's grid would have so many layers."""
     made = result(costs=pd.DataFrame([{"layer": 1152.0, "head": 12336, "neuron": 385}]))
     assert heads.shape(made, None) != []
-    assert heads.shape(made, spec("shrink")) == heads.facts(made, spec("shrink")) == []
+    assert heads.shape(made, find("shrink")) == heads.facts(made, find("shrink")) == []
 
 
 def test_undeclared_rows_of_one_head_are_told_apart_by_their_words():
@@ -81,9 +81,9 @@ def test_the_grid_has_the_heads_that_results_speak_of():
     assert heads.shape(result(layers=pd.DataFrame({"layer": [1]})), None) == []
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_questions_declare_each_column_in_words(name):
-    for one in spec(name).card or ():
+    for one in find(name).card or ():
         if isinstance(one, HeadFact):
             assert one.label and one.column and bool(one.low) == bool(one.high)
 

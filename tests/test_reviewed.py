@@ -148,14 +148,14 @@ def test_a_kill_between_the_renames_is_mended(tmp_path, renamed):
 
 
 def test_data_that_changed_since_the_plan_is_refused(tiny, tmp_path):
-    from bertscope.core.catalogue import spec
+    from bertscope.core.registry import find
     from bertscope.core.store import Store
     from bertscope.data.read import task_root
 
     data = tmp_path / "d.csv"
     data.write_text("text,label\n" + "\n".join(f"it was {row},{row % 2}" for row in range(40)))
     inputs = {"base": source.model_root(str(tiny.save(tmp_path / "m"))), "task": task_root(str(data))}
-    step = spec("finetune").step(inputs)
+    step = find("finetune").step(inputs)
     data.write_text(data.read_text().replace("it was 7,1", "it was 7,0"))
     with pytest.raises(UserError, match="has changed since this run was planned"):
         Store(tmp_path / "store").run(step)

@@ -14,11 +14,10 @@ from rich.console import Console
 
 from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.result import Result
-from bertscope.core.step import Root, Step
+from bertscope.core.step import Root, Step, graph
 from bertscope.core.store import Store
 from bertscope.study import runner
 from bertscope.study.board import Board
-from bertscope.study.graph import graph
 from bertscope.study.growing_report import GrowingReport
 from bertscope.study.runner import run_steps
 from bertscope.study.times import Times
@@ -37,8 +36,8 @@ def log_of(store: Store) -> str:
 
 def test_the_graph_has_each_step_once_after_what_it_needs():
     shared = step(add=1)
-    left, right = step({"sums.0": shared}), step({"sums.0": shared}, add=2)
-    last = step({"sums.0": left, "sums.1": right, "sums.2": shared}, add=3)
+    left, right = step({"earlier.0": shared}), step({"earlier.0": shared}, add=2)
+    last = step({"earlier.0": left, "earlier.1": right, "earlier.2": shared}, add=3)
     assert list(graph([last, right])) == [shared.id, left.id, right.id, last.id]
     assert list(graph([last], lambda one: one.id == left.id)) == [left.id, shared.id, right.id, last.id]
     assert list(graph([left, last], lambda one: one.id in (left.id, last.id))) == [left.id, last.id]
@@ -46,7 +45,7 @@ def test_the_graph_has_each_step_once_after_what_it_needs():
 
 def test_nothing_stored_runs_again(tmp_path, capsys):
     store, first = Store(tmp_path), step(add=1)
-    last = step({"sums.0": first, "sums.1": step(add=2)})
+    last = step({"earlier.0": first, "earlier.1": step(add=2)})
     outcome = run_steps([first, last], store)
     assert len(outcome.done) == 3 and outcome.exit_code == 0 and CALLS.count("sum") == 3
     assert store.result(last).number("total").value == 13
@@ -54,16 +53,16 @@ def test_nothing_stored_runs_again(tmp_path, capsys):
     CALLS.clear()
     again = run_steps([first, last], store)
     assert not CALLS and not again.done and set(again.stored) == {first.id, last.id}
-    changed = step({"sums.0": first, "sums.1": step(add=3)})
+    changed = step({"earlier.0": first, "earlier.1": step(add=3)})
     assert len(run_steps([changed], store).done) == 2, "what doesn't depend on the change is found"
 
 
 def test_a_failure_takes_only_its_dependants_along(tmp_path, capsys):
     store = Store(tmp_path)
     bad, bug, good = step(fail="mistake"), step(fail="bug"), step(add=1)
-    lost = step({"sums.0": bad, "sums.1": good})
-    further = step({"sums.0": lost})
-    kept = step({"sums.0": good})
+    lost = step({"earlier.0": bad, "earlier.1": good})
+    further = step({"earlier.0": lost})
+    kept = step({"earlier.0": good})
     outcome = run_steps([further, bug, kept], store)
     assert outcome.exit_code == 3
     assert set(outcome.done) == {good.id, kept.id}
@@ -102,7 +101,7 @@ def test_bad_numbers_of_workers_are_refused(tmp_path):
 def test_what_another_process_makes_is_passed_over_and_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "POLL", 0.02)
     store, theirs, ours = Store(tmp_path), step(add=1), step(add=2)
-    last = step({"sums.0": theirs, "sums.1": ours})
+    last = step({"earlier.0": theirs, "earlier.1": ours})
     claimed, go_on = threading.Event(), threading.Event()
 
     def other() -> None:
@@ -141,7 +140,7 @@ def test_what_another_process_left_is_made_here(tmp_path, monkeypatch):
 def test_sixteen_processes_share_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "POLL", 0.05)
     monkeypatch.setenv("SUMS_CALLS", str(tmp_path / "calls"))
-    sums = {f"sums.{add}": step(add=add, seconds=0.2) for add in range(1, 33)}
+    sums = {f"earlier.{add}": step(add=add, seconds=0.2) for add in range(1, 33)}
     last = step(sums, add=100)
     fork = multiprocessing.get_context("fork")
     processes = [fork.Process(target=run_steps, args=([last], Store(tmp_path / "store"))) for _ in range(16)]
@@ -218,8 +217,8 @@ def test_the_page_is_written_as_results_come_and_its_failure_stops_nothing(tmp_p
 
 
 def test_time_left_is_that_of_steps_alike(tmp_path):
-    one, same = (Step("sum", 1, {"add": add}, {"number": Root("number", "5", "d5")}) for add in (0, 1))
-    other, unheard = Step("sum", 1, {}, {"number": Root("number", "6", "d6")}), Step("product", 1, {}, {})
+    one, same = (Step("sums", 1, {"add": add}, {"number": Root("number", "5", "d5")}) for add in (0, 1))
+    other, unheard = Step("sums", 1, {}, {"number": Root("number", "6", "d6")}), Step("product", 1, {}, {})
     times = Times()
     assert times.left([one]) is None and times.guess(one) is None
     for step_made, seconds in ((one, 10.0), (one, 20.0), (other, 1.0)):
@@ -240,7 +239,7 @@ def test_time_left_is_that_of_steps_alike(tmp_path):
 
 
 def test_the_live_view_says_what_is_done_running_waiting_and_left():
-    steps = graph([step(add=1), step(add=2), step(add=3), step({"sums.0": step(fail="bug")})])
+    steps = graph([step(add=1), step(add=2), step(add=3), step({"earlier.0": step(fail="bug")})])
     board, times = Board(steps, [step(add=1).id]), Times()
     times.add(step(), 60.0)
     screen = Console(file=io.StringIO(), width=120, force_terminal=True, color_system=None)

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from bertscope.analyses.attention import maps, reading
-from bertscope.core.catalogue import spec
 from bertscope.core.errors import UserError
 from bertscope.core.inputs import Inputs
+from bertscope.core.registry import find
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.data.corpus import data_root, examples_root
@@ -47,7 +47,7 @@ def passes(monkeypatch):
 
 
 def ask(name: str, inputs, **settings) -> Step:
-    declared = spec(name)
+    declared = find(name)
     return declared.step(inputs, declared.config_class(repeats=100, **settings))
 
 

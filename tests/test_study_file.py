@@ -12,15 +12,14 @@ import pytest
 
 from bertscope.analyses.importance.question import ImportanceConfig
 from bertscope.analyses.probe.question import ProbeConfig
-from bertscope.core.catalogue import CATALOGUE, spec
-from bertscope.core.planning import BESIDE
+from bertscope.core.registry import QUESTIONS, find
+from bertscope.core.step import graph
 from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
 from bertscope.experiments.lottery import question as lottery
 from bertscope.experiments.scratch import question as scratch
 from bertscope.models.source import model_root
 from bertscope.study.file import KEYS, read_study, ready_studies
-from bertscope.study.graph import graph
 from bertscope.training.finetune import FinetuneConfig
 from shared_data import DATA, needs_data
 
@@ -42,7 +41,7 @@ def study(tmp_path, monkeypatch):
 
 
 def tuned(task: str = "demo/sentiment", **settings):
-    return spec("finetune").step(
+    return find("finetune").step(
         {"base": model_root("pocket"), "task": task_root(task)}, FinetuneConfig(**settings)
     )  # fmt: skip
 
@@ -57,17 +56,17 @@ def test_questions_become_the_steps_that_one_would_plan_by_hand(study):
     compared = scratch.plan(base, task, scratch.ScratchConfig(seeds=(3,), patterns=False))
     model = compared.inputs["tuned.3"]
     both = {"models.0": base, "models.1": model}
-    states = [spec("states").step({"model": one, "examples": corpus}) for one in (base, model)]
+    states = [find("states").step({"model": one, "examples": corpus}) for one in (base, model)]
     expected = [
         compared,
-        spec("patterns").step(both | {"examples": reviews}),
-        spec("change").step({"before": base, "after": model, "examples": reviews}),
-        spec("relations").step({"models.0": base, "examples": corpus}),
-        spec("redundancy").step({"models.0": model, "data": task}),
-        spec("ablate").step({"model": model, "task": task}),
-        spec("importance").step({"model": model, "task": task}, ImportanceConfig(steps=4, random=2)),
+        find("patterns").step(both | {"examples": reviews}),
+        find("change").step({"before": base, "after": model, "examples": reviews}),
+        find("relations").step({"models.0": base, "examples": corpus}),
+        find("redundancy").step({"models.0": model, "data": task}),
+        find("ablate").step({"model": model, "task": task}),
+        find("importance").step({"model": model, "task": task}, ImportanceConfig(steps=4, random=2)),
         lottery.plan(base, task, lottery.LotteryConfig(seeds=(3,), patterns=False)),
-        spec("probe").step(
+        find("probe").step(
             {"states.0": states[0], "states.1": states[1], "examples": corpus},
             ProbeConfig(targets=("pos", "relation"), probes=("linear",), words=2000),
         ),
@@ -226,7 +225,7 @@ def test_ready_studies_have_no_loose_ends(name):
     assert found.steps and not found.notes
     assert len(set(ids(found.steps))) == len(found.steps)
     if name == "everything":
-        asked = {question for question, entry in CATALOGUE.items() if entry.command}
+        asked = {question for question, entry in QUESTIONS.items() if entry.group}
         assert {step.name for step in graph(found.steps).values()} >= asked
 
 
@@ -261,8 +260,14 @@ def test_planning_loads_neither_torch_nor_what_the_bare_machine_lacks():
 
 
 def test_settings_and_the_studys_own_words_do_not_clash():
-    for name in CATALOGUE:
-        taken = {field.name for field in fields(spec(name).config_class)} & {"of", "on", "limit", "sweep", *BESIDE}
+    for name in QUESTIONS:
+        taken = {field.name for field in fields(find(name).config)} & {
+            "of",
+            "on",
+            "limit",
+            "sweep",
+            *find(name).flags,
+        }
         assert not taken, f"{name} has a setting with a name that a study's question uses itself"
 
 

@@ -14,14 +14,13 @@ from pathlib import Path
 import pytest
 
 from bertscope.analyses.similarity import question as similarity
-from bertscope.core.catalogue import spec
-from bertscope.core.step import Step
+from bertscope.core.registry import find
+from bertscope.core.step import Step, graph
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
 from bertscope.experiments.scratch import question as scratch
 from bertscope.models.source import model_root
-from bertscope.study.graph import graph
 from bertscope.study.runner import run_steps
 from conftest import on_cpu
 
@@ -38,8 +37,8 @@ def steps(tiny, tmp_path) -> list[Step]:
     tuned = compared.inputs["tuned.0"]
     return [
         compared,
-        spec("patterns").step({"models.0": base, "models.1": tuned, "examples": texts}),
-        spec("change").step({"before": base, "after": tuned, "examples": texts}),
+        find("patterns").step({"models.0": base, "models.1": tuned, "examples": texts}),
+        find("change").step({"before": base, "after": tuned, "examples": texts}),
         similarity.plan(base, tuned, texts, similarity.SimilarityConfig()),
     ]
 

@@ -11,10 +11,10 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 from bertscope.analyses.structure import trees
 from bertscope.core import inputs
+from bertscope.core.step import graph
 from bertscope.core.store import Store
 from bertscope.data import positives
 from bertscope.study.file import read_study
-from bertscope.study.graph import graph
 from bertscope.study.preflight import preflight
 
 ROWS = "\n".join(f"it was {'good' if row % 2 else 'bad'} {row},{row % 2}" for row in range(40))

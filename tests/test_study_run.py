@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 import bertscope
+from bertscope.core.step import graph
 from bertscope.core.store import Store
 from bertscope.study.file import read_study
 from bertscope.study.garbage import delete_unneeded, unneeded
-from bertscope.study.graph import graph
 from bertscope.study.state import states
 from bertscope.study.times import Times
 from bertscope.study.words import about, duration, settings, short

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bertscope.core.catalogue import INPUT_KINDS, spec
 from bertscope.core.inputs import Inputs
+from bertscope.core.registry import find
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
@@ -59,14 +59,12 @@ def roots(_pocket, tmp_path_factory):
 
 
 def ask(name: str, kinds: dict[str, Any]) -> Step:
-    declared = spec(name)
+    declared = find(name)
     inputs = {}
     for one in (*declared.inputs, *(["task"] if name == "erase" else [])):
-        if INPUT_KINDS[one] == "result":
-            inputs[f"{one}.0"] = ask("prune", kinds)
-        else:
-            inputs[f"{one}.0" if one == "models" else one] = kinds[INPUT_KINDS[one]]
-    return declared.step(inputs, declared.config_class(**SETTINGS[name]))
+        kind, many = declared.input(one).kind, declared.input(one).many
+        inputs[f"{one}.0" if many else one] = ask("prune", kinds) if kind == "result" else kinds[kind]
+    return declared.step(inputs, declared.config(**SETTINGS[name]))
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from bertscope import catalogue as catalogue  # makes the questions known; loads nothing heavy
+
 __version__ = "0.1.0"
 
 _PUBLIC = {
     "bertscope.core.planning": "answer",
-    "bertscope.core.catalogue": "question",
+    "bertscope.core.question": "Question",
     "bertscope.core.errors": "UserError",
     "bertscope.core.examples": "Examples",
     "bertscope.core.result": "Result",

@@ -46,14 +46,6 @@ def distinct_names(names: Iterable[str]) -> list[str]:
     return seen
 
 
-def open_examples(examples: Examples | str) -> Examples:
-    """The corpus, by name or as it is."""
-    from bertscope.core.examples import Examples
-    from bertscope.data.corpus import read_examples
-
-    return read_examples(examples) if isinstance(examples, str) else Examples.of(examples)
-
-
 def subject(names: Sequence[str], examples: Examples, *, weighted: bool) -> dict[str, str]:
     """What a result says that it is about."""
     about = {"model": " and ".join(names)} | ({"task": examples.name} if examples.name else {})

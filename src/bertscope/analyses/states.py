@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
+from bertscope.core.registry import find
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.models.states_store import Pool
@@ -52,7 +53,7 @@ class States:
     version=2,
     main="vectors",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
-    keeps="hidden",
+    keeps="states",
 )
 def states(
     model: Encoder | str,
@@ -68,7 +69,7 @@ def states(
     """
     import pandas as pd
 
-    from bertscope.analyses.checkpoints import open_examples
+    from bertscope.data.corpus import open_examples
     from bertscope.models.heads import with_random_weights
     from bertscope.models.load import load
     from bertscope.models.states import hidden_states
@@ -99,7 +100,7 @@ def planned(name: str) -> Callable[..., Step]:
 
     def plan(*arguments: Any) -> Step:
         *models, examples, config = arguments
-        return spec(name).step(state_steps(models, examples) | {"examples": examples}, config)
+        return find(name).step(state_steps(models, examples) | {"examples": examples}, config)
 
     return plan
 
@@ -107,7 +108,7 @@ def planned(name: str) -> Callable[..., Step]:
 def state_steps(models: Sequence[Step | Root], examples: Root, *, name: str = "states") -> dict[str, Step]:
     """The steps that keep these models' states over these examples, as a question's inputs `NAME.0`, `NAME.1` ..."""
     return {
-        f"{name}.{place}": spec("states").step({"model": model, "examples": examples}, StatesConfig())
+        f"{name}.{place}": find("states").step({"model": model, "examples": examples}, StatesConfig())
         for place, model in enumerate(models)
     }
 

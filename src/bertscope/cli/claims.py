@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertscope.cli.options import STORE
-from bertscope.core.catalogue import spec
+from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result, in_words, result_root
 from bertscope.core.step import Step
@@ -58,7 +58,7 @@ def _asked(shelf: Store, results: tuple[str, ...]) -> Step:
     from bertscope.study.claims.question import NAME, claims_step
 
     if results:
-        return spec(NAME).step({f"results.{place}": result_root(one) for place, one in enumerate(results)})
+        return registry.find(NAME).step({f"results.{place}": result_root(one) for place, one in enumerate(results)})
     step = claims_step(stored.step for stored in shelf.finished())
     if step is None:
         raise UserError(

@@ -11,8 +11,8 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from bertscope import __version__
 from bertscope.cli.options import default_in_words
-from bertscope.core.catalogue import CATALOGUE, Entry, spec
 from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, UserError
+from bertscope.core.registry import QUESTIONS, find
 
 app = App(
     name="bertscope",
@@ -23,22 +23,27 @@ app = App(
     "MODEL is 'pocket' (built in), a folder, or a hub id. DATA is demo/sentiment, glue/rte, a file "
     "or a folder ('bertscope data DATA' says what it holds). Results are stored and never computed twice.",
 )
-_ASKS = Group.create_ordered("Questions about a model as it is")
-_TRAINS = Group.create_ordered("Questions that train")
+_GROUPS = {
+    name: Group.create_ordered(heading)
+    for name, heading in {
+        "attention": "What the heads attend to",
+        "parts": "What the model needs",
+        "layers": "What the layers hold",
+        "training": "Train, and compare trainings",
+        "smaller": "Make it smaller",
+        "stored": "Read stored answers together",
+    }.items()
+}
+"""The headings of help, in their order: by what a question does."""
 _AROUND = Group.create_ordered("Data, studies and stored answers")
 _OWN = {"claims": "bertscope.cli.claims:claims"}
 """Questions whose command isn't made from what they declare."""
 
 
-def _group(entry: Entry) -> Group:
-    room = entry.target.split(".")[1]
-    return _ASKS if room == "analyses" else _TRAINS if room in ("experiments", "training") else _AROUND
-
-
-for _name, _entry in CATALOGUE.items():
-    if _entry.command:
+for _name, _entry in QUESTIONS.items():
+    if _entry.group:
         _target = _OWN.get(_name, f"bertscope.cli.questions:{_name}")
-        app.command(_target, name=_name, help=_entry.line, group=_group(_entry))
+        app.command(_target, name=_name, help=_entry.line, group=_GROUPS[_entry.group])
 for _name, _target, _line in (
     ("demo", "demo:demo", "Try everything once on the built-in model and language."),
     ("study", "study:study", "Run many questions from one file."),
@@ -81,11 +86,11 @@ _SEVERAL = {"data": ("--words",), "train-patterns": ("--method",), "report": ("-
 
 def _spread(words: list[str]) -> list[str]:
     """`--seeds 0,1,2` as `--seeds 0 1 2`, for options that take several values."""
-    if not words or words[0] not in {*_SEVERAL, *CATALOGUE}:
+    if not words or words[0] not in {*_SEVERAL, *QUESTIONS}:
         return words
     several = set(_SEVERAL.get(words[0], ()))
-    if words[0] in CATALOGUE:
-        hints = spec(words[0]).config_class.__annotations__
+    if words[0] in QUESTIONS:
+        hints = find(words[0]).config.__annotations__
         several |= {f"--{name.replace('_', '-')}" for name, hint in hints.items() if "tuple[" in str(hint)}
     words = [part for word in words for part in (word.split("=", 1) if word.split("=")[0] in several else [word])]
     return [

@@ -19,15 +19,15 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from bertscope.cli.options import STORE, DataOptions, RunOptions
-from bertscope.core import catalogue
+from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
 from bertscope.core.inputs import Inputs
-from bertscope.core.planning import SEVERAL, beside_inputs, data_input, named_inputs, planned
+from bertscope.core.planning import planned
+from bertscope.core.question import Question
 from bertscope.core.result import FOLDER, Result
-from bertscope.core.step import Step
+from bertscope.core.step import Step, graph
 from bertscope.core.store import Store
-from bertscope.study.graph import graph
 from bertscope.study.runner import run_steps
 from bertscope.study.watch import line
 
@@ -38,12 +38,6 @@ _DATA_HELP = {
 }
 _ALSO_TRAINED_ON = " Also SQuAD's JSON, demo/qa, or a treebank (.conllu)."
 """What finetune takes, and questions that look at labels don't."""
-_FURTHER_HELP = {
-    "train": "Other data to train on; --on is then scored whole. By default --on is split.",
-    "against": "Other data to ask the same of: is it the same out of the domain?",
-    "pruned": "The folder of a stored prune, or lottery: what it pruned is cut before anything else.",
-}
-"""What a question can be given beside --on."""
 _MODEL = "'pocket', a folder, or a hub id."
 _SEVERAL = {
     "models": ("model", _MODEL, "Further models, read side by side with the first on the same texts."),
@@ -53,27 +47,27 @@ _SEVERAL = {
 
 
 def __getattr__(name: str) -> Callable[..., None]:
-    if name not in catalogue.CATALOGUE:
+    if name not in registry.QUESTIONS:
         raise AttributeError(name)
-    return _command(catalogue.spec(name))
+    return _command(registry.find(name))
 
 
-def _command(spec: catalogue.Spec) -> Callable[..., None]:
+def _command(question: Question) -> Callable[..., None]:
     def command(
         *named: str, on: str = "", config: Any = None, data: Any = None, run: Any = None, **further: str | None
     ) -> None:
         data, run = data or DataOptions(), run or RunOptions()
-        asked = (spec, list(named), on, config or spec.config_class(), data.given(), further)
-        _answer(spec, functools.partial(planned, *asked), run)
+        asked = (question, list(named), on, config or question.config(), data.given(), further)
+        _answer(question, functools.partial(planned, *asked), run)
 
     flat = Parameter(name="*")
-    positional = _positional(named_inputs(spec))
-    reads = data_input(spec)
-    also = _ALSO_TRAINED_ON if spec.name == "finetune" else ""
+    positional = _positional(question)
+    reads = question.asked_of[question.reads].kind if question.reads else None
+    also = _ALSO_TRAINED_ON if question.name == "finetune" else ""
     keywords = {
         **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
-        **{name: Annotated[str | None, Parameter(help=_FURTHER_HELP[name])] for name in beside_inputs(spec)},
-        **({"config": Annotated[spec.config_class, flat]} if fields(spec.config_class) else {}),
+        **{name: Annotated[str | None, Parameter(help=one.flag)] for name, one in question.flags.items()},
+        **({"config": Annotated[question.config, flat]} if fields(question.config) else {}),
         **({"data": Annotated[DataOptions, Parameter(name="*", group="How the data is read")]} if reads else {}),
         "run": Annotated[RunOptions, Parameter(name="*", group="Where the answer goes")],
     }
@@ -86,14 +80,15 @@ def _command(spec: catalogue.Spec) -> Callable[..., None]:
     ]  # fmt: skip
     command.__signature__ = inspect.Signature([*positional, *listed])  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*positional, *listed)}
-    command.__name__ = spec.name
-    command.__doc__ = inspect.getdoc(catalogue.resolve(catalogue.entry(spec.name).target))
+    command.__name__ = question.name
+    command.__doc__ = question.__doc__
     return command
 
 
-def _positional(names: list[str]) -> list[inspect.Parameter]:
+def _positional(question: Question) -> list[inspect.Parameter]:
     """What is typed without a flag: an input each, or one and any number of others like it."""
-    if names[0] not in SEVERAL:
+    names = question.named
+    if not question.takes_several:
         hint = Annotated[str, Parameter(help=_MODEL)]
         return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=hint) for name in names]
     name, one, others = _SEVERAL[names[0]]
@@ -104,17 +99,17 @@ def _positional(names: list[str]) -> list[inspect.Parameter]:
     ]
 
 
-def _answer(spec: catalogue.Spec, plan: Callable[[], Step], run: RunOptions) -> None:
+def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> None:
     check_writable(run.store / "steps")
     if run.out is not None:
-        refuse_foreign(run.out, _kind_of(spec))
+        refuse_foreign(run.out, _folder_of(question))
         check_writable(run.out)
     step, store = plan(), Store(run.store)
     folder = _made(step, store, run)
     result = Result.load(folder / "result")
-    if run.out is not None and spec.keeps in catalogue.FOLDERS:
-        with whole_folder(run.out, _kind_of(spec)) as scratch:
-            shutil.copytree(folder / spec.keeps, scratch, dirs_exist_ok=True)
+    if run.out is not None and _keeps_folder(question):
+        with whole_folder(run.out, _folder_of(question)) as scratch:
+            shutil.copytree(folder / question.keeps, scratch, dirs_exist_ok=True)
     elif run.out is not None:
         result.save(run.out)
     if run.json:
@@ -149,11 +144,16 @@ def _made(step: Step, store: Store, run: RunOptions) -> Path:
     return store.path(step)
 
 
-def _kind_of(spec: catalogue.Spec) -> FolderKind:
+def _keeps_folder(question: Question) -> bool:
+    """Whether what it keeps beside its result is what a user wants of it: a model, hidden states."""
+    return question.keeps in registry.KINDS and bool(registry.KINDS[question.keeps].folder)
+
+
+def _folder_of(question: Question) -> FolderKind:
     """What the question writes to --out: the model or the states that it keeps, or its result."""
-    if spec.keeps not in catalogue.FOLDERS:
+    if not _keeps_folder(question):
         return FOLDER
-    return catalogue.resolve(catalogue.FOLDERS[spec.name if spec.name in catalogue.FOLDERS else spec.keeps])
+    return question.folder or registry.resolve(registry.KINDS[question.keeps].folder)
 
 
 def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:

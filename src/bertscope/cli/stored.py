@@ -38,7 +38,7 @@ def ls(*, store: Path = STORE) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from bertscope.core.catalogue import CATALOGUE, spec
+    from bertscope.core import registry
 
     finished = _all(store)
     table = Table(box=None, pad_edge=False)
@@ -46,7 +46,7 @@ def ls(*, store: Path = STORE) -> None:
         table.add_column(column, no_wrap=column in ("step", "made"))
     differing = differences([one.step for one in finished], [one.result["subject"] for one in finished])
     for stored, only in zip(finished, differing, strict=True):
-        main = spec(stored.step.name).main if stored.step.name in CATALOGUE else ""
+        main = registry.find(stored.step.name).main if stored.step.name in registry.QUESTIONS else ""
         numbers = {number["name"]: Number(**number) for number in stored.result["headline"]}
         table.add_row(
             short(stored.step),

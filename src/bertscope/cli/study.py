@@ -76,9 +76,9 @@ def perform(
 ) -> None:
     """Run a study, write its page, and leave with exit code 3 if some steps failed."""
     from bertscope.core.files import check_file
+    from bertscope.core.step import graph
     from bertscope.report.build import MARK, build_report, is_page_of
     from bertscope.study.claims.question import claims_step
-    from bertscope.study.graph import graph
     from bertscope.study.run import run_study
 
     check_file(out, MARK)
@@ -152,8 +152,8 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     store
         The folder where results are kept.
     """
+    from bertscope.core.step import graph
     from bertscope.study.file import read_study
-    from bertscope.study.graph import graph
     from bertscope.study.state import State, failures, states
     from bertscope.study.words import short
 
@@ -203,7 +203,7 @@ _MADE: dict[State, str] = {"done": "stored", "not needed": "not needed"}
 
 def _foretell(read: Study, store: Store) -> None:
     """The steps, what is stored of them, and how long the others may take. Their data is read, as by a run."""
-    from bertscope.study.graph import graph
+    from bertscope.core.step import graph
     from bertscope.study.preflight import preflight
     from bertscope.study.state import states
     from bertscope.study.times import Times

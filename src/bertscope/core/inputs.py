@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from bertscope.core import config as configs
-from bertscope.core.catalogue import INPUT_KINDS, OPENERS, ROOTS, resolve, spec
+from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json
+from bertscope.core.question import DATA
 from bertscope.core.step import Root, Step
 
-_DATA = ("task", "examples", "data")
-_KEPT = ("model", *_DATA)
+_KEPT = ("model", *DATA)
 """What takes time to open and no question changes."""
 KEPT = 3
 """Models, and data sets, that stay open from step to step."""
@@ -37,12 +37,14 @@ class Inputs:
     def of(self, step: Step) -> dict[str, Any]:
         """What the step's function is called with. `random.0`, `random.1` make a list `random`."""
         opened: dict[str, Any] = {}
+        question = registry.find(step.name)
         for numbered, value in step.inputs.items():
             name, dot, _ = numbered.partition(".")
+            one = self._opened(question.input(name).kind, value)
             if dot:
-                opened.setdefault(name, []).append(self._opened(name, value))
+                opened.setdefault(name, []).append(one)
             else:
-                opened[name] = self._opened(name, value)
+                opened[name] = one
         return opened
 
     def preflight(self, steps: Iterable[Step], blamed: Blamed = lambda _: nullcontext()) -> None:
@@ -51,14 +53,14 @@ class Inputs:
 
         `blamed` is the context in which a data set is opened, or a step's check is run.
         """
-        for name, root, checks in _data_of(steps):
+        for kind, root, checks in _data_of(steps):
             with blamed(root):
-                read = self._opened(name, root)
+                read = self._opened(kind, root)
             for step in _asking_differently(checks):
-                asked = spec(step.name)
-                assert asked.check is not None
+                question = registry.find(step.name)
+                assert question.check is not None
                 with blamed(step):
-                    asked.check(read, configs.from_json(asked.config_class, step.config))
+                    question.check(read, configs.from_json(question.config, step.config))
             self.forget(but=KEPT)
 
     def forget(self, but: int = 0) -> None:
@@ -68,8 +70,7 @@ class Inputs:
             for key in alike[: max(0, len(alike) - but)]:
                 del self._open[key]
 
-    def _opened(self, name: str, value: Step | Root) -> Any:
-        kind = INPUT_KINDS[name]
+    def _opened(self, kind: str, value: Step | Root) -> Any:
         if kind not in _KEPT:
             return self._opening(kind, value)
         key = (kind, value.id)
@@ -79,10 +80,11 @@ class Inputs:
         return self._open[key]
 
     def _opening(self, kind: str, value: Step | Root) -> Any:
-        opener = resolve(OPENERS[kind])
+        known = registry.KINDS[kind]
+        opener = registry.resolve(known.open)
         if isinstance(value, Step):
             return opener(str(self._folder_of(value) / kind))
-        if kind in ROOTS and resolve(ROOTS[kind])(value.source, **value.options).digest != value.digest:
+        if known.root and registry.resolve(known.root)(value.source, **value.options).digest != value.digest:
             raise UserError(f"{value.source} has changed since this run was planned; run the command again")
         return opener(value.source, **value.options)
 
@@ -97,23 +99,23 @@ def _asking_differently(steps: Iterable[Step]) -> Iterable[Step]:
 
 
 def _data_of(steps: Iterable[Step]) -> Iterator[tuple[str, Root, list[Step]]]:
-    """The data that some steps read, each once, as which input, and the steps whose questions have a check of it.
+    """The data that some steps read, each once, as which kind, and the steps whose questions have a check of it.
 
     What is checked comes first: a check says most clearly what is wrong. Then whole tasks; their texts alone, or
     fewer of them, have nothing to add and are left out.
     """
     found: dict[tuple[str, str], tuple[str, Root, list[Step]]] = {}
     for step in steps:
-        asked = spec(step.name)
-        for numbered, value in step.inputs.items():
-            name = numbered.partition(".")[0]
-            if isinstance(value, Root) and INPUT_KINDS[name] in _DATA:
-                _, _, checks = found.setdefault((INPUT_KINDS[name], value.id), (name, value, []))
-                checks += [step] if asked.check and name in (*asked.inputs, "train") else []
+        question = registry.find(step.name)
+        for name, value in step.inputs.items():
+            kind = question.input(name).kind
+            if isinstance(value, Root) and kind in DATA:
+                _, _, checks = found.setdefault((kind, value.id), (kind, value, []))
+                checks += [step] if question.check and question.checks(name) else []
     read = set[str]()
-    for name, root, checks in sorted(found.values(), key=lambda one: (not one[2], INPUT_KINDS[one[0]] != "task")):
-        whole = {key: said for key, said in root.options.items() if key != "limit"}
+    for kind, root, checks in sorted(found.values(), key=lambda one: (not one[2], one[0] != "task")):
+        whole = {key: value for key, value in root.options.items() if key != "limit"}
         rows = canonical_json([root.digest, whole])
         if checks or rows not in read:
             read.add(rows)
-            yield name, root, checks
+            yield kind, root, checks

@@ -111,12 +111,14 @@ class Result:
 
     def plot(self, which: int = 0) -> Any:
         """The figure of that number, counted from 0, as an Altair chart: a notebook draws it."""
-        from bertscope.core.catalogue import resolve
+        from bertscope.core import registry
 
         if which not in range(len(self.figures)):
             raise UserError(f"no figure {which!r}; {self.question} has {', '.join(figures(self)) or 'none'}")
         # Late and by name: values know no drawing code, and computing never loads it.
-        return resolve("bertscope.report.charts:chart")(self.figures[which], self.tables[self.figures[which].table])
+        return registry.resolve(registry.SERVICES["chart"])(
+            self.figures[which], self.tables[self.figures[which].table]
+        )
 
     def equals(self, other: Result) -> bool:
         """Whether both say the same; provenance (when, where, how long) may differ."""

@@ -7,7 +7,7 @@ file, and a result is found again by what made it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -76,3 +76,20 @@ class Step:
             name: cls.from_json(value) if "name" in value else Root(**value) for name, value in said["inputs"].items()
         }
         return cls(said["name"], said["version"], said["config"], inputs)
+
+
+def graph(steps: Sequence[Step], stored: Callable[[Step], bool] | None = None) -> dict[str, Step]:
+    """Every step once, by its id, after the steps it needs. What a `stored` one was made of isn't needed."""
+    found: dict[str, Step] = {}
+
+    def add(step: Step) -> None:
+        if step.id in found:
+            return
+        if stored is None or not stored(step):
+            for needed in step.before():
+                add(needed)
+        found[step.id] = step
+
+    for step in steps:
+        add(step)
+    return found

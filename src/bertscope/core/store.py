@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bertscope.core import config as configs
-from bertscope.core.catalogue import entry, resolve, spec
+from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.files import explained, settle, sync, write_text
 from bertscope.core.inputs import KEPT, Inputs
@@ -54,12 +54,12 @@ class ClaimedStep:
 
     def perform(self, inputs: Mapping[str, Any]) -> None:
         """Answer the step's question for its opened inputs, and store the answer."""
-        function = resolve(entry(self.step.name).target)
-        config = configs.from_json(function.spec.config_class, self.step.config)
-        if keeps := function.spec.keeps:
-            result = function(**inputs, config=config, out=self.work / keeps).result
+        question = registry.find(self.step.name)
+        config: Any = configs.from_json(question.config, self.step.config)
+        if question.keeps:
+            result = question(**inputs, config=config, out=self.work / question.keeps).result
         else:
-            result = function(**inputs, config=config)
+            result = question(**inputs, config=config)
         self.keep(result)
 
     def keep(self, result: Result) -> None:
@@ -131,7 +131,7 @@ class Store:
                 return
             work, target = self.folder / "work" / step.id, self.path(step)
             # What fills a folder of its own (a training, hidden states) goes on from what it left.
-            if not (spec(step.name).keeps and resume):
+            if not (registry.find(step.name).keeps and resume):
                 shutil.rmtree(work, ignore_errors=True)
             with explained(work):
                 for folder in (work, target.parent):

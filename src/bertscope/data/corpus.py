@@ -44,8 +44,8 @@ def read_examples(source: str | Path, *, split: Part = "test", **options: Any) -
     """Read texts, with labels and annotation where the source has them. `limit` draws that many at random.
 
     `split` is which part of a task: train, validation or test; or, of a task known by name, published-train,
-    published-dev or published-test, as its authors publish them. What is no task to train on (HANS, SQuAD) can be read
-    here too.
+    published-dev or published-test, as its authors publish them. What is no task to train on (HANS, SQuAD) can be
+    read here too.
     """
     asked = TaskOptions.of(options)
     if not _is_annotated(source, asked):
@@ -85,6 +85,11 @@ def second_root(source: str | Path, **options: Any) -> Root:
 def read_data(source: str | Path, **options: Any) -> Task | Examples:
     """A task where the source is one, otherwise its texts."""
     return read_task(source, **options) if is_task(source, **options) else read_examples(source, **options)
+
+
+def open_examples(given: Task | Examples | Sequence[str] | str) -> Examples:
+    """The texts that a question reads, by name or as they are: a task's test set, or a list."""
+    return read_examples(given) if isinstance(given, str) else Examples.of(given)
 
 
 def open_data(given: Task | Examples | Sequence[str] | str) -> Task | Examples:

@@ -63,6 +63,16 @@ def load(
     raise UserError(f"can't open {type(name_or_module).__name__} as a model; give a name or a transformers model")
 
 
+def accept(given: Any) -> Encoder:
+    """A model as questions take it: an encoder, or what `load` opens."""
+    return given if isinstance(given, Encoder) else load(given)
+
+
+def accept_states(given: Any) -> Any:
+    """What hidden states come from: a store of them, an encoder, or a model's name, which is opened in its turn."""
+    return load(given) if isinstance(given, transformers.PreTrainedModel) else given
+
+
 def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
     config = config_of(folder)
     family = family_of(config["model_type"])

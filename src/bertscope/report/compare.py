@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertscope.core.catalogue import CATALOGUE, spec
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.files import canonical_json
+from bertscope.core.registry import QUESTIONS, find
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Step
 from bertscope.core.store import Store
@@ -85,7 +85,7 @@ def _answers(store: Store | str | Path) -> list[Finding]:
     return [
         finding for finding in found
         if finding.result.question != LEDGER and finding.step.id not in parts
-        and (finding.step.name not in CATALOGUE or CATALOGUE[finding.step.name].command)
+        and (finding.step.name not in QUESTIONS or QUESTIONS[finding.step.name].group)
     ]  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def _matched(
             pairs.append((finding, others[0]))
             left.remove(finding)
             right.remove(others[0])
-    places = {name: place for place, name in enumerate(CATALOGUE)}
+    places = {name: place for place, name in enumerate(QUESTIONS)}
     pairs.sort(key=lambda pair: (places.get(_question(pair[0]), len(places)), pair[0].result.about))
     return pairs, (left, right)
 
@@ -136,7 +136,7 @@ def _numbers(pair: Pair) -> Iterator[dict[str, Any]]:
     """Numbers of the same name and unit. Whether the intervals overlap is empty where one of them has none."""
     one, other = (finding.result for finding in pair)
     theirs = {(number.name, number.unit): number for number in other.headline}
-    main = spec(one.question).main if one.question in CATALOGUE else ""
+    main = find(one.question).main if one.question in QUESTIONS else ""
     for mine in one.headline:
         if (yours := theirs.get((mine.name, mine.unit))) is not None:
             yield {
@@ -173,7 +173,7 @@ def _beside(numbers: pd.DataFrame, names: tuple[str, str]) -> pd.DataFrame:
 
 
 def _figure(question: str, several: bool) -> Figure:
-    line = CATALOGUE[question].line if question in CATALOGUE else question
+    line = QUESTIONS[question].line if question in QUESTIONS else question
     return Figure(
         "intervals", "beside", x="value", y="number", color="store", low="low", high="high",
         facet="about" if several else None, where={"question": question}, title=line,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import bertscope
-from bertscope.core.catalogue import CATALOGUE
 from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, digest_text, whole_folder
+from bertscope.core.registry import QUESTIONS
 from bertscope.core.store import Store
 from bertscope.report.build import stored_findings
 from bertscope.report.charts import FORMATS, pictures
@@ -20,7 +20,7 @@ from bertscope.report.templates import rendered
 
 INDEX, OTHER = "index.html", "other"
 _MARK = 'name="generator" content="bertscope export'
-FOLDER = FolderKind(INDEX, _MARK, (INDEX, OTHER, *CATALOGUE))
+FOLDER = FolderKind(INDEX, _MARK, (INDEX, OTHER, *QUESTIONS))
 _LONGEST = 80
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 """Names that Windows keeps for itself."""
@@ -68,7 +68,7 @@ def export_report(
         folders = Names()
         made = []
         for question, about, finding in _ordered(findings):
-            room = question if question in CATALOGUE else f"{OTHER}/{safe_name(question)}"
+            room = question if question in QUESTIONS else f"{OTHER}/{safe_name(question)}"
             place = f"{room}/{folders.new(safe_name(about), within=room)}"
             announce(place)
             made.append(_one(finding, question, about, scratch, place, formats))
@@ -82,7 +82,7 @@ def _ordered(findings: Iterable[Finding]) -> list[tuple[str, str, Finding]]:
     by_question: dict[str, list[Finding]] = {}
     for finding in findings:
         by_question.setdefault(finding.result.question, []).append(finding)
-    places = {name: place for place, name in enumerate(CATALOGUE)}
+    places = {name: place for place, name in enumerate(QUESTIONS)}
     return [
         (question, about, finding)
         for question in sorted(by_question, key=lambda name: (places.get(name, len(places)), name))
@@ -108,7 +108,7 @@ def _one(finding: Finding, question: str, about: str, root: Path, place: str, fo
         file = f"{place}/{taken.new(safe_name(title))}.csv"
         table.to_csv(root / file, index=False)
         tables.append(Written(title, f"{len(table):,} {'row' if len(table) == 1 else 'rows'}", [file]))
-    line = CATALOGUE[question].line if question in CATALOGUE else question
+    line = QUESTIONS[question].line if question in QUESTIONS else question
     return Exported(question, line, about, figures, tables)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from bertscope.core.catalogue import Spec
 from bertscope.core.figure import Figure
 from bertscope.core.head_card import HeadFact, HeadMaps
+from bertscope.core.question import Question
 from bertscope.core.result import Result
 from bertscope.report import packed
 from bertscope.report.drawing import chosen
@@ -30,14 +30,14 @@ def draws_heads(figure: Figure, result: Result) -> bool:
     return has_heads(chosen(figure, result.tables[figure.table]))
 
 
-def about_heads(result: Result, declared: Spec | None) -> list[str]:
+def about_heads(result: Result, declared: Question | None) -> list[str]:
     """The tables whose rows are about heads, from which a reader can go to the head's card."""
     if declared and declared.card == ():
         return []
     return [name for name, frame in result.tables.items() if has_heads(frame)]
 
 
-def facts(result: Result, declared: Spec | None) -> list[dict[str, Any]]:
+def facts(result: Result, declared: Question | None) -> list[dict[str, Any]]:
     """What the card shows, for the page; without what an older result of the question hasn't got."""
     said = declared.card if declared and declared.card is not None else tuple(_every_fact(result))
     found = []
@@ -47,7 +47,7 @@ def facts(result: Result, declared: Spec | None) -> list[dict[str, Any]]:
     return found
 
 
-def maps(result: Result, declared: Spec | None) -> dict[str, Any] | None:
+def maps(result: Result, declared: Question | None) -> dict[str, Any] | None:
     """The small maps of all heads, if it has them."""
     for one in declared.card or () if declared else ():
         if isinstance(one, HeadMaps) and {one.table, one.tokens} <= set(result.tables) and one.array in result.arrays:
@@ -56,7 +56,7 @@ def maps(result: Result, declared: Spec | None) -> dict[str, Any] | None:
     return None
 
 
-def shape(result: Result, declared: Spec | None) -> list[int]:
+def shape(result: Result, declared: Question | None) -> list[int]:
     """How many heads each layer has, as far as the result speaks of them."""
     most: dict[int, int] = {}
     for name in about_heads(result, declared):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bertscope.core.catalogue import CATALOGUE, Spec
 from bertscope.core.differences import differences
+from bertscope.core.question import Question
+from bertscope.core.registry import QUESTIONS
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.report import heads, packed, subjects
@@ -113,12 +114,12 @@ class Section:
 
 def sections(findings: Sequence[Finding]) -> list[Section]:
     """One section per question, in the catalogue's order; questions it no longer has come last, by name."""
-    places = {name: place for place, name in enumerate(CATALOGUE)}
+    places = {name: place for place, name in enumerate(QUESTIONS)}
 
     by_question: dict[str, list[Finding]] = {}
     for finding in findings:
         question = finding.result.question
-        if question not in CATALOGUE or CATALOGUE[question].command:  # the steps of an experiment are in its answer
+        if question not in QUESTIONS or QUESTIONS[question].group:  # the steps of an experiment are in its answer
             by_question.setdefault(question, []).append(finding)
     ordered = sorted(by_question, key=lambda question: (places.get(question, len(places)), question))
     parts = subjects.parts(findings)
@@ -127,7 +128,7 @@ def sections(findings: Sequence[Finding]) -> list[Section]:
 
 def _section(question: str, findings: list[Finding], parts: set[str]) -> Section:
     declared = subjects.declared(question)
-    heading = CATALOGUE[question].line.removesuffix(".") if question in CATALOGUE else question
+    heading = QUESTIONS[question].line.removesuffix(".") if question in QUESTIONS else question
     named = zip(names(findings), findings, strict=True)
     ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))
     made = [_answer(finding, name, heading, declared, finding.step.id in parts) for name, finding in ordered]
@@ -153,7 +154,7 @@ def _counted(text: str) -> list[str | int]:
     return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", text))]
 
 
-def _answer(finding: Finding, name: str, heading: str, declared: Spec | None, part: bool) -> Answer:
+def _answer(finding: Finding, name: str, heading: str, declared: Question | None, part: bool) -> Answer:
     step, result = finding.step, finding.result
     cards = [_card(number, declared) for number in result.headline]
     main = next((card for card in cards if declared and card.name == declared.main), cards[0] if cards else None)
@@ -189,7 +190,7 @@ def _rests_on(finding: Finding) -> tuple[list[str], list[str]]:
     return models or model, tasks or task
 
 
-def _card(number: Number, declared: Spec | None) -> Card:
+def _card(number: Number, declared: Question | None) -> Card:
     said = number.value, number.low, number.high
     value, low, high = ("0" if exact == 0 else text for exact, text in zip(said, texts(said), strict=True))
     interval = None if NOTHING in (low, high) else f"{low} to {high}"

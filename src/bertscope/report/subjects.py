@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertscope.core.catalogue import Spec, spec
+from bertscope.core import registry
 from bertscope.core.errors import UserError
+from bertscope.core.question import Question
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ def one_seed(step: Step) -> bool:
     return isinstance(seeds, (list, tuple)) and len(seeds) == 1
 
 
-def declared(question: str) -> Spec | None:
+def declared(question: str) -> Question | None:
     """What the question's code says about itself; a stored result outlives its code and is shown without it."""
     try:
-        return spec(question)
+        return registry.find(question)
     except (UserError, ImportError, AttributeError):
         return None
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bertscope.core.catalogue import spec
+from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.inputs import Inputs
 from bertscope.core.progress import no_bars
@@ -101,7 +101,7 @@ class Workers:
 
     def _resources(self, job: Job) -> dict[str, float] | None:
         """A GPU for what fills a folder of its own (a training, a pruning, hidden states), where there are any."""
-        wanted = any(spec(step.name).keeps for step in job)
+        wanted = any(registry.find(step.name).keeps for step in job)
         there = any(worker["resources"].get("GPU") for worker in self._workers().values())
         return {"GPU": 1} if wanted and there else None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bertscope.core import config as configs
-from bertscope.core.catalogue import spec
+from bertscope.core import registry
 from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.inputs import KEPT, Inputs
 from bertscope.core.provenance import capture
@@ -89,10 +89,9 @@ class _Part:
 
     def prepare(self, inputs: Inputs) -> None:
         started = time.perf_counter()
-        declared = spec(self.claim.step.name)
-        assert declared.reads is not None
-        config: Any = configs.from_json(declared.config_class, self.claim.step.config)
-        self.reading = declared.reads(**inputs.of(self.claim.step), config=config)
+        question = registry.find(self.claim.step.name)
+        config: Any = configs.from_json(question.config, self.claim.step.config)
+        self.reading = question.part(**inputs.of(self.claim.step), config=config)
         self.seconds = time.perf_counter() - started
 
     def finish(self, passed: Any, seconds: float, others: list[str]) -> None:

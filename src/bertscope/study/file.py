@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.core.step import Step
+from bertscope.core.step import Step, graph
 from bertscope.study.claims.question import claims_step
-from bertscope.study.graph import graph
 from bertscope.study.located_yaml import Located, parse, with_set
 from bertscope.study.names import Names
 from bertscope.study.questions import Answers, read_questions
@@ -79,8 +78,8 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
     for question in read_questions(keys["questions"], names, answers):
         found = list(question.ask())
         if not found:
-            notes.append(f"{question.spec.name} compares several answers, and there is only one: left out")
-        answers.setdefault(question.spec.name, Answers()).steps.extend(found)
+            notes.append(f"{question.question.name} compares several answers, and there is only one: left out")
+        answers.setdefault(question.question.name, Answers()).steps.extend(found)
         steps |= {step.id: step for _, step in found}
         asked |= {step.id: question.said for _, step in found}
         used |= {axis.partition(".")[0] for chosen, _ in found for axis in chosen}

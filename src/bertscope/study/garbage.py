@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertscope.core.errors import UserError
-from bertscope.core.step import Step
+from bertscope.core.step import Step, graph
 from bertscope.core.store import Store
 from bertscope.study.claims.question import NAME as LEDGER
 from bertscope.study.file import Study
-from bertscope.study.graph import graph
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, get_type_hints
 
-from bertscope.core.catalogue import ROOTS, Spec, resolve, spec
+from bertscope.core import registry
 from bertscope.core.config import fitted
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.planning import root as root_of
+from bertscope.core.question import Question
 from bertscope.core.step import Root, Step
 from bertscope.data.options import TaskOptions
 from bertscope.data.tasks import declared
@@ -81,7 +83,9 @@ class Tuned:
 
     def pick(self, chosen: Chosen, kind: str) -> Sequence[Step]:
         (base,), (task,) = self.base.pick(chosen, "model"), self.task.pick(chosen, "task")
-        return [spec("finetune").step({"base": base, "task": task}, self.configs[chosen[f"{self.name}.seed"]])]
+        return [
+            registry.find("finetune").step({"base": base, "task": task}, self.configs[chosen[f"{self.name}.seed"]])
+        ]
 
 
 class Names:
@@ -95,9 +99,11 @@ class Names:
             option: keys[key] for key, option in (("root", "root"), ("limit", "limit"), ("data_seed", "seed"))
             if key in keys
         }  # fmt: skip
-        self.seeds = settings_of(spec("scratch"), {"seeds": keys["seeds"]}).seeds if "seeds" in keys else (0,)
+        self.seeds = (
+            settings_of(registry.find("scratch"), {"seeds": keys["seeds"]}).seeds if "seeds" in keys else (0,)
+        )
         self.training = keys["training"].mapping("training", TRAINING) if "training" in keys else {}
-        settings_of(spec("finetune"), self.training)  # refuses what can't work
+        settings_of(registry.find("finetune"), self.training)  # refuses what can't work
         self.data = {
             name: Sources(name, said.several(), self._data_root)
             for name, said in _declared(keys, ("tasks", "corpus"), "data").items()
@@ -113,12 +119,12 @@ class Names:
                 self.models["tuned"] = self._tuned("tuned", Located({}, said.where))
 
     def _tuned(self, name: str, whole: Located) -> Tuned:
-        known = [field.name for field in fields(spec("finetune").config_class)]
+        known = [field.name for field in fields(registry.find("finetune").config)]
         said = whole.mapping(f"the model {name}", ["base", "task", *known])
         base, task = said.get("base", Located("model", whole.where)), said.get("task", Located("tasks", whole.where))
         settings = self.training | {key: one for key, one in said.items() if key not in ("base", "task", "seed")}
         seeds = said["seed"].several() if "seed" in said else [Located(self.seeds[0], whole.where)]
-        configs = [settings_of(spec("finetune"), settings | {"seed": seed}) for seed in seeds]
+        configs = [settings_of(registry.find("finetune"), settings | {"seed": seed}) for seed in seeds]
         return Tuned(name, find(base, self.models, "model"), find(task, self.data, "data"), configs)
 
     def _model_root(self, kind: str, said: Located) -> Root:
@@ -139,7 +145,7 @@ class Names:
         key = repr((kind, source, sorted(options.items())))
         if key not in self._roots:
             with said.blamed():
-                root = self._roots[key] = resolve(ROOTS[kind])(source, **options)
+                root = self._roots[key] = root_of(kind, source, **options)
             self.places[root.id] = said
             self.places.setdefault(root.source, said)
         return self._roots[key]
@@ -164,16 +170,16 @@ _NEEDS = {
 said."""
 
 
-def settings_of(spec: Spec, said: Mapping[str, Located]) -> Any:
+def settings_of(question: Question, said: Mapping[str, Located]) -> Any:
     """A question's config from what the file says, each setting checked with its line."""
-    hints = get_type_hints(spec.config_class)
-    own = [field.name for field in fields(spec.config_class)]
+    hints = get_type_hints(question.config)
+    own = [field.name for field in fields(question.config)]
     for key, one in said.items():
         if key not in own:
-            raise one.wrong(f"{spec.name} has no setting {key!r}; {did_you_mean(key, own)}")
+            raise one.wrong(f"{question.name} has no setting {key!r}; {did_you_mean(key, own)}")
     values = {key: _fitted(key, one, hints[key]) for key, one in said.items()}
     try:
-        return spec.config_class(**values)
+        return question.config(**values)
     except UserError as error:
         named = re.findall(r"\w+", str(error).replace("-", "_"))
         blamed = [one for key, one in said.items() if key in named] or list(said.values())

@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 from bertscope.core.inputs import Inputs
-from bertscope.core.step import Root, Step
+from bertscope.core.step import Root, Step, graph
 from bertscope.core.store import Store
 from bertscope.study.file import Study
-from bertscope.study.graph import graph
 from bertscope.study.located_yaml import Located
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, fields
 from itertools import product
 from typing import Any
 
-from bertscope.core.catalogue import CATALOGUE, INPUT_KINDS, Spec, spec
+from bertscope.core import registry
 from bertscope.core.errors import did_you_mean
-from bertscope.core.planning import SEVERAL, ask, beside_inputs, data_input, named_inputs
+from bertscope.core.planning import ask
+from bertscope.core.question import Question
 from bertscope.core.step import Step
 from bertscope.study.located_yaml import Located
 from bertscope.study.names import TRAINING, Chosen, Named, Names, find, settings_of
@@ -38,11 +39,11 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Question:
+class StudyQuestion:
     """A question of the file: what it is asked of, on which data, and every setting of its sweep."""
 
     said: Located
-    spec: Spec
+    question: Question
     of: Sequence[Named]
     on: Named | None
     beside: Mapping[str, Named]
@@ -53,7 +54,7 @@ class Question:
         axes: dict[str, int] = {}
         for thing in (*self.of, *([self.on] if self.on else []), *self.beside.values()):
             axes |= thing.axes
-        axes[f"{self.spec.name}.sweep"] = len(self.configs)
+        axes[f"{self.question.name}.sweep"] = len(self.configs)
         for places in product(*map(range, axes.values())):
             chosen = dict(zip(axes, places, strict=True))
             with self.said.blamed():
@@ -63,22 +64,22 @@ class Question:
 
     def _step(self, chosen: Chosen) -> Step | None:
         """None where it compares several results and there is but one."""
-        named = [one for thing in self.of for one in thing.pick(chosen, _kind(self.spec))]
-        if _kind(self.spec) == "result" and len(named) < 2:
+        named = [one for thing in self.of for one in thing.pick(chosen, _kind(self.question))]
+        if _kind(self.question) == "result" and len(named) < 2:
             return None
-        reads = data_input(self.spec)
-        read = self.on.pick(chosen, reads)[0] if self.on and reads else None
+        reads = self.question.reads
+        read = self.on.pick(chosen, self.question.asked_of[reads].kind)[0] if self.on and reads else None
         beside = {name: self._beside(name, thing, chosen) for name, thing in self.beside.items()}
-        return ask(self.spec, named, read, self.configs[chosen[f"{self.spec.name}.sweep"]], beside)  # type: ignore[arg-type]
+        return ask(self.question, named, read, self.configs[chosen[f"{self.question.name}.sweep"]], beside)  # type: ignore[arg-type]
 
     def _beside(self, name: str, thing: Named, chosen: Chosen) -> Any:
-        found = thing.pick(chosen, INPUT_KINDS[name])
+        found = thing.pick(chosen, self.question.flags[name].kind)
         if len(found) != 1:
             raise self.said.wrong(f"{name} must be one result for each model and task; there are {len(found)}")
         return found[0]
 
 
-def read_questions(said: Located, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:
+def read_questions(said: Located, names: Names, answers: Mapping[str, Answers]) -> Iterator[StudyQuestion]:
     """Each question of the list; one with several data sets, or several models one at a time, becomes several."""
     if not isinstance(said.value, list) or not said.value:
         raise said.wrong("questions must be a list, such as [patterns, ablate], or a line '- patterns' for each")
@@ -89,8 +90,8 @@ def read_questions(said: Located, names: Names, answers: Mapping[str, Answers]) 
             name, settings = one.value, Located(None, one.where)
         else:
             raise one.wrong("a question is its name, or its name and settings: '- ablate: {mode: zero}'")
-        if name not in CATALOGUE or not CATALOGUE[name].command:
-            known = [name for name, entry in CATALOGUE.items() if entry.command]
+        known = [name for name, entry in registry.QUESTIONS.items() if entry.group]
+        if name not in known:
             raise one.wrong(f"no question {name!r}; {did_you_mean(name, known)}")
         if name == "claims":
             raise one.wrong("claims are checked at the end of every study; leave the question out")
@@ -101,17 +102,17 @@ def read_questions(said: Located, names: Names, answers: Mapping[str, Answers]) 
             yield from _read(Located(given, one.where), name, names, answers)
 
 
-def _read(said: Located, name: str, names: Names, answers: Mapping[str, Answers]) -> Iterator[Question]:
-    asked = spec(name)
-    further, reads = beside_inputs(asked), data_input(asked)
-    own = [one.name for one in fields(asked.config_class)]
+def _read(said: Located, name: str, names: Names, answers: Mapping[str, Answers]) -> Iterator[StudyQuestion]:
+    asked = registry.find(name)
+    further, reads = asked.flags, asked.reads
+    own = [one.name for one in fields(asked.config)]
     read_keys = ["on"] * (reads is not None) + ["limit"] * (reads == "examples")
     keys = said.mapping(name, ["of", *read_keys, "sweep", *further, *own])
     given = _of_all_trainings(own, said, names) | {key: one for key, one in keys.items() if key in own}
     configs = [settings_of(asked, given | swept) for swept in _sweep(keys.get("sweep"))]
     beside = {
-        key: find(keys[key], answers if INPUT_KINDS[key] == "result" else names.data, _WORDS[INPUT_KINDS[key]])
-        for key in further if key in keys
+        key: find(keys[key], answers if one.kind == "result" else names.data, _WORDS[one.kind])
+        for key, one in further.items() if key in keys
     }  # fmt: skip
     of = keys.get("of") or _usual_models(asked, said, names)
     on = keys.get("on") or Located("tasks" if "tasks" in names.data else "corpus", said.where)
@@ -120,7 +121,7 @@ def _read(said: Located, name: str, names: Names, answers: Mapping[str, Answers]
     for models in _side_by_side(asked, of, names.models if _kind(asked) == "model" else answers):
         for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
             few = data.limited(keys["limit"]) if data and "limit" in keys else data
-            yield Question(said, asked, models, few, beside, configs)
+            yield StudyQuestion(said, asked, models, few, beside, configs)
 
 
 def _of_all_trainings(own: Sequence[str], said: Located, names: Names) -> dict[str, Located]:
@@ -138,14 +139,14 @@ def _of_all_trainings(own: Sequence[str], said: Located, names: Names) -> dict[s
 _WORDS = {"model": "model", "result": "question asked above", "examples": "data"}
 
 
-def _kind(asked: Spec) -> str:
-    return INPUT_KINDS[named_inputs(asked)[0]]
+def _kind(asked: Question) -> str:
+    return asked.asked_of[asked.named[0]].kind
 
 
-def _usual_models(asked: Spec, said: Located, names: Names) -> Located:
+def _usual_models(asked: Question, said: Located, names: Names) -> Located:
     """What a question is asked of if nothing is said: one that compares models of both, one that needs a classifier
     of the tuned one, an experiment of the base."""
-    inputs = named_inputs(asked)
+    inputs = asked.named
     if _kind(asked) == "result":
         raise said.wrong(f"say of which question's answers: {asked.name}: {{of: lottery}}")
     both = ["model", *(["tuned"] if "tuned" in names.models else [])]
@@ -154,13 +155,13 @@ def _usual_models(asked: Spec, said: Located, names: Names) -> Located:
     return Located("tuned" if inputs == ["model"] and "task" in asked.inputs else "model", said.where)
 
 
-def _side_by_side(asked: Spec, of: Located, names: Mapping[str, Named]) -> Iterator[list[Named]]:
+def _side_by_side(asked: Question, of: Located, names: Mapping[str, Named]) -> Iterator[list[Named]]:
     """The models that are read together: all of the list where the question takes several, else each in turn."""
-    inputs = named_inputs(asked)
+    inputs = asked.named
     found = [find(one, names, _WORDS[_kind(asked)]) for one in of.several()]
     if not found:
         raise of.wrong(f"{asked.name} is asked of nothing; name a model")
-    if inputs[0] in SEVERAL:
+    if asked.takes_several:
         yield found
     elif len(inputs) > 1:
         if len(found) != len(inputs):

@@ -15,11 +15,10 @@ from typing import Protocol
 from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.inputs import Inputs
 from bertscope.core.result import describe
-from bertscope.core.step import Step
+from bertscope.core.step import Step, graph
 from bertscope.core.store import Store
 from bertscope.study.board import Board, RunOutcome
 from bertscope.study.execute import Outcome, make
-from bertscope.study.graph import graph
 from bertscope.study.growing_report import GrowingReport
 from bertscope.study.log import Log
 from bertscope.study.shared_passes import Job, jobs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bertscope.core.catalogue import spec
+from bertscope.core import registry
 from bertscope.core.files import canonical_json
 from bertscope.core.step import Root, Step
 
@@ -23,7 +23,7 @@ def jobs(ready: Sequence[Step], later: Iterable[Step]) -> list[Job]:
 
 def _texts(step: Step) -> str | None:
     """The texts that a question about attention reads, and how; None for any other step."""
-    if spec(step.name).reads is None:
+    if not registry.find(step.name).shares_pass:
         return None
     read = [value for name, value in step.inputs.items() if name in ("examples", "data")]
     told = [[root.digest, dict(root.options)] for root in read if isinstance(root, Root)]

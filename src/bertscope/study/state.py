@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from bertscope.core.files import write_text
-from bertscope.core.step import Step
+from bertscope.core.step import Step, graph
 from bertscope.core.store import Store
-from bertscope.study.graph import graph
 from bertscope.study.runner import RunOutcome
 
 State = Literal["done", "running", "failed", "waiting", "not needed"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bertscope.core.catalogue import INPUT_KINDS, spec
+from bertscope.core import registry
 from bertscope.core.config import to_json
+from bertscope.core.question import DATA
 from bertscope.core.step import Root, Step
 from bertscope.data.subsets import in_brief
 
-_DATA = ("task", "examples", "data")
 _WATCHED = "sts"
 """What a training is only watched on, epoch by epoch."""
 
@@ -38,7 +38,7 @@ def settings(step: Step) -> str:
     >>> settings(Step("ablate", 1, {"mode": "zero", "seed": 0, "units": ["head", "mlp"]}, {}))
     'mode=zero units=head,mlp'
     """
-    usual = to_json(spec(step.name).config_class())
+    usual = to_json(registry.find(step.name).config())
     changed = {name: value for name, value in step.config.items() if usual[name] != value}
     return " ".join(
         f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}" for name, value in changed.items()
@@ -47,7 +47,7 @@ def settings(step: Step) -> str:
 
 def _models(step: Step) -> list[str]:
     """The models that it reads; of what reads results, those that they began with."""
-    inputs = [(INPUT_KINDS[name.partition(".")[0]], value) for name, value in step.inputs.items()]
+    inputs = [(registry.find(step.name).input(name).kind, value) for name, value in step.inputs.items()]
     if any(kind == "result" for kind, _ in inputs):
         return _bases(step)
     return list(dict.fromkeys(one for kind, value in inputs for one in _model(kind, value)))
@@ -77,7 +77,7 @@ def _data(step: Step) -> list[str]:
     """The data that it reads, or, if it reads results alone, that they come from."""
     own = [
         _source(value) for name, value in step.inputs.items()
-        if isinstance(value, Root) and INPUT_KINDS[name.partition(".")[0]] in _DATA and name != _WATCHED
+        if isinstance(value, Root) and registry.find(step.name).input(name).kind in DATA and name != _WATCHED
     ]  # fmt: skip
     return list(dict.fromkeys(own or [one for needed in step.before() for one in _data(needed)]))
 

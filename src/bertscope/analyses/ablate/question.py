@@ -5,18 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
-from bertscope.core.result import Result
-from bertscope.core.units import Mode, Unit, every
-
-if TYPE_CHECKING:
-    from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
+from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.units import Mode, Unit
 
 PartKind = Literal["head", "heads", "mlp", "layer"]
 KINDS: tuple[PartKind, ...] = get_args(PartKind)
@@ -69,47 +64,21 @@ def named_sets(written: Sequence[str]) -> dict[str, list[Unit]]:
     return sets
 
 
-_CARD = (
-    HeadFact(
-        "effects", "effect", "change of the score without it", "low", "high", where={"kind": "head"},
-        beside={"p": "p", "p_holm": "p (Holm)"}, middle=0.0,
-    ),
-)  # fmt: skip
-
-
-@question(
-    "ablate",
-    inputs=("model", "task"),
+ablate = Question(
+    __name__,
+    """Each part, or named set of parts, is switched off alone, and the model's score on the test set is compared
+    with its score when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
+    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm).""",
+    config=AblateConfig,
+    inputs={"model": MODEL, "task": TASK},
     version=3,
     main="score",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Michel et al. 2019, Are Sixteen Heads Really "
     "Better than One?",
-    card=_CARD,
-)
-def ablate(
-    model: Encoder | str,
-    task: Task | str,
-    config: AblateConfig = AblateConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """What if a head, an MLP or a layer is switched off?
-
-    Each part, or named set of parts, is switched off alone, and the model's score on the test set is compared
-    with its score when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
-    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm).
-    """
-    from bertscope.analyses.ablate.result import Off, ablate_result
-    from bertscope.data.read import read_task
-    from bertscope.models.load import load
-    from bertscope.models.replay import predict_without
-
-    model = load(model) if isinstance(model, str) else model
-    task = read_task(task) if isinstance(task, str) else task
-    model.need_classifier(task.n_outputs)
-    off = [Off.part(unit) for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
-    for name, units in named_sets(config.sets).items():
-        off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))
-    reference = model.means(task.validation) if config.mode == "mean" else None
-    switched = predict_without(
-        model, task.test, [[], *(one.units for one in off)], mode=config.mode, reference=reference
-    )
-    return ablate_result(model, task, off, switched, config)
+    card=(
+        HeadFact(
+            "effects", "effect", "change of the score without it", "low", "high", where={"kind": "head"},
+            beside={"p": "p", "p_holm": "p (Holm)"}, middle=0.0,
+        ),
+    ),
+)  # fmt: skip

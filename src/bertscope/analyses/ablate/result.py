@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.ablate.question import AblateConfig, ablate
 from bertscope.analyses.caveats import cautions
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
@@ -16,7 +17,6 @@ from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.units import Unit
 
 if TYPE_CHECKING:
-    from bertscope.analyses.ablate.question import AblateConfig
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
     from bertscope.models.replay import Switched
@@ -53,9 +53,7 @@ def ablate_result(model: Encoder, task: Task, off: list[Off], switched: Switched
     full = task.score(outputs[0])
     effects = _effects(task, outputs, off, config)
     improves = effects[effects["effect"] > 0].sort_values("effect", ascending=False, kind="stable", ignore_index=True)
-    return Result(
-        "ablate",
-        3,
+    return ablate.result(
         tables={"effects": effects, "improves": improves},
         headline=_headline(full, effects),
         figures=_figures(task.metric, config),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_examples, subject
+from bertscope.analyses.checkpoints import subject
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Result
+from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
     from bertscope.analyses.attention.reading import PassPart

@@ -63,8 +63,8 @@ def ability_of(model: Encoder, examples: Examples, task: Task | None, config: Er
     if model.task_head == "masked-lm":
         return _guessing_ability(model, examples, config)
     raise UserError(
-        f"{model.name} (it is: {model.task_head}) can't be measured: name the task it was fine-tuned on with --task, or "
-        "give a model that guesses masked words"
+        f"{model.name} (it is: {model.task_head}) can't be measured: name the task it was fine-tuned on with --task, "
+        "or give a model that guesses masked words"
     )
 
 

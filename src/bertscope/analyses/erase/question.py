@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bertscope.analyses.checkpoints import open_examples
 from bertscope.analyses.probe.question import OF_WORDS
 from bertscope.analyses.states import open_states, state_steps
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
+from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -71,7 +72,7 @@ def plan(model: Step | Root, examples: Root, config: EraseConfig = EraseConfig()
     inputs["states"] = state_steps([model], examples)["states.0"]
     if config.task is not None:
         inputs["task"] = task_root(config.task)
-    return spec("erase").step(inputs, config)
+    return find("erase").step(inputs, config)
 
 
 def check(examples: Examples, config: EraseConfig) -> None:

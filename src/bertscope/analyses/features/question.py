@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subject
+from bertscope.analyses.checkpoints import open_checkpoints, subject
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.head_card import HeadFact
 from bertscope.core.result import Number, Result
+from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
     import numpy as np

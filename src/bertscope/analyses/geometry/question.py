@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_examples
 from bertscope.analyses.states import open_states, planned
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
+from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
     from bertscope.analyses.states import Given

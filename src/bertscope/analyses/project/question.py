@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bertscope.analyses.checkpoints import open_checkpoints, open_examples, subject
+from bertscope.analyses.checkpoints import open_checkpoints, subject
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
+from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples

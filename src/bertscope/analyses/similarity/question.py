@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.analyses.checkpoints import distinct_names, open_examples
+from bertscope.analyses.checkpoints import distinct_names
 from bertscope.analyses.states import open_states, opened, state_steps
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
+from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
     from bertscope.analyses.states import Given
@@ -46,7 +48,7 @@ def plan(*arguments: Any, against: Root | None = None) -> Step:
     inputs = state_steps(models, examples) | {"examples": examples}
     if against is not None:
         inputs |= state_steps(models, against, name="against_states") | {"against": against}
-    return spec("similarity").step(inputs, config)
+    return find("similarity").step(inputs, config)
 
 
 @question(

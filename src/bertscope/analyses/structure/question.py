@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bertscope.analyses.checkpoints import open_examples, subject
+from bertscope.analyses.checkpoints import subject
 from bertscope.analyses.states import StatesConfig, open_states, opened, state_steps
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
+from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
     from bertscope.analyses.states import Given
@@ -65,10 +67,10 @@ def plan(*arguments: Any, train: Root | None = None) -> Step:
             inputs |= state_steps(models, corpus, name=name)
             if config.random:
                 unlearned = StatesConfig(init="random", seed=config.seed)
-                inputs[f"{name}.{len(models)}"] = spec("states").step(
+                inputs[f"{name}.{len(models)}"] = find("states").step(
                     {"model": models[0], "examples": corpus}, unlearned
                 )
-    return spec("structure").step(inputs, config)
+    return find("structure").step(inputs, config)
 
 
 def check(examples: Examples, config: StructureConfig) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_seeds
 from bertscope.core.errors import UserError
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.bias.swap import SwapConfig
@@ -62,11 +63,11 @@ def plan(base: Step | Root, task: Root, config: BiasConfig = BiasConfig()) -> St
         for seed in config.seeds:
             data = replace(task, options={**task.options, **_cut(arm, config, seed)})
             settings = by_recipe(config, seed=seed)
-            model = inputs[f"{arm}.{seed}"] = spec("finetune").step({"base": base, "task": data}, settings)
-            inputs[f"swapped.{arm}.{seed}"] = spec("swap").step(
+            model = inputs[f"{arm}.{seed}"] = find("finetune").step({"base": base, "task": data}, settings)
+            inputs[f"swapped.{arm}.{seed}"] = find("swap").step(
                 {"model": model, "task": task}, SwapConfig(config.swap)
             )
-    return spec("bias").step(inputs, config)
+    return find("bias").step(inputs, config)
 
 
 def _cut(arm: str, config: BiasConfig, seed: int) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from bertscope.analyses.geometry.question import GeometryConfig
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_seeds
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.training.contrasting import Contrasting
@@ -52,17 +53,17 @@ def plan(base: Step | Root, data: Root, config: ContrastConfig = ContrastConfig(
     demo = examples_root("demo/corpus", split="validation")
     corpus = demo if config.corpus is None else examples_root(config.corpus)
     inputs = {"base": base, "data": data, "sts": sts}
-    contrasted = [spec("contrastive").step(inputs, training) for training in config.trainings()]
+    contrasted = [find("contrastive").step(inputs, training) for training in config.trainings()]
     models = [base, *contrasted]
-    geometry = spec("geometry").plan
+    geometry = find("geometry").plan
     assert geometry is not None
     listed = {
         "contrasted": contrasted,
-        "pairs": [spec("sentences").step({"model": model, "task": sts}) for model in models],
+        "pairs": [find("sentences").step({"model": model, "task": sts}) for model in models],
         "spaces": [geometry(model, corpus, GeometryConfig()) for model in models],
     }
     steps = {f"{name}.{place}": step for name, made in listed.items() for place, step in enumerate(made)}
-    return spec("contrast").step(steps, config)
+    return find("contrast").step(steps, config)
 
 
 @question(

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.states import state_steps
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_least, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import EMBEDDINGS, ENCODER, Layers
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.data.corpus import examples_root
@@ -89,7 +90,7 @@ def plan(base: Step | Root, task: Root, config: FreezeConfig = FreezeConfig()) -
         limit = min(config.texts, task.options.get("limit", config.texts))
         examples = examples_root(task.source, **{**task.options, "limit": limit})
         moved = state_steps([base, *tuned.values()], examples) | {"examples": examples}
-    return spec("freeze").step({"task": task} | tuned | moved, config)
+    return find("freeze").step({"task": task} | tuned | moved, config)
 
 
 @question(

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.lottery.ticket import HANS, TicketConfig
@@ -79,11 +80,11 @@ def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig())
 
     refuse_unlabelled(task)
     tuned = {
-        seed: spec("finetune").step({"base": base, "task": task}, by_recipe(config, seed=seed))
+        seed: find("finetune").step({"base": base, "task": task}, by_recipe(config, seed=seed))
         for seed in config.seeds
     }
     pruned = {
-        (method, seed): spec("prune").step({"model": model, "task": task}, config.pruning(method))
+        (method, seed): find("prune").step({"model": model, "task": task}, config.pruning(method))
         for method in config.methods
         for seed, model in tuned.items()
     }
@@ -94,11 +95,11 @@ def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig())
         for arm in (*_ARMS, *_super_arms(method, config)):
             seeds = config.seeds if arm in EVERY_SEED else (seed,)
             found = {f"pruned.{place}": pruned[method, one] for place, one in enumerate(seeds)}
-            tickets.append(spec("ticket").step(inputs | found, config.ticket(arm, seed)))
+            tickets.append(find("ticket").step(inputs | found, config.ticket(arm, seed)))
     shapes = _shapes(tuned, task) if config.patterns and "s" in config.methods else []
     listed = {"tuned": tuned.values(), "pruned": pruned.values(), "tickets": tickets, "shapes": shapes}
     inputs = {f"{name}.{place}": step for name, steps in listed.items() for place, step in enumerate(steps)}
-    return spec("lottery").step(inputs | {"task": task}, config)
+    return find("lottery").step(inputs | {"task": task}, config)
 
 
 def _super_arms(method: str, config: LotteryConfig) -> tuple[Arm, ...]:
@@ -112,7 +113,7 @@ def _shapes(tuned: dict[int, Step], task: Root) -> list[Step]:
 
     examples = examples_root(task.source, **task.options)
     return [
-        spec("patterns").step({"models.0": model, "examples": examples}, PatternsConfig(weighted=weighted))
+        find("patterns").step({"models.0": model, "examples": examples}, PatternsConfig(weighted=weighted))
         for weighted in (False, True)
         for model in tuned.values()
     ]

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_seeds
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.trainings import by_recipe
@@ -62,9 +63,9 @@ def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig())
     from bertscope.experiments.scratch.untuned import UntunedConfig
 
     on = {"base": base, "task": task}
-    untuned = {f"untuned.{seed}": spec("untuned").step(on, UntunedConfig(seed)) for seed in config.seeds}
+    untuned = {f"untuned.{seed}": find("untuned").step(on, UntunedConfig(seed)) for seed in config.seeds}
     trained = {
-        f"{name}.{seed}": spec("finetune").step(on, by_recipe(config, **training.settings, seed=seed))
+        f"{name}.{seed}": find("finetune").step(on, by_recipe(config, **training.settings, seed=seed))
         for name, training in TRAININGS.items()
         for seed in config.seeds
     }
@@ -72,7 +73,7 @@ def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig())
     if config.patterns:
         moved = [trained[f"{name}.{config.seeds[0]}"] for name, training in TRAININGS.items() if training.moved]
         inputs |= {f"shapes.{place}": _shapes(model, task) for place, model in enumerate([base, *moved])}
-    return spec("scratch").step(inputs, config)
+    return find("scratch").step(inputs, config)
 
 
 def _shapes(model: Step | Root, task: Root) -> Step:
@@ -80,7 +81,7 @@ def _shapes(model: Step | Root, task: Root) -> Step:
     from bertscope.data.corpus import examples_root
 
     examples = examples_root(task.source, **task.options)
-    return spec("patterns").step({"models.0": model, "examples": examples})
+    return find("patterns").step({"models.0": model, "examples": examples})
 
 
 @question(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from bertscope.core.catalogue import spec
 from bertscope.core.figure import Figure
+from bertscope.core.registry import find
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, few_seeds, how_sure, in_points, number
@@ -85,7 +85,7 @@ def _each(
 ) -> Iterator[dict[str, Any]]:
     """Every single run with its own interval over examples."""
     listed: list[tuple[str, int | None, Number]] = [
-        (arm, seed, run.number(spec(run.question).main))
+        (arm, seed, run.number(find(run.question).main))
         for arm, results in runs.items()
         for seed, run in zip(seeds, results, strict=True)
     ]

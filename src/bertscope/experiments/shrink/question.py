@@ -12,6 +12,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.experiments.shrink.targets import Target
 from bertscope.experiments.trainings import by_recipe
+from bertscope.models.source import SHRUNK
 from bertscope.training.finetune import FinetuneConfig
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Shrunk:
     "Dropping Layers of Pre-trained Transformer Models; Hinton et al. 2015, Distilling the Knowledge in a Neural "
     "Network",
     keeps="model",
+    folder=SHRUNK,
     card=(),  # its table of costs has what a layer and a head cost, not which they are
 )
 def shrink(

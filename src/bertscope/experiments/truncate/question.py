@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core.catalogue import question, spec
+from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.trainings import by_recipe, depth, fine_tunings, refuse_losing
@@ -117,7 +118,7 @@ def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig(
     how = [config.training(seed, left_out, top) for top in config.tops for left_out in sets for seed in config.seeds]
     tuned = fine_tunings(base, task, how)
     models = {} if config.retrain else {name.replace("tuned", "models"): step for name, step in tuned.items()}
-    return spec("truncate").step({"base": base, "task": task} | tuned | models, config)
+    return find("truncate").step({"base": base, "task": task} | tuned | models, config)
 
 
 def check(task: Task, config: TruncateConfig) -> None:

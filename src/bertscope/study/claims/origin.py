@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bertscope.core.catalogue import INPUT_KINDS
+from bertscope.core import registry
 from bertscope.core.step import Root, Step
 from bertscope.study.claims.reading import TUNED
 
@@ -56,9 +56,10 @@ def lessons(result: Result, names: Sequence[str]) -> dict[str, str]:
 def _models(step: Step) -> list[Step | Root]:
     """The models that a step reads, or whose states it reads."""
     found = []
+    question = registry.find(step.name)
     for name, value in step.inputs.items():
         role = name.partition(".")[0]
-        if INPUT_KINDS[role] == "model":
+        if question.input(role).kind == "model":
             found.append(value)
         elif role == "states" and isinstance(value, Step):
             found.append(value.inputs["model"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bertscope.core.catalogue import question, spec
+from bertscope.core import registry
+from bertscope.core.catalogue import question
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result, load_result
 from bertscope.core.step import Root, Step
@@ -81,7 +82,7 @@ def claims_step(steps: Iterable[Step]) -> Step | None:
     read = {*SENTENCES, *(claim.question for claim in CLAIMS)}
     unique = {step.id: step for step in steps if step.name in read}
     inputs: dict[str, Step | Root] = {f"results.{place}": unique[name] for place, name in enumerate(sorted(unique))}
-    return spec(NAME).step(inputs) if inputs else None
+    return registry.find(NAME).step(inputs) if inputs else None
 
 
 def refresh(store: Store) -> Step | None:

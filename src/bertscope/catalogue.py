@@ -1,0 +1,79 @@
+"""What bertscope can do, by name: the one place that may name every room.
+
+A question is a line here and a folder of its name there. Help and planning read this and load nothing heavy: what the
+folder declares is imported when it is asked for, and a declaring module imports neither torch nor pandas.
+"""
+
+from __future__ import annotations
+
+from bertscope.core.registry import Entry, Kind, fill
+
+# In the order in which the page tells them: findings first, the trainings they rest on last.
+_ENTRIES = (
+    Entry("bertscope.study.claims", "Which of the papers' claims hold here?", "stored"),
+    Entry("bertscope.experiments.scratch", "What does pretraining give?", "training"),
+    Entry("bertscope.experiments.truncate", "Are the top layers needed?", "training"),
+    Entry("bertscope.experiments.freeze", "Which layers need training?", "training"),
+    Entry("bertscope.analyses.patterns", "What shape is each head's attention?", "attention"),
+    Entry("bertscope.analyses.change", "What did fine-tuning change in the attention?", "attention"),
+    Entry("bertscope.analyses.features", "Which words draw attention, and which words attend to which?", "attention"),
+    Entry("bertscope.analyses.relations", "Which heads link words that stand in a relation?", "attention"),
+    Entry("bertscope.analyses.redundancy", "How different are the heads from each other?", "attention"),
+    Entry("bertscope.analyses.ablate", "What if a head, an MLP or a layer is switched off?", "parts"),
+    Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
+    Entry(
+        "bertscope.experiments.lottery",
+        "How small a subnetwork still does the task, and does it train again?",
+        "training",
+    ),
+    Entry("bertscope.experiments.overlap", "Do lotteries find the same heads?", "stored"),
+    Entry("bertscope.experiments.prune", "How small a part of a fine-tuned model still does its task?", "smaller"),
+    Entry("bertscope.analyses.similarity", "How far did each layer's representation move?", "layers"),
+    Entry("bertscope.analyses.structure", "Does a layer hold the syntax tree?", "layers"),
+    Entry("bertscope.analyses.probe", "What else does a layer know?", "layers"),
+    Entry("bertscope.analyses.erase", "Does the model use what a layer knows?", "layers"),
+    Entry("bertscope.analyses.project", "How do a sentence's tokens travel through the layers?", "layers"),
+    Entry("bertscope.analyses.geometry", "Is the space a cone, and how contextual are its words?", "layers"),
+    Entry("bertscope.experiments.bias", "What does a gap in the training data do?", "training"),
+    Entry("bertscope.experiments.scratch.untuned", "Answer the test texts before any training."),
+    Entry("bertscope.experiments.bias.swap", "Answer the test texts with words exchanged."),
+    Entry("bertscope.experiments.contrast", "Does contrastive training open the cone?", "training"),
+    Entry("bertscope.analyses.sentences", "Are the vectors of texts alike where their meanings are?", "layers"),
+    Entry("bertscope.training.contrastive", "Train an encoder to tell which texts belong together."),
+    Entry("bertscope.experiments.lottery.ticket", "Train a subnetwork from the pretrained weights."),
+    Entry("bertscope.experiments.shrink", "Cut a model down to what its task needs.", "smaller"),
+    Entry("bertscope.analyses.states", "Keep the hidden states of a corpus.", "layers"),
+    Entry("bertscope.training.finetune", "Train an encoder on a task.", "training"),
+)
+
+_KINDS = {
+    "model": Kind(
+        open="bertscope.models.load:load",
+        root="bertscope.models.source:model_root",
+        accept="bertscope.models.load:accept",
+        folder="bertscope.models.source:FOLDER",
+    ),
+    "task": Kind(open="bertscope.data.read:read_task", root="bertscope.data.read:task_root"),
+    "examples": Kind(
+        open="bertscope.data.corpus:read_examples",
+        root="bertscope.data.corpus:examples_root",
+        accept="bertscope.data.corpus:open_examples",
+    ),
+    "data": Kind(
+        open="bertscope.data.corpus:read_data",
+        root="bertscope.data.corpus:data_root",
+        accept="bertscope.data.corpus:open_data",
+    ),
+    "states": Kind(
+        open="bertscope.models.states_store:open_store",
+        accept="bertscope.models.load:accept_states",
+        folder="bertscope.models.states_store:FOLDER",
+    ),
+    "result": Kind(open="bertscope.core.result:load_result", root="bertscope.core.result:result_root"),
+}
+
+fill(
+    {entry.name: entry for entry in _ENTRIES},
+    _KINDS,
+    {"chart": "bertscope.report.charts:chart", "second corpus": "bertscope.data.corpus:second_root"},
+)

@@ -1,0 +1,225 @@
+"""What is declared of a question: enough for help, planning and the page, and nothing heavy.
+
+A question is a folder of its name. `question.py` declares it, `measure.py` computes it, `result.py` tells it:
+
+    ablate = Question(__name__, "...", config=AblateConfig, inputs={"model": MODEL, "task": TASK}, version=3, ...)
+
+Its name is the folder's, its line the catalogue's, its function `measure` in `measure.py`: no fact is written twice.
+Called, it answers: `ablate(model, task, AblateConfig(units=("head",)))`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bertscope.core import config as configs
+from bertscope.core import registry
+from bertscope.core.errors import UserError
+from bertscope.core.provenance import capture
+from bertscope.core.step import Root, Step
+
+if TYPE_CHECKING:
+    from bertscope.core.files import FolderKind
+    from bertscope.core.head_card import HeadFact, HeadMaps
+    from bertscope.core.result import Result
+
+DATA = ("task", "examples", "data")
+"""Kinds of what is read: a task, texts, or either."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """Something that a question is asked of."""
+
+    kind: str
+    """One of those that the catalogue knows: model, task, examples, data, states, result."""
+    many: bool = False
+    """Whether there may be several: a step has them as `models.0`, `models.1` ..."""
+    flag: str = ""
+    """Of one that can be left out: what help says of the flag by which a user gives it."""
+    checked: bool = False
+    """Of one that can be left out: whether the question's `check` looks at it, as at what it must have."""
+
+
+MODEL, TASK, EXAMPLES, EITHER = Input("model"), Input("task"), Input("examples"), Input("data")
+MODELS, RESULTS, STATES = Input("model", many=True), Input("result", many=True), Input("states", many=True)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, as its folder declares it."""
+
+    module: str
+    """The declaring module's `__name__`."""
+    about: str
+    """How it is answered, for help and docs: what follows the line."""
+    config: type
+    """A frozen dataclass; its fields are the flags, their docstrings the help."""
+    inputs: Mapping[str, Input]
+    """What its step reads, in the order in which `measure` takes it."""
+    version: int
+    """Part of the identity of stored answers: raise it when the answer changes."""
+    main: str
+    """The headline number that stands for the whole result."""
+    cite: str
+    better: Literal["higher", "lower"] | None = None
+    optional: Mapping[str, Input] = field(default_factory=dict)
+    """Further inputs, which a step may do without. Those with a flag can be given by users."""
+    given: Mapping[str, Input] = field(default_factory=dict)
+    """What a user names where that isn't what the step reads: a plan makes the one from the other."""
+    plan: Callable[..., Step] | None = None
+    """From what the user names (models, data) and a config to the step that collects the result, with the steps it
+    rests on (trainings, hidden states) before it."""
+    keeps: str = ""
+    """The folder beside the result that `measure` fills itself and can take up again: `model`, `states` ..."""
+    folder: FolderKind | None = None
+    """What the folder that it keeps looks like, where that is more than its kind says."""
+    check: Callable[[Any, Any], None] | None = None
+    """Refuses data (opened) of which a config can't be asked, before the steps that the plan rests on are made."""
+    shares_pass: bool = False
+    """A question about attention: `measure.py` has `part`, its part in a pass that others can share."""
+    card: tuple[HeadFact | HeadMaps, ...] | None = None
+    """What the page's head card shows of it; None: every table with the columns `layer` and `head`."""
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By table, what the page says of columns that are another thing there than in other tables, or not the same in
+    every row; both ends of an interval as `low, high`."""
+
+    def __repr__(self) -> str:
+        return f"<question {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """Its folder's."""
+        return self.module.removesuffix(".question").rpartition(".")[2]
+
+    @property
+    def line(self) -> str:
+        """The question in words."""
+        return registry.QUESTIONS[self.name].line
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return f"{self.line}\n\n{inspect.cleandoc(self.about)}"
+
+    @property
+    def asked_of(self) -> Mapping[str, Input]:
+        """What a user names: models or results, and data."""
+        return self.given or self.inputs
+
+    @property
+    def named(self) -> list[str]:
+        """Of these, what is named one after the other: models, or results."""
+        return [name for name, one in self.asked_of.items() if one.kind not in DATA]
+
+    @property
+    def reads(self) -> str | None:
+        """Of these, the data; None if it reads results alone."""
+        return next((name for name, one in self.asked_of.items() if one.kind in DATA), None)
+
+    @property
+    def flags(self) -> dict[str, Input]:
+        """What a user may give beside them."""
+        return {name: one for name, one in self.optional.items() if one.flag}
+
+    @property
+    def takes_several(self) -> bool:
+        """Whether any number can be named one after the other."""
+        return self.asked_of[self.named[0]].many
+
+    def input(self, name: str) -> Input:
+        """What one of its step's inputs is; `random.0` is one of `random`."""
+        name = name.partition(".")[0]
+        return self.inputs[name] if name in self.inputs else self.optional[name]
+
+    def checks(self, name: str) -> bool:
+        """Whether `check` looks at one of its step's inputs."""
+        return name in self.inputs or self.input(name).checked
+
+    def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
+        """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
+        named = {name.partition(".")[0] for name in inputs}
+        if not set(self.inputs) <= named <= {*self.inputs, *self.optional}:
+            raise ValueError(f"{self.name} takes the inputs {tuple(self.inputs)}, not {tuple(inputs)}")
+        return Step(self.name, self.version, configs.to_json(config or self.config()), inputs)
+
+    def result(self, **what: Any) -> Result:
+        """A result of this question."""
+        from bertscope.core.result import Result
+
+        return Result(self.name, self.version, **what)
+
+    @cached_property
+    def _measuring(self) -> str:
+        """The module that computes: beside `question.py`, or the declaring one where a question is one file."""
+        folder, _, last = self.module.rpartition(".")
+        return f"{folder}.measure" if last == "question" else self.module
+
+    def part(self, **opened: Any) -> Any:
+        """Its part in a pass over attention, from its opened inputs and `config`."""
+        return registry.resolve(f"{self._measuring}:part")(**opened)
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        inputs = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self.inputs]
+        config = inspect.Parameter("config", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=self.config())
+        defaults = dict.fromkeys(self.optional) | ({"out": None, "resume": True} if self.keeps else {})
+        further = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in defaults.items()
+        ]
+        return inspect.Signature([*inputs, config, *further])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer it. Inputs can be given as they are, or by name or path; where the result came from is recorded."""
+        self._refuse_what_has_no_results(args, kwargs)
+        given = self.__signature__.bind(*args, **kwargs).arguments
+        if isinstance(config := given.setdefault("config", self.config()), self.config):
+            configs.refuse_bare_text(config)
+        opened = {name: self._opened(name, value) for name, value in given.items() if value is not None}
+        started = time.perf_counter()
+        made = self._run(opened)
+        result = made.result if self.keeps else made
+        result.provenance = capture(time.perf_counter() - started) | result.provenance
+        return made
+
+    def _run(self, opened: Mapping[str, Any]) -> Any:
+        if self.shares_pass:
+            return self.part(**opened).alone()
+        return registry.resolve(f"{self._measuring}:measure")(**opened)
+
+    def _opened(self, name: str, value: Any) -> Any:
+        if name not in {*self.inputs, *self.optional}:
+            return value
+        one = self.input(name)
+        if one.many:
+            several = value if isinstance(value, list | tuple) else [value]
+            return [opened(one.kind, each) for each in several]
+        return opened(one.kind, value)
+
+    def _refuse_what_has_no_results(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """A question about the results of other steps can't be asked of a model, or its name."""
+        results = {name for name, one in self.inputs.items() if one.kind == "result"}
+        if not results or not args:
+            return
+        names = list(self.inputs)
+        lacking = names[0] in results or not results <= {*names[: len(args)], *kwargs}
+        if isinstance(args[0], str | Path) or (lacking and not isinstance(args[0], list | tuple)):
+            of = repr(str(args[0])) if isinstance(args[0], str | Path) else "FOLDER"
+            raise UserError(
+                f"{self.name} compares stored results; ask it with bertscope.answer({self.name!r}, {of}, ...)"
+            )
+
+
+def opened(kind: str, value: Any) -> Any:
+    """What a question is given: a name or a path, opened, or what Python users hold."""
+    known = registry.KINDS[kind]
+    value = str(value) if isinstance(value, Path) else value
+    if known.accept:
+        return registry.resolve(known.accept)(value)
+    return registry.resolve(known.open)(value) if isinstance(value, str) else value

@@ -1,0 +1,88 @@
+"""What is known by name: questions, and the kinds of things they are asked of.
+
+Nothing is named here. `bertscope.catalogue`, at the package's top, knows the rooms and fills this in before anything
+else of the package is imported, so that `core` can look up what it may not import.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bertscope.core.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    from bertscope.core.question import Question
+
+Group = Literal["attention", "parts", "layers", "training", "smaller", "stored"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A question's line in the catalogue."""
+
+    folder: str
+    """The package, or module, that declares it, such as `bertscope.analyses.ablate`; its last word is its name."""
+    line: str
+    """The question it answers, as help and the page's headings print it."""
+    group: Group | None = None
+    """What it does: under which heading help lists its command. None: it is a step of some experiment."""
+
+    @property
+    def name(self) -> str:
+        return self.folder.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing that questions are asked of. Each value is a target, `module:name`."""
+
+    open: str
+    """From a name or a path, and how it is read, to the thing."""
+    root: str = ""
+    """From the same to its identity; none where it is always made by a step."""
+    accept: str = ""
+    """From a name, a path, or what Python users hold (a transformers model, a list of texts) to what `measure` gets;
+    by default what has a name is opened, and anything else is taken as it is."""
+    folder: str = ""
+    """What a folder that holds one looks like; none where it is no folder of ours."""
+
+
+QUESTIONS: dict[str, Entry] = {}
+"""By name, in the order in which the page tells them."""
+KINDS: dict[str, Kind] = {}
+SERVICES: dict[str, str] = {}
+"""What core offers and another room does: `chart` draws a figure."""
+
+
+def fill(questions: Mapping[str, Entry], kinds: Mapping[str, Kind], services: Mapping[str, str]) -> None:
+    """Make these known."""
+    QUESTIONS.update(questions)
+    KINDS.update(kinds)
+    SERVICES.update(services)
+
+
+def find(name: str) -> Question:
+    """The question of that name, as it is declared."""
+    if name not in QUESTIONS:
+        raise UserError(f"no question {name!r}; {did_you_mean(name, QUESTIONS)}")
+    return declared_in(QUESTIONS[name].folder)
+
+
+def declared_in(folder: str) -> Question:
+    """The question that a package declares in its `question.py`, or a module itself."""
+    module = importlib.import_module(folder)
+    if hasattr(module, "__path__"):
+        module = importlib.import_module(f"{folder}.question")
+    return getattr(module, folder.rpartition(".")[2])
+
+
+def resolve(target: str) -> Any:
+    """The object that a `module:name` target names."""
+    module, _, name = target.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
