@@ -16,10 +16,7 @@ import numpy as np
 import pytest
 
 from bertscope.core.examples import Examples
-
-DEVICE = os.environ.get("BERTSCOPE_TEST_DEVICE", "cpu")
-"""Where the tests' models live: `cuda` on a GPU machine. Tolerances are the same; only bit-equality isn't asked."""
-on_cpu = pytest.mark.skipif(DEVICE != "cpu", reason="bit-equality is promised on CPU at a fixed thread count")
+from device import DEVICE
 
 # Lengths differ on purpose: every batch of these has padding.
 SENTENCES = (

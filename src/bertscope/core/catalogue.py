@@ -47,7 +47,9 @@ def question(name: str, *, inputs: tuple[str, ...], optional: tuple[str, ...] = 
              **more: Any) -> Callable[[Callable[..., Any]], Any]:  # fmt: skip
     def one(each: str) -> Input:
         flag = _FLAGS.get(each, "") if each in optional else ""
-        many = (each in _MANY and (name, each) != ("erase", "states")) or (each == "pruned" and name in ("lottery", "ticket"))
+        many = (each in _MANY and (name, each) != ("erase", "states")) or (
+            each == "pruned" and name in ("lottery", "ticket")
+        )
         return Input(_KINDS.get(each, "result"), many, flag, checked=each == "train")
 
     def declare(function: Callable[..., Any]) -> Any:

@@ -24,6 +24,10 @@ ARMS = {"tuned": "full", "controls": "random cut", "biased": "without the words"
 """The inputs with their trainings, and what they are called."""
 
 
+_SPLITS = {"train": "training", "test": "test"}
+"""Those that must mention the words, and what their rows are called."""
+
+
 @dataclass(frozen=True)
 class BiasConfig:
     """Which rows leave the training data, and how the models are trained."""
@@ -87,7 +91,8 @@ def check(task: Task, config: BiasConfig) -> None:
         if not mentions(getattr(task, split), config.words).any():
             default = " (the default, for English)" if config.words == WORDS else ""
             raise UserError(
-                f"no {_SPLITS[split]} row of {task.name} mentions {named}{default}; name words that occur in it with --words"
+                f"no {_SPLITS[split]} row of {task.name} mentions {named}{default}; name words that occur in it "
+                "with --words"
             )
     cut(task, config.words)  # refuses what would leave too little
     if mentions(task.test, config.words).all():

@@ -1,0 +1,156 @@
+"""The tables of `patterns`, counted by hand from planted classes; which maps are shown; both classifiers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from test_change import plain_maps
+from test_patterns import pairs
+
+from bertscope.analyses.attention.maps import LayerMaps, View, read_maps
+from bertscope.analyses.patterns.question import PatternsConfig, patterns
+from bertscope.analyses.patterns.reader import PatternsReader
+from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.shapes.exemplars import Typical
+from bertscope.analyses.shapes.labelled import as_layer
+from bertscope.analyses.shapes.net import shipped
+from planted_features import planted
+
+FEW = PatternsConfig(repeats=100)
+LAYERS = (2, 3, 4)  # heads
+
+
+def planned(row: int, layer: int, head: int) -> int:
+    """Four of seven texts in turn have the class that belongs to the head, the others one each."""
+    turn = row % 7
+    return (layer + head + max(0, turn - 3)) % len(CLASSES)
+
+
+@pytest.fixture(scope="module")
+def counted(_tiny):
+    """The answer where a map's class is as planned, and the shares [layer][head, class] that makes."""
+    texts = pairs(21)
+    smaller = _tiny.cut(["head:1.1", "head:1.2", "head:2.1"])
+    layer = iter(())
+
+    def classify(maps: LayerMaps) -> torch.Tensor:
+        nonlocal layer
+        at = next(layer, None)
+        if at is None:  # a new batch begins
+            layer = iter(range(1, 3))
+            at = 0
+        rows, heads = maps.maps.shape[:2]
+        told = [[planned(int(row), at, head) for head in range(heads)] for row in maps.view.rows]
+        return torch.nn.functional.one_hot(torch.tensor(told).view(rows, heads), len(CLASSES)).float() * 0.8
+
+    reader = PatternsReader({"tiny": smaller}, texts, FEW, classify=classify)
+    result = reader.result(read_maps([smaller], texts, [reader], tokens=200))
+    shares = [np.zeros((heads, len(CLASSES))) for heads in LAYERS]
+    for row in range(21):
+        for at, heads in enumerate(LAYERS):
+            for head in range(heads):
+                shares[at][head, planned(row, at, head)] += 1 / 21
+    return result, shares
+
+
+def test_shares_are_over_texts_then_heads(counted):
+    result, shares = counted
+    np.testing.assert_allclose(result.tables["shares"]["share"], np.concatenate(shares).ravel(), atol=1e-6)
+    np.testing.assert_allclose(
+        result.tables["layers"]["share"], np.concatenate([one.mean(0) for one in shares]), atol=1e-6
+    )
+    whole = np.concatenate(shares).mean(0)  # every head counts alike, also in a layer of few
+    np.testing.assert_allclose(result.tables["models"]["share"], whole, atol=1e-6)
+    assert not np.allclose(whole, np.mean([one.mean(0) for one in shares], 0), atol=1e-3)
+    assert [number.value for number in result.headline[:5]] == pytest.approx(whole.tolist())
+    assert result.number("block").n == 21
+
+
+def test_a_heads_class_is_its_commonest_and_its_consistency_the_share_of_that(counted):
+    result, _ = counted
+    heads = result.tables["heads"]
+    wanted = [CLASSES[planned(0, at, head)] for at, n in enumerate(LAYERS) for head in range(n)]
+    assert heads["class"].tolist() == wanted
+    np.testing.assert_allclose(heads["consistency"], 4 / 7, atol=1e-6)
+
+
+def test_of_several_checkpoints_the_headline_is_the_last_ones(pocket):
+    """Before, the head looks one back; after, at [SEP]."""
+    models = [planted(pocket.tokenizer, (kind, "uniform")) for kind in ("previous", "sep")]
+    result = patterns(models, pairs(20), FEW)
+    assert result.number("vertical").value == pytest.approx(0.5, abs=0.05)
+    assert result.number("diagonal").value < 0.05
+    assert result.number("over half on [CLS] and [SEP]").value == 0.5
+    last = result.tables["heads"]["checkpoint"].iloc[-1]
+    assert f"the numbers above are of {last}" in result.notes
+    where, maps = result.tables["head_maps"], result.arrays["maps"]
+    tokens = result.tables["map_tokens"].groupby("example")["token"].agg(list)
+    for place, row in where.iterrows():  # each checkpoint's own map is shown
+        words = tokens[row["example"]]
+        shown = (maps[place][: len(words), : len(words)] / 255.0) ** 2
+        if row["head"] == 1 and row["checkpoint"] == where["checkpoint"].iloc[0]:
+            assert (shown.argmax(1)[1:] == np.arange(len(words) - 1)).all()
+        elif row["head"] == 1:
+            assert {words[at] for at in shown.argmax(1)} == {"[SEP]"}
+
+
+def test_special_tokens_are_cls_and_both_separators(pocket):
+    texts = pairs(20)
+    lengths = [len(f"{one} {other}".split()) + 3 for one, other in zip(texts.text, texts.pair, strict=True)]
+    heads = patterns(planted(pocket.tokenizer, ("uniform", "sep")), texts, FEW).tables["heads"]
+    assert heads["to_special"][0] == pytest.approx(np.mean([3 / n for n in lengths]), abs=1e-5)
+
+
+@pytest.mark.parametrize("classifier", ["features", "cnn"])
+def test_each_classifier_is_asked(tiny, texts, classifier):
+    result = patterns(tiny, texts, PatternsConfig(repeats=100, classifier=classifier))
+    net, counts = shipped(classifier), np.zeros(len(CLASSES))
+    for text in texts.text:
+        maps = plain_maps(tiny, text).reshape(12, *[len(tiny.tokenizer(text)["input_ids"])] * 2)
+        special = [(0, maps.shape[-1] - 1)] * 12
+        with torch.inference_mode():
+            said = net(as_layer(list(maps.astype(np.float32)), special))[:, 0].argmax(-1)
+        counts += np.bincount(said, minlength=len(CLASSES))
+    np.testing.assert_allclose(result.tables["models"]["share"], counts / counts.sum(), atol=1e-6)
+    assert f"the classifier ({classifier}) has" in result.notes[-1]
+
+
+def test_the_classifiers_do_not_say_the_same(tiny, texts):
+    """The test above would pass if one stood for both."""
+    both = [patterns(tiny, texts, PatternsConfig(repeats=100, classifier=one)) for one in ("features", "cnn")]
+    one, other = (result.tables["models"]["share"].to_numpy() for result in both)
+    assert np.abs(one - other).max() > 0.05
+
+
+def test_weighted_attention_is_what_is_classified(tiny, texts):
+    plain, weighted = (patterns(tiny, texts, PatternsConfig(repeats=100, weighted=on)) for on in (False, True))
+    reader = PatternsReader({tiny.name: tiny}, texts, FEW)
+    wanted = reader.result(read_maps([tiny], texts, [reader], weighted=True)).tables["heads"]
+    np.testing.assert_allclose(weighted.tables["heads"]["entropy"], wanted["entropy"], atol=1e-5)
+    assert np.abs(plain.tables["heads"]["entropy"] - wanted["entropy"]).max() > 0.01
+    assert "none of them norm-weighted" in weighted.notes[-1] and "norm" not in plain.notes[-1]
+
+
+def test_rows_are_given_back_their_sum(pocket):
+    """A map in half precision has rows that miss 1 by a little."""
+    stored = np.full((9, 9), 0.11, dtype=np.float32)
+    torch.testing.assert_close(as_layer([stored], [(0, 8)]).maps.sum(-1), torch.ones(1, 1, 9))
+
+
+def test_the_typical_map_is_the_one_the_classifier_is_surest_of(pocket, texts):
+    """Two batches of three rows and two heads; a map's cells say whose it is."""
+    typical = Typical()
+    for batch, surest in enumerate((0.7, 0.9)):
+        real = torch.ones(3, 8, dtype=torch.bool)
+        nothing = torch.zeros_like(real)
+        view = View(np.arange(3) + 3 * batch, real, nothing, nothing.long(), nothing.long())
+        named = torch.arange(6).view(3, 2) + 6 * batch  # of each row and head
+        maps = (named[..., None, None] + torch.zeros(8, 8)) / 100
+        chances = torch.full((3, 2, len(CLASSES)), 0.1)
+        chances[2, 0, 1] = surest  # row 2, head 1 is diagonal
+        chances[0, 1, 1] = 0.6
+        typical.look(1, LayerMaps(maps, view), chances)
+    (found,) = typical._best.values()
+    assert (found.layer, found.head, found.row, found.chance) == (1, 0, 5, pytest.approx(0.9))
+    assert found.map.ravel().tolist() == pytest.approx([0.1] * 64), "the map of row 2, head 1 of the second batch"

@@ -1,0 +1,254 @@
+"""`lottery`: every training a stored step, arms compared on the same seeds and examples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_training import make_task
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.result import Result
+from bertscope.core.statistics import seed_draws
+from bertscope.core.store import Store
+from bertscope.data.read import task_root
+from bertscope.experiments.lottery.question import LotteryConfig, plan
+from bertscope.experiments.lottery.ticket import TicketConfig, _right_on_hans, ticket
+from bertscope.experiments.overlap import overlap
+from bertscope.experiments.subnetworks import Subnetwork, draw
+from bertscope.models.load import load
+from bertscope.models.masks import prunable, split
+from bertscope.models.source import model_root
+from bertscope.training.finetune import FinetuneConfig, finetune
+from families import tiny_model
+from toy import write_reviews
+
+QUICK = LotteryConfig(
+    methods=("s", "m"),
+    seeds=(0, 1),
+    epochs=2,
+    learning_rate=2e-3,
+    share=0.3,
+    threshold=0.5,
+    patterns=False,
+    force=True,
+)
+
+
+@pytest.fixture
+def rows(tmp_path):
+    return write_reviews(tmp_path / "rows.csv", 120)
+
+
+@pytest.fixture
+def step(tmp_path, tiny, rows):
+    return plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), QUICK)
+
+
+def test_the_whole_of_it(tmp_path, step):
+    store = Store(tmp_path / "store")
+    made = []
+    store.run(step, announce=lambda step, stored: made.append(step.name) if not stored else None)
+    # Two fine-tunings; for each and both methods a pruning and four tickets; for s the super-survivors' three.
+    assert {name: made.count(name) for name in set(made)} == {"finetune": 2, "prune": 4, "ticket": 22, "lottery": 1}
+    result = store.result(step)
+    arms = result.tables["arms"].set_index(["method", "arm", "stage"])
+    assert len(arms) == 2 + 2 * 7 + 2 * 3
+    for method in ("s", "m"):  # subnetworks of one method and seed have one size
+        of_method = arms.loc[method].loc[["good", "random", "bad", "reinit"], "left"]
+        assert of_method.nunique() == 1 and 0 < of_method.iloc[0] <= 1
+    assert arms["low"].isna().all()  # two seeds: no interval
+    assert arms.loc[("", "majority", ""), "score"] == 0.5
+    scores = result.tables["scores"]
+    for key, group in scores.groupby(["method", "arm", "stage"]):
+        assert arms.loc[key, "score"] == pytest.approx(group["score"].mean())
+        assert arms.loc[key, "sd"] == pytest.approx(group["score"].std())
+    survivors = result.tables["survivors"]
+    heads = result.tables["agreement"].set_index("parts").loc["heads"]
+    assert survivors.query("kind == 'head'")["survived"].sum() / 2 == heads["survive"]
+    assert (survivors["survived"] == 2).sum() == result.tables["agreement"]["in_every_seed"][:2].sum()
+    named = survivors["seeds"].str.split(", ").map(lambda seeds: len(set(seeds) - {""}))
+    assert (named == survivors["survived"]).all() and set(",".join(survivors["seeds"])) <= set("01, ")
+    again = []
+    store.run(step, announce=lambda step, stored: again.append((step.name, stored)))
+    assert again == [("lottery", True)]
+
+
+def test_differences_are_those_of_the_table(tmp_path, tiny, rows):
+    one = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK, methods=("s",), seeds=(3,)))
+    result = Store(tmp_path / "store").result(one) if Store(tmp_path / "store").run(one) else None
+    arms = result.tables["arms"].set_index(["arm", "stage"])
+    for _, row in result.tables["comparisons"].iterrows():
+        apart = arms.loc[(row["arm"], row["stage"]), "score"] - arms.loc[(row["against"], row["stage"]), "score"]
+        assert row["difference"] == pytest.approx(apart)
+        assert row["low"] <= row["difference"] <= row["high"]
+    assert np.isnan(result.tables["agreement"]["kappa"]).all()  # one rater agrees with nobody
+
+
+def test_a_ticket_holds_its_mask_and_starts_from_the_pretrained_weights(tmp_path, tiny, monkeypatch):
+    task = make_task()
+    tuned = finetune(tiny, task, FinetuneConfig(epochs=1, learning_rate=2e-3)).encoder
+    size = sum(parameter.numel() for parameter in prunable(tuned).values())
+    kept = np.random.default_rng(0).random(size) < 0.5
+    found = _pruned("m", kept)
+    made = ticket(tiny, task, tuned, [found], config=TicketConfig("good", 0, epochs=2, learning_rate=2e-3))
+    masks = split(made.encoder, kept)
+    start = dict(tiny.model.base_model.named_parameters())
+    moved = []
+    for name, parameter in prunable(made.encoder).items():
+        after, on = parameter.detach().cpu().numpy(), masks[name]
+        assert (after[~on] == 0).all(), name
+        moved.append(np.abs(after[on] - start[name].detach().cpu().numpy()[on]).max())
+    assert 0 < max(moved) < 0.2  # trained, but from where pre-training left it
+    assert made.result.number("left").value == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_ticket_of_parts_is_really_smaller(tmp_path, tiny):
+    task = make_task()
+    tuned = finetune(tiny, task, FinetuneConfig(epochs=1, learning_rate=2e-3)).encoder
+    kept = np.ones(15, bool)
+    kept[[0, 5, 13]] = False  # head 1.1, head 2.2, the MLP of layer 2
+    config = TicketConfig("good", 0, epochs=1, learning_rate=2e-3, keep_models=True)
+    made = ticket(tiny, task, tuned, [_pruned("s", kept)], config=config, out=tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.head_counts == [3, 3, 4] and again.neuron_counts[1] == 0
+    assert np.array_equal(again.predict(task.test).logits, made.result.arrays["retrained"])
+    with tuned.gates(off=["head:1.1", "head:2.2", "mlp:2"]):
+        expected = tuned.predict(task.test).logits
+    assert np.allclose(made.result.arrays["pruned"], expected, atol=1e-5)
+
+
+def test_new_weights_under_the_good_mask(tiny):
+    task = make_task()
+    tuned = finetune(tiny, task, FinetuneConfig(epochs=1, learning_rate=2e-3)).encoder
+    kept = np.arange(15) % 4 > 0
+    made = ticket(tiny, task, tuned, [_pruned("s", kept)], config=TicketConfig("reinit", 0, epochs=1))
+    assert set(made.result.arrays) == {"retrained"}
+    same = made.encoder.model.base_model.embeddings.word_embeddings.weight
+    assert not np.allclose(
+        same.detach().cpu(), tiny.model.base_model.embeddings.word_embeddings.weight.detach().cpu()
+    )
+
+
+def test_on_hans_neutral_and_contradiction_are_non_entailment(tiny):
+    task = replace(make_task(), labels=("contradiction", "entailment", "neutral"))
+    hans = Examples(tuple("abcd"), ("x",) * 4, pair=("y",) * 4, label=np.array([0, 0, 1, 1]))
+    says = np.eye(3)[[1, 2, 0, 2]]  # entailment, neutral, contradiction, neutral
+    assert _right_on_hans(says, task, hans).tolist() == [1, 0, 1, 1]
+    with pytest.raises(UserError, match="needs a task with the label entailment"):
+        kept = _pruned("s", np.ones(15, bool))
+        ticket(tiny, make_task(), tiny, [kept], hans, config=TicketConfig("good"))
+
+
+def test_hans_is_scored_by_halves_and_over_seeds(tmp_path, tiny):
+    hans, rows = tmp_path / "hans", tmp_path / "pairs.csv"
+    hans.mkdir()
+    sentences = [f"the old house {word}\tthe house {word}\t{row % 2}" for row, word in enumerate(["was"] * 20)]
+    (hans / "hans_ketm.txt").write_text("\n".join(sentences) + "\n")
+    lines = [f"the {w} road,a {w} road,{'entailment' if row % 2 else 'not_entailment'}"
+             for row, w in enumerate(["long", "old"] * 30)]  # fmt: skip
+    rows.write_text("\n".join(["text,text_pair,label", *lines]) + "\n")
+    config = replace(QUICK, methods=("s",), seeds=(0,), hans=str(hans), epochs=1)
+    step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
+    store = Store(tmp_path / "store")
+    store.run(step)
+    table = store.result(step).tables["hans"].set_index(["subnetwork", "label"])["accuracy"]
+    tickets = {name.rpartition(".")[2]: store.result(one) for name, one in step.inputs.items() if "tickets" in name}
+    good = next(one for one in tickets.values() if one.subject["arm"] == "good")
+    gold = good.arrays["hans labels"]
+    assert table["good, retrained", "entailment"] == good.arrays["hans retrained"][gold == 0].mean()
+    assert table["full model", "non-entailment"] == good.arrays["hans full"][gold == 1].mean()
+    with pytest.raises(UserError, match="isn't HANS"):
+        plan(model_root(tmp_path / "tiny"), task_root(rows), replace(config, hans=str(rows)))
+
+
+def test_methods_in_any_order(tmp_path, tiny, rows):
+    step = plan(
+        model_root(tiny.save(tmp_path / "tiny")),
+        task_root(rows),
+        replace(QUICK, methods=("m", "s"), seeds=(0,), epochs=1),
+    )
+    store = Store(tmp_path / "store")
+    store.run(step)
+    assert store.result(step).tables["agreement"]["parts"].tolist() == ["weights", "heads", "MLPs"]
+
+
+def test_what_cannot_be_kept_pruned_is_refused(pocket):
+    whole = load(tiny_model("albert"), tokenizer=pocket.tokenizer)
+    found = _pruned("s", np.ones(15, bool))
+    with pytest.raises(UserError, match="leave out --keep-models"):
+        ticket(whole, make_task(), whole, [found], config=TicketConfig(keep_models=True))
+
+
+def test_the_two_level_bootstrap_equals_a_plain_loop():
+    generator = np.random.default_rng(0)
+    arms = generator.random((2, 5, 30, 1))
+    draws = seed_draws(lambda means: means[..., 0], arms, repeats=4000, seed=1)
+    assert draws.shape == (4001, 2)
+    assert draws[0] == pytest.approx(arms.mean((1, 2, 3)))
+    plain = []
+    for _ in range(4000):
+        runs, rows = generator.integers(5, size=5), generator.integers(30, size=30)
+        plain.append(arms[:, runs][:, :, rows].mean((1, 2, 3)))
+    assert draws[1:].std(0) == pytest.approx(np.std(plain, axis=0), rel=0.08)
+    apart = draws[1:, 0] - draws[1:, 1]
+    assert apart.std() == pytest.approx(np.std(np.diff(plain, axis=1)), rel=0.08)
+
+
+def test_arms_differ_by_what_is_drawn(tiny):
+    good = Subnetwork("s", np.arange(15) % 2 == 0)
+    drawn = {arm: draw(arm, [good], tiny, 0).kept for arm in ("good", "random", "bad", "reinit")}
+    assert np.array_equal(drawn["good"], drawn["reinit"])
+    assert len({kept.tobytes() for kept in drawn.values()}) == 3
+
+
+def test_what_cannot_work_is_refused():
+    for wrong in ({"seeds": ()}, {"seeds": (1, 1)}, {"seeds": (-1,)}, {"methods": ()}, {"methods": ("s", "s")},
+                  {"methods": ("x",)}, {"threshold": 2.0}):  # fmt: skip
+        with pytest.raises(UserError):
+            LotteryConfig(**wrong)
+
+
+def test_lotteries_are_compared_by_what_survived(tmp_path):
+    parts = pd.DataFrame({"unit": ["head:1.1", "head:1.2", "head:1.3", "mlp:1"], "kind": ["head"] * 3 + ["mlp"],
+                          "layer": 1, "head": pd.array([1, 2, 3, None], dtype="Int64")})  # fmt: skip
+
+    def lottery(task, *masks):
+        return Result(
+            "lottery", 1, tables={"survivors": parts}, arrays={"survivors": np.array(masks, np.uint8)},
+            subject={"model": "tiny", "task": task},
+        )  # fmt: skip
+
+    one = lottery("one", [1, 1, 0, 1], [1, 0, 0, 1])
+    other = lottery("other", [0, 1, 1, 0], [1, 1, 0, 1])
+    one.save(tmp_path / "one")
+    result = overlap([str(tmp_path / "one"), other])
+    pairs = result.tables["pairs"].set_index(["parts", "task", "other"])["jaccard"]
+    assert pairs["heads", "one", "one"] == 1 / 2
+    assert (
+        pairs["heads", "one", "other"]
+        == pairs["heads", "other", "one"]
+        == pytest.approx(np.mean([1 / 3, 1, 0, 1 / 2]))
+    )
+    assert pairs["MLPs", "one", "other"] == 1 / 2
+    assert result.tables["survival"]["share"].tolist() == [0.75, 0.75, 0.25, 0.75]
+    with pytest.raises(UserError, match="two lotteries or more"):
+        overlap([one])
+    with pytest.raises(UserError, match="different parts"):
+        smaller = replace(other, tables={"survivors": parts[1:].reset_index(drop=True)})
+        overlap([one, smaller])
+    with pytest.raises(UserError, match="different models"):
+        overlap([one, replace(other, subject={"model": "another", "task": "other"})])
+    with pytest.raises(UserError, match="no surviving heads"):
+        overlap([one, Result("ablate", 1)])
+
+
+def _pruned(method, kept):
+    """What `prune` stores of a mask."""
+    return Result(
+        "prune", 1, tables={"survivors": pd.DataFrame({"survives": kept})} if method == "s" else {},
+        arrays={"kept": np.packbits(kept), "count": np.array([kept.size])}, subject={"method": method},
+    )  # fmt: skip

@@ -1,0 +1,139 @@
+"""`scratch`: every arm against its stored outputs, the published numbers where there are some."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertscope.core.result import Number, Result
+from bertscope.core.store import Store
+from bertscope.data.read import read_task, task_root
+from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchConfig, plan, scratch
+from bertscope.experiments.scratch.result import _PUBLISHED
+from bertscope.models.heads import with_classifier
+from bertscope.models.load import load
+from bertscope.models.source import model_root
+from toy import fresh, write_reviews
+from toy import task as toy
+
+QUICK = ScratchConfig(seeds=(0, 1, 2, 3, 4), epochs=2, learning_rate=3e-3)
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory, _pocket):
+    folder = tmp_path_factory.mktemp("scratch")
+    task = task_root(write_reviews(folder / "rows.csv", 160))
+    small = fresh(read_task(task.source), _pocket.tokenizer, num_hidden_layers=2, initializer_range=0.1)
+    step, made = plan(model_root(small.save(folder / "model")), task, QUICK), []
+    store = Store(folder / "store")
+    store.run(step, announce=lambda one, stored: made.append(one.name) if not stored else None)
+    return step, store, made
+
+
+def test_the_steps(answered):
+    _, _, made = answered
+    wanted = {"finetune": 5 * len(TRAININGS), "untuned": 5, "scratch": 1}
+    wanted["patterns"] = 1 + sum(training.moved for training in TRAININGS.values())
+    assert {name: made.count(name) for name in set(made)} == wanted
+
+
+def test_arms_and_effects_are_those_of_the_stored_outputs(answered):
+    step, store, _ = answered
+    result, task = store.result(step), read_task(step.inputs["task"].source)
+    right = {
+        training.arm: np.stack([_right(store, step, f"{name}.{seed}", task) for seed in QUICK.seeds])
+        for name, training in TRAININGS.items()
+    } | {UNTUNED: np.stack([_right(store, step, f"untuned.{seed}", task) for seed in QUICK.seeds])}
+    arms, scores = result.tables["arms"].set_index("arm"), result.tables["scores"].set_index(["arm", "seed"])["score"]
+    for arm, hits in right.items():
+        assert arms.loc[arm, "score"] == pytest.approx(hits.mean()) == result.number(arm).value
+        assert arms.loc[arm, "sd"] == pytest.approx(hits.mean(1).std(ddof=1))
+        assert arms.loc[arm, "low"] <= arms.loc[arm, "score"] <= arms.loc[arm, "high"]
+        assert scores[arm].tolist() == pytest.approx(hits.mean(1).tolist())
+    for _, row in result.tables["effects"].iterrows():
+        assert row["difference"] == pytest.approx(right[row["arm"]].mean() - right[row["against"]].mean())
+    sides = result.tables["effects"].set_index("effect")[["arm", "against"]].apply(tuple, axis=1)
+    assert sides["pretraining"] == ("fine-tuned", "random init, tuned") and sides["fine-tuning"][1] == UNTUNED
+    assert sides["pretraining, encoder frozen"] == ("pretrained, frozen", "random init, frozen")
+    assert sides["training the encoder, from random"] == ("random init, tuned", "random init, frozen")
+    curves = result.tables["curves"].set_index(["arm", "seed"])
+    for seed in QUICK.seeds:
+        plain = store.result(step.inputs[f"random.{seed}"]).tables["epochs"]["score"]
+        assert curves.loc[("random init, tuned", seed), "score"].tolist() == plain.tolist()
+    assert arms.loc["majority", "score"] == 0.5 and arms.loc["majority", "runs"] == 0
+    assert "published" not in arms and not any("published" in note for note in result.notes)
+
+
+def _right(store, step, name, task):
+    return store.result(step.inputs[name]).arrays["outputs"].argmax(1) == task.test.label
+
+
+def test_the_untuned_model_is_where_the_fine_tuning_starts(answered):
+    step, store, _ = answered
+    for seed in QUICK.seeds:
+        before = store.result(step.inputs[f"tuned.{seed}"]).number("before")
+        assert store.result(step.inputs[f"untuned.{seed}"]).number("untuned").value == before.value
+
+
+def test_a_frozen_encoder_is_where_it_began(answered):
+    step, store, _ = answered
+    base, labels = load(step.inputs["tuned.0"].inputs["base"].source), read_task(step.inputs["task"].source).labels
+    for name, init in (("frozen", "pretrained"), ("frozen_random", "random")):
+        start = with_classifier(base, labels, init=init, seed=0).model.base_model.encoder.state_dict()
+        trained = load(str(store.path(step.inputs[f"{name}.0"]) / "model")).model.base_model.encoder.state_dict()
+        for part, weights in start.items():
+            assert np.array_equal(weights.cpu(), trained[part].cpu()), (name, part)
+
+
+def test_the_patterns_are_those_of_each_arms_encoder(answered):
+    from bertscope.analyses.patterns.question import patterns
+
+    step, store, _ = answered
+    classes, task = store.result(step).tables["classes"], read_task(step.inputs["task"].source)
+    assert classes.groupby("arm")["share"].sum().to_numpy() == pytest.approx(1)
+    models = {UNTUNED: step.inputs["tuned.0"].inputs["base"].source}
+    models |= {
+        one.arm: store.path(step.inputs[f"{name}.0"]) / "model" for name, one in TRAININGS.items() if one.moved
+    }
+    assert list(dict.fromkeys(classes["arm"])) == list(models)
+    for arm, source in models.items():
+        alone = patterns(load(str(source)), task.test).tables["models"]
+        assert classes[classes["arm"] == arm]["share"].tolist() == pytest.approx(alone["share"].tolist())
+
+
+def _run(name: str, task, outputs) -> Result:
+    import pandas as pd
+
+    numbers = [Number(one, 0.5, 0.4, 0.6, 128, "accuracy") for one in (name, "majority", "bag of words")]
+    return Result("finetune" if name == "after" else name, 2, arrays={"outputs": outputs}, headline=numbers,
+                  tables={"epochs": pd.DataFrame({"epoch": [0], "score": [0.5], "low": [0.4], "high": [0.6]})},
+                  subject={"model": "m"})  # fmt: skip
+
+
+def test_the_papers_numbers_are_those_that_methods_tells():
+    text = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+    told = text[text.index("Kovaleva et al. 2019 (table 2)") :].split("They stand", 1)[0]
+    found = re.findall(r"([A-Z][\w-]+)\s+([\d.]+)/([\d.]+)/(\d+\.?\d*\b)", told)
+    by_task = {
+        f"glue/{name.replace('-', '').lower()}": [float(one) / 100 for one in numbers] for name, *numbers in found
+    }
+    assert len(by_task) == 7 and {name: pytest.approx(one) for name, one in by_task.items()} == _PUBLISHED
+
+
+def test_the_papers_numbers_stand_beside_its_tasks():
+    task = replace(toy(), name="glue/mrpc")
+    generator = np.random.default_rng(0)
+    trained = [[_run("after", task, generator.random((128, 2)))] for _ in TRAININGS]
+    untuned = [_run("untuned", task, generator.random((128, 2)))]
+    result = scratch(*trained, untuned, task, config=ScratchConfig(patterns=False))
+    published = result.tables["arms"].set_index("arm")["published"].dropna()
+    assert published.to_dict() == {"fine-tuned": 0.823, "random init, tuned": 0.683, UNTUNED: 0.316}
+    assert result.tables["arms"].loc[0, "low"] < result.tables["arms"].loc[0, "high"]  # one seed: over examples
+    assert any("one seed" in note for note in result.notes) and "classes" not in result.tables
+    twice = [runs * 2 for runs in (*trained, untuned)]
+    two = scratch(*twice, task, config=ScratchConfig(seeds=(0, 1), patterns=False))
+    assert two.tables["arms"]["low"][:5].isna().all() and two.tables["effects"]["low"].isna().all()

@@ -1,0 +1,11 @@
+"""Where the tests' models live."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+DEVICE = os.environ.get("BERTSCOPE_TEST_DEVICE", "cpu")
+"""`cuda` on a GPU machine. Tolerances are the same; only bit-equality isn't asked."""
+on_cpu = pytest.mark.skipif(DEVICE != "cpu", reason="bit-equality is promised on CPU at a fixed thread count")
