@@ -17,9 +17,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
 from bertscope.models.load import load
-from device import SENTENCES, on_cpu
+from device import on_cpu
 from families import CONFIGS, tiny_model
 from planted_features import planted
+from six_sentences import SENTENCES
 
 FEW = ChangeConfig(repeats=100)
 

@@ -15,8 +15,9 @@ from bertscope.core.resampling import hashed, mixed, to_unit
 from bertscope.models.intervene import MASKED, Change, logits_with, masked_losses
 from bertscope.models.load import load
 from bertscope.models.taps import Tap, tapped
-from device import DEVICE, SENTENCES
+from device import DEVICE
 from families import _COMMON, CONFIGS, tiny_model
+from six_sentences import SENTENCES
 
 
 def bent(states: torch.Tensor) -> torch.Tensor:

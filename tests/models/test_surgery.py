@@ -17,8 +17,9 @@ from bertscope.core.units import Unit
 from bertscope.models.load import load
 from bertscope.models.observe import observe
 from bertscope.models.predict import predict
-from device import DEVICE, SENTENCES, on_cpu
+from device import DEVICE, on_cpu
 from families import CONFIGS, CUT, tiny_model
+from six_sentences import SENTENCES
 
 HIDDEN, HEAD, NEURONS = 24, 6, 40
 PER_HEAD = 4 * HIDDEN * HEAD + 3 * HEAD

@@ -27,6 +27,8 @@ from sums import CALLS, register, step
 
 distributed = pytest.importorskip("distributed")
 
+SUPPORT = Path(__file__).parents[1] / "support"
+
 
 @pytest.fixture
 def sums(monkeypatch):

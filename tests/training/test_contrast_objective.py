@@ -14,7 +14,7 @@ from bertscope.models.sentence_vectors import pooled, sentence_vectors
 from bertscope.training.contrast_objective import Contrastive, in_batch_loss
 from bertscope.training.contrastive import contrastive
 from contrast_sets import MADE, QUICK, objective, texts_of
-from device import SENTENCES
+from six_sentences import SENTENCES
 
 
 def vectors(n: int, seed: int = 0) -> np.ndarray:

@@ -24,7 +24,7 @@ class Entry:
     """A question's line in the catalogue."""
 
     folder: str
-    """The package, or module, that declares it, such as `bertscope.analyses.ablate`; its last word is its name."""
+    """The package, or module, that declares it; its last word is the name."""
     line: str
     """The question it answers, as help and the page's headings print it."""
     group: Group | None = None
