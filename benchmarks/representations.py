@@ -18,7 +18,7 @@ from bertscope.analyses.geometry.words import Sets, Words, read_words
 from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.measures import rsa
 from bertscope.core.examples import Examples
-from bertscope.core.jackknife import runs
+from bertscope.core.resampling import runs
 from bertscope.models.load import load
 from bertscope.models.states import hidden_states
 from bertscope.models.states_store import StatesStore

@@ -12,7 +12,7 @@ from bertscope.analyses.geometry.measures import by_text, explained, self_simila
 from bertscope.analyses.geometry.pairs import PairedTexts, alignment_and_uniformity
 from bertscope.analyses.geometry.space import AS_IT_IS, LayerVectors, moments
 from bertscope.analyses.geometry.words import Words
-from bertscope.core.jackknife import runs
+from bertscope.core.resampling import runs
 
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig

@@ -13,8 +13,8 @@ from torch.nn.functional import normalize
 from bertscope.analyses.geometry.space import LayerVectors
 from bertscope.analyses.occurrences import owners
 from bertscope.core.errors import UserError
-from bertscope.core.jackknife import left_out, runs
-from bertscope.core.resampling import hashed
+from bertscope.core.hashing import hashed
+from bertscope.core.resampling import runs, left_out
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples

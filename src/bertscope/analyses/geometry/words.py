@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.occurrences import owners, word_forms, word_keys
-from bertscope.core.jackknife import runs
+from bertscope.core.resampling import runs
 
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig

@@ -11,11 +11,11 @@ import torch
 
 from bertscope.analyses.geometry.pairs import meaning_same, spread
 from bertscope.core.figure import Figure
-from bertscope.core.jackknife import jackknife_interval, runs
+from bertscope.core.hashing import hashed
+from bertscope.core.intervals import interval, jackknife_interval
 from bertscope.core.progress import progress
-from bertscope.core.resampling import hashed, interval
+from bertscope.core.resampling import runs, rank_draws
 from bertscope.core.result import Number, Result
-from bertscope.core.statistics import rank_draws
 from bertscope.models.evaluating import full_precision
 from bertscope.models.sentence_vectors import TEXT_POOLS, sentence_vectors
 

@@ -13,7 +13,7 @@ import torch
 
 from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.measures import cka, plain_cosine, rsa
-from bertscope.core.jackknife import runs
+from bertscope.core.resampling import runs
 from bertscope.models.evaluating import best_device
 
 if TYPE_CHECKING:
