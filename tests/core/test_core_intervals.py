@@ -20,18 +20,18 @@ from bertscope.core.intervals import (
     reach,
     wider_for_all,
 )
-from bertscope.core.resampling import runs, left_out
+from bertscope.core.resampling import group_bounds, left_out
 from house import FILES, SOURCE
 
 
 def test_groups_keep_owners_together_and_are_about_equal():
     owner = np.repeat(np.arange(7), [3, 1, 2, 2, 4, 1, 3])
-    assert runs(owner, 4).tolist() == [0, 4, 8, 12, 16]
-    assert runs(owner, 100).tolist() == [0, 3, 4, 6, 8, 12, 13, 16], "no more groups than owners"
-    assert runs(owner, 1).tolist() == [0, 16]
-    assert runs(np.array([5, 5, 9]), 2).tolist() == [0, 2, 3], "owners may be any rising numbers"
+    assert group_bounds(owner, 4).tolist() == [0, 4, 8, 12, 16]
+    assert group_bounds(owner, 100).tolist() == [0, 3, 4, 6, 8, 12, 13, 16], "no more groups than owners"
+    assert group_bounds(owner, 1).tolist() == [0, 16]
+    assert group_bounds(np.array([5, 5, 9]), 2).tolist() == [0, 2, 3], "owners may be any rising numbers"
     many = np.repeat(np.arange(1000), np.random.default_rng(0).integers(1, 40, 1000))
-    edges = runs(many, 20)
+    edges = group_bounds(many, 20)
     assert len(edges) == 21 and np.ptp(np.diff(edges)) <= 2 * 40
     assert all(many[edge - 1] != many[edge] for edge in edges[1:-1])
 
@@ -80,7 +80,7 @@ def test_long_texts_and_short_ones_make_groups_that_hold_what_they_promise():
         words = np.exp(generator.normal(2.5, 1.2, size=40)).astype(int) + 1
         owner = np.repeat(np.arange(40), words)
         values = generator.normal(size=40)[owner] + generator.normal(size=len(owner))
-        edges = runs(owner, 20)
+        edges = group_bounds(owner, 20)
         draws = left_out(np.add.reduceat(values, edges[:-1])) / left_out(np.diff(edges).astype(float))
         low, high = jackknife_interval(draws)
         inside += low <= 0 <= high

@@ -265,7 +265,7 @@ def chunks(n: int, repeats: int) -> Iterator[int]:
         yield min(step, repeats - start)
 
 
-def runs(owner: np.ndarray, groups: int) -> np.ndarray:
+def group_bounds(owner: np.ndarray, groups: int) -> np.ndarray:
     """Where groups of about equally many neighbouring items begin, and the end, [1 + at most `groups`]. `owner` says
     whose each item is; an owner's items, which stand one after the other, stay together."""
     firsts = np.flatnonzero(np.diff(owner, prepend=-1))

@@ -29,7 +29,7 @@ from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Rows, Source, Vectors, have_vectors, standardised
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.resampling import Resampling, RunningMean, runs, metric_draws
+from bertscope.core.resampling import Resampling, RunningMean, group_bounds, metric_draws
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
@@ -197,7 +197,7 @@ def _checked(
         return Check(hits.float().mean(1).cpu().numpy(), bits.cpu().numpy())
 
     n = len(erasers)
-    half = int(runs(sample.target.example[sample.items(TEST)], 2)[1])  # whole texts on either side
+    half = int(group_bounds(sample.target.example[sample.items(TEST)], 2)[1])  # whole texts on either side
     with full_precision():
         return {
             "as they are": check(range(n), train, test),
