@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from bertscope.core.errors import UserError
-from bertscope.core.jackknife import interval_over_runs, reach
+from bertscope.core.intervals import jackknife_interval_over_runs, reach
 from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.store import Store
@@ -160,7 +160,7 @@ def test_an_interval_over_runs_adds_both_errors():
         groups = texts.reshape(20, 10).mean(1)
         left = (groups.sum() - groups) / 19
         draws = runs[:, None] + np.concatenate([[groups.mean()], left])
-        low, high = interval_over_runs(draws)
+        low, high = jackknife_interval_over_runs(draws)
         hits += low < 0 < high
     assert 0.93 <= hits / 400 <= 0.995
 

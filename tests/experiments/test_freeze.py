@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.core.intervals import jackknife_interval_over_runs
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
-from bertscope.experiments.freeze.movement import over_seeds
 from bertscope.experiments.freeze.question import FreezeConfig, plan
 from bertscope.models.source import model_root
 from bertscope.models.states_store import open_store
@@ -84,10 +84,11 @@ def test_an_interval_over_texts_and_seeds_has_both_errors():
         values = of_seed + of_group  # [seed, group]
         left_out = (values.sum(1, keepdims=True) - values) / (groups - 1)
         draws = np.concatenate([values.mean(1, keepdims=True), left_out], axis=1)[..., None]
-        low, high = over_seeds(draws)
+        low, high = jackknife_interval_over_runs(draws)
         covered.append(low[0] <= 0 <= high[0])
     assert 0.92 < np.mean(covered) < 0.985
-    assert np.isnan(over_seeds(draws[:3])).all() and not np.isnan(over_seeds(draws[:1])).any()
+    assert np.isnan(jackknife_interval_over_runs(draws[:3])).all()
+    assert not np.isnan(jackknife_interval_over_runs(draws[:1])).any()
 
 
 def test_plans_share_trainings_and_know_the_depth():

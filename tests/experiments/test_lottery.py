@@ -11,8 +11,8 @@ from test_training import make_task
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.resampling import seed_draws
 from bertscope.core.result import Result
-from bertscope.core.statistics import seed_draws
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
 from bertscope.experiments.lottery.question import LotteryConfig, plan

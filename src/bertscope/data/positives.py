@@ -18,7 +18,7 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
-from bertscope.core.resampling import hashed_texts
+from bertscope.core.hashing import hashed_texts
 from bertscope.data.splits import VALIDATION_SHARE
 from bertscope.data.task import Task
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.statistics import Value
+from bertscope.core.resampling import Value
 from bertscope.data.metrics import METRICS
 from bertscope.data.task import NEEDS_LABELS, Task, summary
 

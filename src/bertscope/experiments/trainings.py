@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
 
+from bertscope.core import lineage
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.registry import find
@@ -60,9 +61,9 @@ def _refuse_unfit(base: Step | Root, how: Sequence[FinetuneConfig]) -> None:
 
 def depth(base: Step | Root) -> int:
     """How many layers the base has, or will have once it is made."""
-    if isinstance(base, Root):
-        return layers_of(base)
-    return depth(_below(base)) - len(Layers.parse(str(base.config.get("without", ""))).numbers)
+    steps = [one for one in lineage.descent(base) if isinstance(one, Step)]
+    left_out = (Layers.parse(str(step.config.get("without", ""))).numbers for step in steps)
+    return layers_of(_root(base)) - sum(map(len, left_out))
 
 
 def _config(base: Step | Root) -> dict[str, Any]:
@@ -71,11 +72,9 @@ def _config(base: Step | Root) -> dict[str, Any]:
 
 
 def _root(base: Step | Root) -> Root:
-    return base if isinstance(base, Root) else _root(_below(base))
-
-
-def _below(step: Step) -> Step | Root:
-    below = step.inputs.get("base") or step.inputs.get("model")
-    if below is None:
-        raise UserError(f"what {step.name} makes has no depth before it is made; give a model")
-    return below
+    """What the base began as."""
+    root = lineage.base(base)
+    if root is None:
+        assert isinstance(base, Step)
+        raise UserError(f"what {base.name} makes has no depth before it is made; give a model")
+    return root

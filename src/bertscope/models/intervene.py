@@ -19,8 +19,8 @@ from torch.nn.functional import cross_entropy
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.hashing import hashed, mixed, to_unit
 from bertscope.core.progress import progress
-from bertscope.core.resampling import hashed, mixed, to_unit
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating

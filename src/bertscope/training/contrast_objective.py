@@ -17,7 +17,8 @@ from torch.nn.functional import cross_entropy, normalize
 
 from bertscope.core.errors import UserError
 from bertscope.core.files import digest_text
-from bertscope.core.statistics import bootstrap_interval, rank_draws
+from bertscope.core.intervals import bootstrap_interval, percentile_ends
+from bertscope.core.resampling import rank_draws
 from bertscope.data.positives import Sets
 from bertscope.data.task import Scores
 from bertscope.models.batches import Batch, Tokens, group_by_budget, pad, tokenise_all
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.training.contrastive import ContrastiveConfig
 
+_ENDS = (0.025, 0.975)  # `core.intervals.ENDS` but for the last bit: stored curves stay as they are
 _SEED = 0  # of the dropout in views of held-out texts: the same in every epoch
 
 
@@ -195,5 +197,5 @@ def _follows_scores(encoder: Encoder, sts: Task, pool: TextPool, beside: dict[st
     vectors = sentence_vectors(encoder, texts, pools=[pool], layers=[encoder.n_layers])[0][0, 0]
     ones, others = np.split(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True), 2)
     draws = rank_draws((ones * others).sum(-1)[None], validation.label)[:, 0]
-    low, high = np.quantile(draws[1:], [0.025, 0.975])
+    low, high = percentile_ends(draws[1:], _ENDS)
     return Scores("spearman", float(draws[0]), float(low), float(high), len(validation), 0.0, beside)

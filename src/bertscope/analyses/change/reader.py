@@ -12,7 +12,8 @@ from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View, entropy, inner, product, read_notes
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import Resampling, RunningMean, drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
+from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.result import Number, Result
 from bertscope.core.units import every, heads_of_layers
 from bertscope.models.observe import Passed

@@ -157,7 +157,7 @@ def features_result(reader: FeatureReader, passed: Passed, names: Sequence[str])
 
 def _headline(shares: list[np.ndarray], names: Sequence[str], n: int) -> list[Number]:
     """The share of heads that mostly attend to special tokens, and how much it changed."""
-    from bertscope.core.resampling import drawn_number
+    from bertscope.core.intervals import drawn_number
 
     first, *others = shares
     told = {_MAIN: first}

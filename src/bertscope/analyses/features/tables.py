@@ -9,7 +9,7 @@ import pandas as pd
 
 from bertscope.analyses.checkpoints import over_half, tidy
 from bertscope.analyses.features.reader import BY, SPECIAL, FeatureReader, LayerMeans
-from bertscope.core.resampling import interval
+from bertscope.core.intervals import interval
 
 Axes = dict[str, Sequence]
 _BOTH = " and ".join(SPECIAL)

@@ -13,8 +13,8 @@ from scipy.integrate import trapezoid
 from scipy.stats import rankdata
 
 from bertscope.analyses.importance.gradients import losses
-from bertscope.core.resampling import Resampling, interval, resampled_means
-from bertscope.core.statistics import metric_draws
+from bertscope.core.intervals import interval
+from bertscope.core.resampling import Resampling, metric_draws, resampled_means
 from bertscope.core.units import Unit
 from bertscope.models.replay import predict_without
 

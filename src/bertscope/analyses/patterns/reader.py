@@ -18,7 +18,8 @@ from bertscope.analyses.shapes.net import facts, shipped
 from bertscope.analyses.shapes.representative import UsualMaps
 from bertscope.core.examples import Examples
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import Resampling, RunningMean, drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
+from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.result import Number, Result
 from bertscope.core.units import every, heads_of_layers
 from bertscope.models.encoder import Encoder

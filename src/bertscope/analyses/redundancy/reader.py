@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View, product, times_log2
+from bertscope.core.hashing import hashed, mixed
 from bertscope.core.memory_mapped import memory_mapped
-from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
+from bertscope.core.resampling import Resampling, RunningMean
 
 _TINY = torch.finfo(torch.float32).tiny
 _CELLS, _GPU_CELLS = 2**18, 2**25  # mixtures held at a time: on a CPU they must stay in the cache

@@ -16,7 +16,7 @@ from bertscope.analyses.redundancy.figures import redundancy_figures
 from bertscope.analyses.redundancy.interactions import Pair, interactions, random_partners, together
 from bertscope.analyses.redundancy.reader import MapsApart
 from bertscope.core.errors import UserError
-from bertscope.core.resampling import drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit, every
 

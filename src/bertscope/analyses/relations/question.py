@@ -150,7 +150,7 @@ def relations_result(reader: RelationReader, passed: Passed, names: Sequence[str
 
 
 def _headline(best: Best, frames: pd.DataFrame | None, names: Sequence[str]) -> list[Number]:
-    from bertscope.core.resampling import interval
+    from bertscope.core.intervals import interval
 
     numbers = []
     for which, name in enumerate(names):

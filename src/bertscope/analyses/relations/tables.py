@@ -11,7 +11,8 @@ import pandas as pd
 from bertscope.analyses.checkpoints import tidy
 from bertscope.analyses.relations.pairs import OFFSETS
 from bertscope.analyses.relations.reader import HeadSums, RelationReader
-from bertscope.core.resampling import RunningMean, interval
+from bertscope.core.intervals import interval
+from bertscope.core.resampling import RunningMean
 from bertscope.core.statistics import holm, sign_flip_p
 
 LEVEL = 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bertscope.core.figure import Figure
-from bertscope.experiments.arms import ENOUGH
+from bertscope.core.intervals import ENOUGH_RUNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ def figures(tables: dict[str, pd.DataFrame], config: ContrastConfig, sts: str, p
 def _how_sure(runs: int) -> str:
     if runs == 1:
         return "One seed: 95% intervals are over texts."
-    if runs < ENOUGH:
+    if runs < ENOUGH_RUNS:
         return "Means over seeds; too few for an interval over trainings."
     return "Means over seeds, with 95% intervals over seeds and texts."
 

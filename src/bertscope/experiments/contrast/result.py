@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from bertscope.core.jackknife import interval_over_runs
-from bertscope.core.resampling import interval
+from bertscope.core.intervals import ENOUGH_RUNS, few_runs, interval, jackknife_interval_over_runs
+from bertscope.core.resampling import over_runs, rank_draws
 from bertscope.core.result import Number, Result
-from bertscope.core.statistics import over_runs, rank_draws
-from bertscope.experiments.arms import ENOUGH
 from bertscope.experiments.contrast.figures import figures
 from bertscope.experiments.contrast.question import ContrastConfig
 from bertscope.models.sentence_vectors import TEXT_POOLS
@@ -75,19 +73,12 @@ def _slope_of(layers: int) -> np.ndarray:
     return centred / (centred @ centred)
 
 
-def _ends(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The interval of draws [run, 1 + groups, ...]: over texts for one run, over runs too from five on, or none."""
-    if 1 < len(draws) < ENOUGH:
-        return (np.full(draws.shape[2:], np.nan),) * 2
-    return interval_over_runs(draws)
-
-
 def _compared(arms: dict[str, np.ndarray], name: str) -> pd.DataFrame:
     """A row for each arm and each difference of two, of draws [run, 1 + groups]."""
     apart = {f"{one} - {other}": arms[one] - arms[other] for one, other in _COMPARED if one in arms and other in arms}
     rows = []
     for arm, draws in (arms | apart).items():
-        low, high = _ends(draws)
+        low, high = jackknife_interval_over_runs(draws)
         rows.append(
             {"arm": arm, name: draws[:, 0].mean(), "low": float(low), "high": float(high), "runs": len(draws)}
         )
@@ -98,7 +89,7 @@ def _layers(arms: dict[str, np.ndarray]) -> pd.DataFrame:
     """A row for each arm and layer, of draws [run, 1 + groups, layer]."""
     parts = []
     for arm, draws in arms.items():
-        low, high = _ends(draws)
+        low, high = jackknife_interval_over_runs(draws)
         layer = np.arange(draws.shape[-1])
         parts.append(
             pd.DataFrame({"arm": arm, "layer": layer, "value": draws[:, 0].mean(0), "low": low, "high": high})
@@ -128,7 +119,7 @@ def _sts(runs: _Runs, pairs: Sequence[Result]) -> pd.DataFrame:
         columns = {"arm": ["before", *runs.names], "pool": pool, "spearman": draws[0], "minus_before": apart[0]}
         for name, one in (("", draws), ("minus_before_", apart)):
             low, high = interval(one)
-            if 1 < n < ENOUGH:
+            if few_runs(n):
                 low[1:] = high[1:] = np.nan  # the base isn't trained: its interval is over pairs alone
             columns |= {f"{name}low": low, f"{name}high": high}
         parts.append(pd.DataFrame(columns | {"runs": [1, *[n] * len(runs.names)]}))
@@ -208,8 +199,8 @@ def _notes(tables: dict[str, pd.DataFrame], config: ContrastConfig, sts: str, co
     ]
     if runs == 1:
         said.append("one seed: intervals are over texts and say nothing about how trainings vary")
-    elif runs < ENOUGH:
-        said.append(f"{runs} seeds are too few for an interval over trainings; {ENOUGH} are enough")
+    elif runs < ENOUGH_RUNS:
+        said.append(f"{runs} seeds are too few for an interval over trainings; {ENOUGH_RUNS} are enough")
     return said
 
 

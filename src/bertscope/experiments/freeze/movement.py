@@ -10,9 +10,8 @@ import pandas as pd
 
 from bertscope.analyses.similarity.sample import RSA, Corpus, Sample, by_layer
 from bertscope.core.examples import Examples
-from bertscope.core.jackknife import interval_over_runs
+from bertscope.core.intervals import jackknife_interval_over_runs
 from bertscope.core.layers import Layers
-from bertscope.experiments.arms import ENOUGH
 from bertscope.models.evaluating import full_precision
 from bertscope.models.states_store import StatesStore
 
@@ -37,7 +36,7 @@ def movement(
     by_arm = found.reshape(len(arms), len(config.seeds), *found.shape[1:])  # [arm, seed, 1 + groups, layer]
     tables = []
     for arm, held, draws in zip(arms, frozen, by_arm, strict=True):
-        low, high = over_seeds(draws)
+        low, high = jackknife_interval_over_runs(draws, least=-1.0, most=1.0)
         still = [held.whole or (layer in held.numbers if layer else held.embeddings) for layer in base.layers]
         tables.append(
             pd.DataFrame(
@@ -46,17 +45,6 @@ def movement(
             )
         )  # fmt: skip
     return pd.concat(tables, ignore_index=True)
-
-
-def over_seeds(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The interval of a mean over seeds, from each seed's draws [seed, 1 + groups, ...] over groups of texts.
-
-    One seed: over texts. From five on: over both, whose errors add up in squares. Between them there is none.
-    """
-    if 1 < len(draws) < ENOUGH:
-        return (np.full(draws.shape[2:], np.nan),) * 2
-    low, high = interval_over_runs(draws)
-    return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
 
 def _rsa(base: StatesStore, tuned: StatesStore, examples: Examples, words: int) -> np.ndarray:

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.examples import Examples
+from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.core.layers import Layers
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
-from bertscope.experiments.arms import ENOUGH, Arms, few_seeds, number
+from bertscope.experiments.arms import Arms, few_seeds, number
 from bertscope.experiments.freeze.figures import figures
 from bertscope.experiments.freeze.movement import movement
 from bertscope.experiments.freeze.question import FreezeConfig
@@ -111,7 +112,7 @@ def _verdict(table: pd.DataFrame, task: Task) -> list[str]:
     row = table.iloc[int(np.argmax(first))]
     found = f"embeddings and first {max(first)} layers frozen: {100 * row['effect']:+.2f} points of {task.metric}"
     paper = "Merchant et al. find that the first 8 of bert-base's 12 cost MNLI and SQuAD little"
-    if row["runs"] < ENOUGH:
+    if row["runs"] < ENOUGH_RUNS:
         return [f"{found}; {paper}; too few seeds to say whether that holds here"]
     sure = f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
     clear = row["effect_low"] * row["effect_high"] > 0

@@ -11,10 +11,11 @@ import pandas as pd
 
 from bertscope.analyses.shapes import CLASSES
 from bertscope.core.agreement import chance_jaccard, cochran_q, fleiss_kappa, jaccard
+from bertscope.core.intervals import percentile_interval_over_runs
+from bertscope.core.resampling import seed_draws
 from bertscope.core.result import Number, Result
-from bertscope.core.statistics import seed_draws
 from bertscope.data.task import Task
-from bertscope.experiments.arms import few_seeds, over_runs
+from bertscope.experiments.arms import few_seeds
 from bertscope.experiments.lottery.figures import figures
 from bertscope.experiments.lottery.question import LotteryConfig
 from bertscope.experiments.lottery.ticket import HANS
@@ -99,9 +100,9 @@ class _Arms:
     def table(self) -> pd.DataFrame:
         """One row per arm and stage: the mean over seeds, and how far it is from the full model."""
         each = self._task.value(self._runs.mean(2))  # [arm, seed]
-        low, high = over_runs(self._draws, len(self._seeds))
+        low, high = percentile_interval_over_runs(self._draws, len(self._seeds))
         apart = self._draws - self._draws[:, :1]
-        apart_low, apart_high = over_runs(apart, len(self._seeds))
+        apart_low, apart_high = percentile_interval_over_runs(apart, len(self._seeds))
         sd = each.std(1, ddof=1) if len(self._seeds) > 1 else np.full(len(each), np.nan)
         method, arm, stage = (np.array(column) for column in zip(*self.keys, strict=True))
         left, shared = np.array([np.mean(self._sizes.get(key[:2], [[1.0, 1.0]]), 0) for key in self.keys]).T
@@ -132,7 +133,7 @@ class _Arms:
             ],
             axis=1,
         )
-        low, high = over_runs(apart, len(self._seeds))
+        low, high = percentile_interval_over_runs(apart, len(self._seeds))
         table = pd.DataFrame(pairs, columns=["method", "arm", "against", "stage"])
         return table.assign(difference=apart[0], low=low, high=high, runs=len(self._seeds))
 
@@ -160,7 +161,7 @@ def _hans(tickets: Sequence[Result], seeds: tuple[int, ...]) -> pd.DataFrame:
     rows = []
     for place, label in enumerate(HANS):
         draws = seed_draws(lambda means: means[..., 0], runs[:, :, gold == place, None].astype(float))
-        low, high = over_runs(draws, len(seeds))
+        low, high = percentile_interval_over_runs(draws, len(seeds))
         for at, (method, arm, stage) in enumerate(found):
             name = "full model" if arm == "full" else f"{arm}, {stage}"
             rows.append(

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
-from bertscope.experiments.arms import ENOUGH, Arms, few_seeds, number
+from bertscope.experiments.arms import Arms, few_seeds, number
 from bertscope.experiments.truncate.figures import figures
 from bertscope.experiments.truncate.question import OnTop, TruncateConfig
 from bertscope.experiments.truncate.shapes import Shape, latencies, switched_off
@@ -153,7 +154,7 @@ def _verdict(row: pd.Series, task: Task) -> str:
     found = f"without the top layer: {100 * row['effect']:+.2f} points of {task.metric}{sure} and "
     found += f"{row['training_time']:.2f} of the training time"
     slides = "the slides (-0.12 points and 0.92 of the time on SNLI, -0.24 and 0.92 on WebMD) say that it can go"
-    if row["runs"] < ENOUGH:
+    if row["runs"] < ENOUGH_RUNS:
         return f"{found}; {slides}; too few seeds to say whether that holds here"
     clear = row["effect_low"] * row["effect_high"] > 0
     holds = "here the change is clear of 0" if clear else "here the change may be 0, which doesn't contradict them"

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bertscope.core.intervals import ENOUGH_RUNS, percentile_ends, student_interval, wider_for_all
+from bertscope.core.resampling import cluster_draws
 from bertscope.study.claims.claim import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
-
-ENOUGH = 5
-"""Trainings that an interval over trainings needs."""
-_LEVEL, _DRAWS = 0.95, 2000
 
 
 def cell(row: pd.Series, name: str, low: str | None = None, high: str | None = None) -> Estimate:
@@ -48,8 +45,7 @@ def extreme(
     """
     if not all(part.sure for part in parts):
         return Estimate(pick([part.value for part in parts]))
-    normal, tail = NormalDist(), (1 - _LEVEL) / 2
-    wider = normal.inv_cdf(1 - tail / len(parts)) / normal.inv_cdf(1 - tail)
+    wider = wider_for_all(len(parts))
     lows = [part.value - wider * (part.value - part.low) for part in parts]  # type: ignore[operator]
     highs = [part.value + wider * (part.high - part.value) for part in parts]  # type: ignore[operator]
     if certain is not None:
@@ -65,12 +61,8 @@ def share_of(marked: np.ndarray) -> Callable[[np.ndarray], float]:
 
 def over_layers(statistic: Callable[[np.ndarray], float], layers: np.ndarray) -> Estimate:
     """A statistic of heads, given their places; the bootstrap draws whole layers, whose heads are alike."""
-    places = [np.flatnonzero(layers == layer) for layer in np.unique(layers)]
-    generator = np.random.default_rng(0)
-    drawn = generator.integers(len(places), size=(_DRAWS, len(places)))
-    draws = [statistic(np.concatenate([places[one] for one in draw])) for draw in drawn]
-    low, high = np.nanquantile(draws, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    return Estimate.of(statistic(np.arange(len(layers))), low, high)
+    draws = cluster_draws(statistic, layers)
+    return Estimate.of(draws[0], *percentile_ends(draws[1:]))
 
 
 def over_seeds(values: Sequence[float]) -> Estimate:
@@ -81,17 +73,14 @@ def over_seeds(values: Sequence[float]) -> Estimate:
 
 def student(value: float, spread: float, runs: int) -> Estimate:
     """The same from mean and standard deviation."""
-    from scipy.stats import t
-
-    if runs < ENOUGH:
+    if runs < ENOUGH_RUNS:
         return Estimate(value)
-    reach = float(t.ppf((1 + _LEVEL) / 2, runs - 1)) * spread / runs**0.5
-    return Estimate(value, value - reach, value + reach)
+    return Estimate(value, *student_interval(value, spread, runs))
 
 
 def trained(effect: Estimate, runs: int) -> tuple[Estimate, str]:
     """An effect of training: below 5 trainings without its interval, and why."""
-    if runs >= ENOUGH:
+    if runs >= ENOUGH_RUNS:
         return effect, ""
     trainings = "1 training" if runs == 1 else f"{runs} trainings"
-    return effect.without_interval(), f"{trainings}; an interval over trainings needs {ENOUGH} seeds"
+    return effect.without_interval(), f"{trainings}; an interval over trainings needs {ENOUGH_RUNS} seeds"

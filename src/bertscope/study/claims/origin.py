@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bertscope.core import registry
-from bertscope.core.step import Root, Step
+from bertscope.core import lineage
+from bertscope.core.step import Step
 from bertscope.study.claims.reading import TUNED
 
 if TYPE_CHECKING:
@@ -39,28 +39,14 @@ def lesson(source: str, options: Mapping[str, Any]) -> str:
 def lessons(result: Result, names: Sequence[str]) -> dict[str, str]:
     """What each of a result's models learned in fine-tuning, in the order in which the question was given them;
     without the result's step, what the name of a known task tells."""
-    models = _models(Step.from_json(result.provenance["step"])) if "step" in result.provenance else []
+    step = Step.from_json(result.provenance["step"]) if "step" in result.provenance else None
+    models = lineage.models_read(step) if step else []
     known = dict(zip(names, models, strict=False))
     found = {}
     for name in names:
         _, tuned, task = name.rpartition(TUNED)
-        model = known.get(name)
-        trained = model.inputs.get("task") if isinstance(model, Step) else None
-        if isinstance(trained, Root):
-            found[name] = lesson(trained.source, trained.options)
+        if trained := lineage.trained_on(known[name], "task") if name in known else []:
+            found[name] = lesson(trained[0].source, trained[0].options)
         else:
             found[name] = lesson(task, {}) if tuned else ""
-    return found
-
-
-def _models(step: Step) -> list[Step | Root]:
-    """The models that a step reads, or whose states it reads."""
-    found = []
-    question = registry.find(step.name)
-    for name, value in step.inputs.items():
-        role = name.partition(".")[0]
-        if question.input(role).kind == "model":
-            found.append(value)
-        elif role == "states" and isinstance(value, Step):
-            found.append(value.inputs["model"])
     return found
