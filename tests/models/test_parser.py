@@ -16,11 +16,11 @@ from bertscope.core.examples import NOTHING, Examples
 from bertscope.data.trees import check_tree
 from bertscope.models.batches import pad, tokenise
 from bertscope.models.biaffine import Biaffine
+from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.heads import bare, with_classifier
 from bertscope.models.load import load
 from bertscope.models.parser import arc_scores, seen_words, with_parser, word_vectors
 from bertscope.models.span_head import with_span_head
-from bertscope.models.task_heads import ClassifierForm
 from device import on_cpu
 
 RELATIONS = ("nsubj", "obj", "punct", "root")

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import torch
 import transformers
 
+from bertscope.models.classifier_form import ClassifierForm, set_dropout
 from bertscope.models.config_notes import PARSER, encoder_notes_in
 from bertscope.models.encoder import Encoder
 from bertscope.models.new_task_head import with_new_task_head
-from bertscope.models.task_heads import ClassifierForm, set_dropout
 
 
 def with_classifier(

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
+from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.config_notes import encoder_notes_in, notes_in
 from bertscope.models.encoder import Encoder, TaskHead
 from bertscope.models.evaluating import best_device
@@ -22,7 +23,6 @@ from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, need_vocabulary, own_folder, weight_files
 from bertscope.models.surgery import reshape
-from bertscope.models.task_heads import ClassifierForm
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
 _OPENED_BY: dict[str, tuple[type, TaskHead]] = {

@@ -18,13 +18,13 @@ from torch import Tensor
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.progress import progress
-from bertscope.models.arborescence import best_trees
 from bertscope.models.batches import WINDOW, Batch, batches
 from bertscope.models.biaffine import Biaffine
 from bertscope.models.config_notes import PARSER, notes_in
 from bertscope.models.encoder import Encoder
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.observe import default_budget, evaluating
+from bertscope.models.spanning_tree import best_trees
 
 _SIZES = {"arc_size": 128, "relation_size": 64}
 

@@ -11,10 +11,10 @@ from torch import nn
 from transformers import AutoModelForSequenceClassification
 
 from bertscope.core.errors import UserError
+from bertscope.models.classifier_form import BETWEEN, ClassifierForm
 from bertscope.models.families import FAMILIES, descend
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
-from bertscope.models.task_heads import BETWEEN, ClassifierForm
 from device import DEVICE
 from families import CONFIGS, tiny_model
 

@@ -9,7 +9,7 @@ import pytest
 
 from bertscope.core.examples import ROOT
 from bertscope.data.trees import check_tree
-from bertscope.models.arborescence import arborescence, best_trees
+from bertscope.models.spanning_tree import arborescence, best_trees
 
 
 def all_trees(words: int):
