@@ -29,7 +29,7 @@ def said(windows, texts, row, first, last) -> str:
 def test_a_short_text_is_one_window(tiny):
     texts = asked(("who closed the door ?", "Anna, closed the door."), ("what ?", "it rained ."))
     windows = windowed(tiny.tokenizer, texts, 64)
-    assert windows.example.tolist() == [0, 1] and windows.cut == 0
+    assert windows.example.tolist() == [0, 1] and windows.truncated == 0
     found = targets(windows, np.array([(0, 4), (3, 9)]))
     assert [said(windows, texts, row, *found[row]) for row in (0, 1)] == ["Anna", "rained"]
 
@@ -69,7 +69,7 @@ def test_spaces_around_an_answer_and_answers_without_tokens(tiny):
 
 def test_a_question_without_end_is_cut_and_counted(tiny):
     windows = windowed(tiny.tokenizer, asked(("why " * 100, "it was cold"), ("why ?", "it was cold")), 64)
-    assert windows.cut == 1 and len(windows) == 2 and windows.tokens.lengths[0] == 16 + 3 + 3
+    assert windows.truncated == 1 and len(windows) == 2 and windows.tokens.lengths[0] == 16 + 3 + 3
 
 
 def test_words_that_the_source_marks_dont_change_the_answer(tiny):
