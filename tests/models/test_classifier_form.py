@@ -13,8 +13,8 @@ from transformers import AutoModelForSequenceClassification
 from bertscope.core.errors import UserError
 from bertscope.models.classifier_form import BETWEEN, ClassifierForm
 from bertscope.models.families import FAMILIES, descend
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from device import DEVICE
 from families import CONFIGS, tiny_model
 
@@ -71,8 +71,8 @@ def test_without_the_pooler_the_map_reads_the_first_tokens_last_state(base, text
         state = made.model.base_model(**padded(made)).last_hidden_state[:, 0]
         assert torch.allclose(logits, last_map(made)(state), atol=1e-6)
     removed = size(with_classifier(base, LABELS, form=ClassifierForm(classifier))) - size(made)
-    norm = sum(p.numel() for p in base.model.task_head.norm.parameters()) if hasattr(base.model, "head") else 0
-    bias = 0 if hasattr(base.model, "head") and base.model.task_head.dense.bias is None else HIDDEN
+    norm = sum(p.numel() for p in base.model.head.norm.parameters()) if hasattr(base.model, "head") else 0
+    bias = 0 if hasattr(base.model, "head") and base.model.head.dense.bias is None else HIDDEN
     assert removed == HIDDEN**2 + bias + norm, "a dense layer, and ModernBERT's norm"
     again = load(made.save(tmp_path / "bare"))
     assert again.fingerprint == made.fingerprint

@@ -15,11 +15,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.data.trees import check_tree
 from bertscope.models.batches import pad, tokenise
-from bertscope.models.biaffine import Biaffine
 from bertscope.models.classifier_form import ClassifierForm
-from bertscope.models.heads import bare, with_classifier
 from bertscope.models.load import load
-from bertscope.models.parser import arc_scores, seen_words, with_parser, word_vectors
+from bertscope.models.new_task_head import bare, with_classifier
+from bertscope.models.parser import Biaffine, arc_scores, seen_words, with_parser, word_vectors
 from bertscope.models.span_head import with_span_head
 from device import on_cpu
 

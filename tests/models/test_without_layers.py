@@ -11,8 +11,8 @@ from transformers import AutoModelForSequenceClassification
 
 from bertscope.core.errors import UserError
 from bertscope.models.families import descend
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.surgery import without_layers
 from device import DEVICE
 from families import CONFIGS, tiny_model

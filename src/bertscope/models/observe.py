@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import torch
@@ -16,9 +16,11 @@ from bertscope.core.examples import Examples
 from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches, tokenise
-from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.taps import Tap, tapped
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
 
 INSIDE = frozenset({"maps", "norms", "contexts", "mlps"})
 """What layers show."""

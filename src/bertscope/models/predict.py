@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertscope.core.examples import Examples
 from bertscope.models.batches import WINDOW, Batch
-from bertscope.models.encoder import Encoder
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import Seen, observe
 from bertscope.models.parser import predict_trees
 from bertscope.models.span_head import predict_spans
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
 
 
 @dataclass(frozen=True)

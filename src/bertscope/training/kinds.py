@@ -9,7 +9,7 @@ from bertscope.data.task import Task
 from bertscope.data.tree_task import TreeTask
 from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
-from bertscope.models.heads import with_classifier
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.parser import with_parser
 from bertscope.models.span_head import with_span_head
 from bertscope.training.objective import Labelled
