@@ -32,8 +32,8 @@ def size(encoder) -> int:
     return sum(parameter.numel() for parameter in encoder.model.parameters())
 
 
-def last_map(encoder):
-    return descend(encoder.model, encoder.family.last_map)
+def last_linear(encoder):
+    return descend(encoder.model, encoder.family.last_linear)
 
 
 @EVERY
@@ -43,11 +43,11 @@ def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
     )
     assert size(made) - size(plain) == (HIDDEN + 1) * BETWEEN + (BETWEEN + 1) * 3 - (HIDDEN + 1) * 3
     read = {}
-    hook = last_map(made).register_forward_pre_hook(lambda module, args: read.update(features=args[0]))
+    hook = last_linear(made).register_forward_pre_hook(lambda module, args: read.update(features=args[0]))
     with torch.no_grad():
         logits = made.model(**padded(made)).logits
     hook.remove()
-    first, _, second = last_map(made)
+    first, _, second = last_linear(made)
     assert BETWEEN == first.out_features == 50, "as in the slides: 768-50-3"
     by_hand = (read["features"] @ first.weight.T + first.bias).clamp_min(0) @ second.weight.T + second.bias
     assert torch.allclose(logits, by_hand, atol=1e-5)
@@ -69,7 +69,7 @@ def test_without_the_pooler_the_map_reads_the_first_tokens_last_state(base, text
     with torch.no_grad():
         logits = made.model(**padded(made)).logits
         state = made.model.base_model(**padded(made)).last_hidden_state[:, 0]
-        assert torch.allclose(logits, last_map(made)(state), atol=1e-6)
+        assert torch.allclose(logits, last_linear(made)(state), atol=1e-6)
     removed = size(with_classifier(base, LABELS, form=ClassifierForm(classifier))) - size(made)
     norm = sum(p.numel() for p in base.model.head.norm.parameters()) if hasattr(base.model, "head") else 0
     bias = 0 if hasattr(base.model, "head") and base.model.head.dense.bias is None else HIDDEN
@@ -88,7 +88,7 @@ def test_the_dropout_is_the_familys_own_setting(base, tmp_path):
     assert "top" not in json.loads((folder / "config.json").read_text())["bertscope"]
     for model in (made.model, plain):
         assert [module.p for module in model.modules() if isinstance(module, nn.Dropout)].count(0.37) >= 1
-    assert torch.equal(plain.state_dict()[f"{base.family.last_map}.weight"], last_map(made).weight.cpu())
+    assert torch.equal(plain.state_dict()[f"{base.family.last_linear}.weight"], last_linear(made).weight.cpu())
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_the_dropout_is_the_familys_own_setting(base, tmp_path):
         if pooler or family.pooler
     ],
 )
-def test_the_dropout_is_right_before_the_last_map(base, padded, pooler):
+def test_the_dropout_is_right_before_the_last_linear(base, padded, pooler):
     """Where it drops everything, the map's bias is left, for every text."""
     made = with_classifier(base, LABELS, dropout=1.0, form=ClassifierForm(pooler=pooler))
-    bias = torch.nn.init.normal_(last_map(made).bias) if last_map(made).bias is not None else torch.zeros(3)
+    bias = torch.nn.init.normal_(last_linear(made).bias) if last_linear(made).bias is not None else torch.zeros(3)
     made.model.train()
     assert torch.equal(made.model(**padded(made)).logits, bias.expand(6, 3))
 
@@ -131,7 +131,7 @@ def test_what_is_trained_further_or_cut_keeps_or_loses_its_form(base, texts):
     with made.gates(off=["head:1.2", "layer:3"]):
         assert np.allclose(cut.predict(texts).logits, made.predict(texts).logits, atol=1e-5)
     plain = with_classifier(made, LABELS)
-    assert ClassifierForm.of(plain.model.config) == ClassifierForm() and isinstance(last_map(plain), nn.Linear)
+    assert ClassifierForm.of(plain.model.config) == ClassifierForm() and isinstance(last_linear(plain), nn.Linear)
 
 
 @pytest.mark.parametrize("name", ["bert"])

@@ -1,6 +1,6 @@
-"""What sits on an encoder and gives its answer: the family's own classifier, or a changed one.
+"""The form of a classifier: the family's own, or a changed one.
 
-A changed one is written inside the model's config, as cuts are; `load` builds it again before it reads the weights.
+A changed form is written inside the model's config, as cuts are; `load` builds it again before it reads the weights.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ BETWEEN = 50
 @dataclass(frozen=True)
 class ClassifierForm:
     classifier: Classifier = "linear"
-    """linear: the family's own last map; relu: two maps with 50 hidden units and a ReLU between them."""
+    """linear: the family's own last linear layer; relu: two, with 50 hidden units and a ReLU between them."""
     pooler: bool = True
-    """Whether what the family has between the encoder and the last map (BERT's pooler, RoBERTa's dense layer) stays;
-    otherwise that map reads the first token's last state, or what else the family pools."""
+    """Whether what the family has between the encoder and the last linear layer (BERT's pooler, RoBERTa's dense
+    layer) stays; otherwise the last one reads the first token's last state, or what else the family pools."""
 
     @classmethod
     def of(cls, config: Any) -> ClassifierForm:
@@ -33,15 +33,15 @@ class ClassifierForm:
 
     def write_down(self, config: Any) -> None:
         """Say in the model's config what is unlike the family's own."""
-        said = {name: value for name, value in notes_in(config).items() if name != "top"}
+        others = {name: value for name, value in notes_in(config).items() if name != "top"}
         changed = {} if self == ClassifierForm() else {"top": {"classifier": self.classifier, "pooler": self.pooler}}
-        config.bertscope = said | changed
+        config.bertscope = others | changed
 
     def put_on(self, model: Any, family: Family) -> None:
-        """Give a freshly made classifier this form; new maps are drawn as the family draws its own."""
+        """Give a newly built classifier this form; new weights are drawn as the family draws its own."""
         if self.classifier == "relu":
-            parent, name = _parent(model, family.last_map)
-            setattr(parent, name, _two_maps(getattr(parent, name), model.config))
+            parent, name = _parent(model, family.last_linear)
+            setattr(parent, name, _two_linear(getattr(parent, name), model.config))
         if not self.pooler:
             _take_pooler_off(model, family)
 
@@ -54,22 +54,22 @@ class FirstToken(nn.Module):
 
 
 class FirstTokenClassifier(nn.Module):
-    """In the place of a head with a layer of its own before the last map: that map alone."""
+    """In the place of a task head with a dense layer before the last linear one: the last one alone."""
 
-    def __init__(self, head: Any) -> None:
+    def __init__(self, task_head: Any) -> None:
         super().__init__()
-        self.dropout, self.out_proj = head.dropout, head.out_proj
+        self.dropout, self.out_proj = task_head.dropout, task_head.out_proj
 
     def forward(self, features: Tensor, **kwargs: Any) -> Tensor:
         return self.out_proj(self.dropout(features[:, 0]))
 
 
 def set_dropout(config: Any, family: Family, dropout: float) -> None:
-    """Set the dropout before the last map, under the name that the family's config has for it."""
+    """Set the dropout before the last linear layer, under the name that the family's config has for it."""
     setattr(config, family.need_dropout(config.model_type), dropout)
 
 
-def _two_maps(last: nn.Linear, config: Any) -> nn.Sequential:
+def _two_linear(last: nn.Linear, config: Any) -> nn.Sequential:
     spread = getattr(config, "initializer_range", 0.02)
     first, second = nn.Linear(last.in_features, BETWEEN), nn.Linear(BETWEEN, last.out_features)
     for linear in (first, second):

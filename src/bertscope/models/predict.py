@@ -1,4 +1,4 @@
-"""What the head on top of an encoder says of every example."""
+"""What the task head of an encoder gives for every example."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Predictions:
     ids: tuple[str, ...]
     logits: np.ndarray
-    """A classifier's [example, class], or [example, 1] for a regression; float32. Of a head for spans, where the
-    answer begins and ends, in characters of the second text: [example, 2]. Of a parser, each word's head and
+    """A classifier's [example, class], or [example, 1] for a regression; float32. Of a task head for spans, where the
+    answer begins and ends, in characters of the second text: [example, 2]. Of a parser, each word's governor and
     relation: [example, word, 2]; see `data.tree_task`."""
     labels: np.ndarray | None
     truncated: int

@@ -34,7 +34,7 @@ class Switched:
     logits: np.ndarray
     """[sets of parts, or changes, examples, classes], float32."""
     truncated: int
-    """How many texts are longer than the model reads, and were cut."""
+    """How many texts are longer than the model reads, and were truncated."""
 
 
 def predict_without(
