@@ -17,8 +17,8 @@ from bertscope.report import theme
 from bertscope.report.drawing import Drawing
 from bertscope.report.maps import maps
 from bertscope.report.panels import panels
-from bertscope.report.rules import level_rules, upright_rules
-from bertscope.report.steps import fixed, shown, slider, trail, words
+from bertscope.report.reference_lines import level_rules, upright_rules
+from bertscope.report.stepped import fixed, shown, slider, trail, words
 from bertscope.report.trees import trees
 from bertscope.report.values import decimals
 

@@ -12,7 +12,7 @@ from bertscope.core.question import Question
 from bertscope.core.registry import QUESTIONS
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
-from bertscope.report import heads, packed, subjects
+from bertscope.report import head_card, packed, subjects
 from bertscope.report.columns import explained
 from bertscope.report.layout import reserved_size
 from bertscope.report.values import NOTHING, texts
@@ -159,17 +159,17 @@ def _answer(finding: Finding, name: str, heading: str, declared: Question | None
     cards = [_card(number, declared) for number in result.headline]
     main = next((card for card in cards if declared and card.name == declared.main), cards[0] if cards else None)
     models, tasks = _rests_on(finding)
-    with_heads = heads.about_heads(result, declared)
+    with_heads = head_card.about_heads(result, declared)
     charts = [packed.figure(result, figure) for figure in result.figures]
     pictures = [
         Picture(figure.title, figure.caption, reserved_size(chart["spec"]),
-                heads=figure.table in with_heads and heads.draws_heads(figure, result))
+                heads=figure.table in with_heads and head_card.draws_heads(figure, result))
         for figure, chart in zip(result.figures, charts, strict=True)
     ]  # fmt: skip
     tables = {table: packed.table(frame) for table, frame in result.tables.items()}
-    data = {"tables": tables, "figures": charts, "heads": with_heads, "maps": heads.maps(result, declared)}
+    data = {"tables": tables, "figures": charts, "heads": with_heads, "maps": head_card.maps(result, declared)}
     entry = {"id": step.id, "heading": heading, "about": name, "models": models, "tasks": tasks,
-             "facts": heads.facts(result, declared), "shape": heads.shape(result, declared),
+             "facts": head_card.facts(result, declared), "shape": head_card.shape(result, declared),
              "part": part}  # fmt: skip
     first = len(cards) if len(cards) <= _CARDS else _FIRST
     own = declared.columns if declared else {}
