@@ -39,12 +39,9 @@ def about_heads(result: Result, declared: Question | None) -> list[str]:
 
 def facts(result: Result, declared: Question | None) -> list[dict[str, Any]]:
     """What the card shows, for the page; without what an older result of the question hasn't got."""
-    said = declared.card if declared and declared.card is not None else tuple(_every_fact(result))
-    found = []
-    for one in said:
-        if isinstance(one, HeadFact) and (fact := _known(one, result)):
-            found.append(asdict(fact))
-    return found
+    card = declared.card if declared and declared.card is not None else tuple(_every_fact(result))
+    found = (_known(one, result) for one in card if isinstance(one, HeadFact))
+    return [asdict(fact) for fact in found if fact]
 
 
 def maps(result: Result, declared: Question | None) -> dict[str, Any] | None:
@@ -62,7 +59,7 @@ def shape(result: Result, declared: Question | None) -> list[int]:
     for name in about_heads(result, declared):
         known = result.tables[name][list(PLACE)].dropna().astype(int)
         for layer, head in known.groupby("layer")["head"].max().items():
-            most[int(layer)] = max(int(head), most.get(int(layer), 0))  # type: ignore[call-overload]
+            most[int(layer)] = max(int(head), most.get(int(layer), 0))
     return [most.get(layer, 0) for layer in range(1, max(most, default=0) + 1)]
 
 

@@ -70,8 +70,8 @@ def trail(drawing: Drawing, x: alt.X, y: alt.Y) -> list[Any]:
     figure = drawing.figure
     if figure.step is None:
         return []
-    said = alt.ExprRef(f"{json.dumps(drawing.label(figure.step) + ' ')} + {_NAME}")
-    name = alt.Chart(alt.Data(values=[{}])).mark_text(style="step", text=said)
+    chosen = alt.ExprRef(f"{json.dumps(drawing.label(figure.step) + ' ')} + {_NAME}")
+    name = alt.Chart(alt.Data(values=[{}])).mark_text(style="step", text=chosen)
     name = name.encode(x=alt.value("width"), y=alt.value(0))
     if figure.path is None:
         return [name]
