@@ -38,22 +38,22 @@ def last_linear(encoder):
 
 @EVERY
 def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
-    made, plain = (
+    encoder, plain = (
         with_classifier(base, LABELS, seed=3, form=top) for top in (ClassifierForm("relu"), ClassifierForm())
     )
-    assert size(made) - size(plain) == (HIDDEN + 1) * BETWEEN + (BETWEEN + 1) * 3 - (HIDDEN + 1) * 3
+    assert size(encoder) - size(plain) == (HIDDEN + 1) * BETWEEN + (BETWEEN + 1) * 3 - (HIDDEN + 1) * 3
     read = {}
-    hook = last_linear(made).register_forward_pre_hook(lambda module, args: read.update(features=args[0]))
+    hook = last_linear(encoder).register_forward_pre_hook(lambda module, args: read.update(features=args[0]))
     with torch.no_grad():
-        logits = made.model(**padded(made)).logits
+        logits = encoder.model(**padded(encoder)).logits
     hook.remove()
-    first, _, second = last_linear(made)
+    first, _, second = last_linear(encoder)
     assert BETWEEN == first.out_features == 50, "as in the slides: 768-50-3"
     by_hand = (read["features"] @ first.weight.T + first.bias).clamp_min(0) @ second.weight.T + second.bias
     assert torch.allclose(logits, by_hand, atol=1e-5)
-    again = load(made.save(tmp_path / "relu"))
-    assert again.fingerprint == made.fingerprint
-    assert np.array_equal(again.predict(texts).logits, made.predict(texts).logits)
+    again = load(encoder.save(tmp_path / "relu"))
+    assert again.fingerprint == encoder.fingerprint
+    assert np.array_equal(again.predict(texts).logits, encoder.predict(texts).logits)
 
 
 @pytest.mark.parametrize(
@@ -65,30 +65,30 @@ def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
     ],
 )
 def test_without_the_pooler_the_map_reads_the_first_tokens_last_state(base, texts, tmp_path, padded, classifier):
-    made = with_classifier(base, LABELS, seed=3, form=ClassifierForm(classifier, pooler=False))
+    encoder = with_classifier(base, LABELS, seed=3, form=ClassifierForm(classifier, pooler=False))
     with torch.no_grad():
-        logits = made.model(**padded(made)).logits
-        state = made.model.base_model(**padded(made)).last_hidden_state[:, 0]
-        assert torch.allclose(logits, last_linear(made)(state), atol=1e-6)
-    removed = size(with_classifier(base, LABELS, form=ClassifierForm(classifier))) - size(made)
+        logits = encoder.model(**padded(encoder)).logits
+        state = encoder.model.base_model(**padded(encoder)).last_hidden_state[:, 0]
+        assert torch.allclose(logits, last_linear(encoder)(state), atol=1e-6)
+    removed = size(with_classifier(base, LABELS, form=ClassifierForm(classifier))) - size(encoder)
     norm = sum(p.numel() for p in base.model.head.norm.parameters()) if hasattr(base.model, "head") else 0
     bias = 0 if hasattr(base.model, "head") and base.model.head.dense.bias is None else HIDDEN
     assert removed == HIDDEN**2 + bias + norm, "a dense layer, and ModernBERT's norm"
-    again = load(made.save(tmp_path / "bare"))
-    assert again.fingerprint == made.fingerprint
-    assert np.array_equal(again.predict(texts).logits, made.predict(texts).logits)
+    again = load(encoder.save(tmp_path / "bare"))
+    assert again.fingerprint == encoder.fingerprint
+    assert np.array_equal(again.predict(texts).logits, encoder.predict(texts).logits)
     assert load(tmp_path / "bare", task_head="none").task_head == "none"
 
 
 @pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.dropout])
 def test_the_dropout_is_the_familys_own_setting(base, tmp_path):
-    made = with_classifier(base, LABELS, dropout=0.37)
-    folder = made.save(tmp_path / "dropping")
+    encoder = with_classifier(base, LABELS, dropout=0.37)
+    folder = encoder.save(tmp_path / "dropping")
     plain = AutoModelForSequenceClassification.from_pretrained(folder)
     assert "top" not in json.loads((folder / "config.json").read_text())["bertscope"]
-    for model in (made.model, plain):
+    for model in (encoder.model, plain):
         assert [module.p for module in model.modules() if isinstance(module, nn.Dropout)].count(0.37) >= 1
-    assert torch.equal(plain.state_dict()[f"{base.family.last_linear}.weight"], last_linear(made).weight.cpu())
+    assert torch.equal(plain.state_dict()[f"{base.family.last_linear}.weight"], last_linear(encoder).weight.cpu())
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,12 @@ def test_the_dropout_is_the_familys_own_setting(base, tmp_path):
 )
 def test_the_dropout_is_right_before_the_last_linear(base, padded, pooler):
     """Where it drops everything, the map's bias is left, for every text."""
-    made = with_classifier(base, LABELS, dropout=1.0, form=ClassifierForm(pooler=pooler))
-    bias = torch.nn.init.normal_(last_linear(made).bias) if last_linear(made).bias is not None else torch.zeros(3)
-    made.model.train()
-    assert torch.equal(made.model(**padded(made)).logits, bias.expand(6, 3))
+    encoder = with_classifier(base, LABELS, dropout=1.0, form=ClassifierForm(pooler=pooler))
+    bias = (
+        torch.nn.init.normal_(last_linear(encoder).bias) if last_linear(encoder).bias is not None else torch.zeros(3)
+    )
+    encoder.model.train()
+    assert torch.equal(encoder.model(**padded(encoder)).logits, bias.expand(6, 3))
 
 
 @pytest.mark.parametrize("name", ["distilbert"])
@@ -125,12 +127,12 @@ def test_families_without_a_dropout_of_the_classifier_say_so(base):
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_what_is_trained_further_or_cut_keeps_or_loses_its_form(base, texts):
-    made = with_classifier(base, LABELS, form=ClassifierForm("relu", pooler=False))
-    cut = made.cut(["head:1.2", "layer:3"])
+    encoder = with_classifier(base, LABELS, form=ClassifierForm("relu", pooler=False))
+    cut = encoder.cut(["head:1.2", "layer:3"])
     assert ClassifierForm.of(cut.model.config) == ClassifierForm("relu", pooler=False)
-    with made.gates(off=["head:1.2", "layer:3"]):
-        assert np.allclose(cut.predict(texts).logits, made.predict(texts).logits, atol=1e-5)
-    plain = with_classifier(made, LABELS)
+    with encoder.gates(off=["head:1.2", "layer:3"]):
+        assert np.allclose(cut.predict(texts).logits, encoder.predict(texts).logits, atol=1e-5)
+    plain = with_classifier(encoder, LABELS)
     assert ClassifierForm.of(plain.model.config) == ClassifierForm() and isinstance(last_linear(plain), nn.Linear)
 
 

@@ -111,11 +111,11 @@ def test_it_comes_back_bit_equal_in_another_process(tiny, sentences, tmp_path):
     folder = encoder.save(tmp_path / "parser")
     rows = [json.dumps({"id": name, "words": words}) for name, words in zip("abc", WORDS, strict=True)]
     (tmp_path / "texts.jsonl").write_text("\n".join(rows))
-    said = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", READ, folder, tmp_path / "texts.jsonl"], capture_output=True, text=True
     )
     wanted = f"parser mine {encoder.fingerprint} {encoder.predict(sentences).logits.tolist()}"
-    assert said.stdout.strip() == wanted, said.stderr
+    assert finished.stdout.strip() == wanted, finished.stderr
 
 
 def test_the_encoder_part_opens_in_plain_transformers(tiny, tmp_path):
@@ -153,10 +153,10 @@ def test_a_parser_is_no_part_of_what_is_put_on_the_encoder_next(tiny, tmp_path):
 
 def test_a_parser_without_its_weights_is_refused(tiny, tmp_path):
     encoder = with_parser(tiny, RELATIONS)
-    said = encoder.model.config.bertscope
+    notes = encoder.model.config.bertscope
     del encoder.model.parser
     folder = encoder.save(tmp_path / "parser")
-    assert "parser" in said
+    assert "parser" in notes
     with pytest.raises(UserError, match=r"lacks 10 of the model's weights, 'parser\.arc_dependent\.0\.bias' first"):
         load(folder)
 

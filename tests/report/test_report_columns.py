@@ -47,8 +47,8 @@ def test_ends_of_an_interval_are_called_so_whatever_a_figure_writes_beside_the_v
 
 def test_ends_are_of_the_value_before_them():
     best = ["accuracy", "low", "high", "offset", "offset_direction", "offset_accuracy", "offset_low", "offset_high"]
-    said = explained("best", best, [])
-    assert said == {"low, high": ENDS, "offset_low, offset_high": f"{ENDS} of offset_accuracy"}
+    found = explained("best", best, [])
+    assert found == {"low, high": ENDS, "offset_low, offset_high": f"{ENDS} of offset_accuracy"}
     areas = ["area", "low", "high", "more_than_random", "more_low", "more_high"]
     assert explained("areas", areas, [])["more_low, more_high"] == f"{ENDS} of more_than_random"
 

@@ -29,16 +29,16 @@ def result(**tables: pd.DataFrame) -> Result:
 def test_an_undeclared_question_gives_every_measured_column_of_every_table_with_heads():
     table = of_heads().assign(entropy=1.0, entropy_low=0.5, entropy_high=1.5, n=7, shape=list("ababab"), same="x")
     found = head_card.facts(result(heads=table, layers=pd.DataFrame({"layer": [1], "value": [2.0]})), None)
-    said = {(fact["column"], fact["low"], fact["high"]) for fact in found}
-    assert said == {("shape", "", ""), ("effect", "low", "high"), ("entropy", "entropy_low", "entropy_high")}
+    columns = {(fact["column"], fact["low"], fact["high"]) for fact in found}
+    assert columns == {("shape", "", ""), ("effect", "low", "high"), ("entropy", "entropy_low", "entropy_high")}
     assert {fact["table"] for fact in found} == {"heads"}
 
 
 def test_what_a_head_of_a_shrunk_model_costs_is_no_head():
     """In parameters, as for `--target 50%`: a card's grid would have so many layers."""
-    made = result(costs=pd.DataFrame([{"layer": 1152.0, "head": 12336, "neuron": 385}]))
-    assert head_card.shape(made, None) != []
-    assert head_card.shape(made, find("shrink")) == head_card.facts(made, find("shrink")) == []
+    answer = result(costs=pd.DataFrame([{"layer": 1152.0, "head": 12336, "neuron": 385}]))
+    assert head_card.shape(answer, None) != []
+    assert head_card.shape(answer, find("shrink")) == head_card.facts(answer, find("shrink")) == []
 
 
 def test_undeclared_rows_of_one_head_are_told_apart_by_their_words():
@@ -56,21 +56,21 @@ def test_what_a_question_declares_is_all_that_is_shown():
 
 
 def test_an_older_result_is_shown_without_what_it_lacks():
-    said = Declared(
+    declared = Declared(
         HeadFact("heads", "effect", "effect", beside={"p": "p"}), HeadFact("heads", "cosine", "cosine"),
         HeadFact("others", "effect", "effect"), HeadMaps("head_maps", "maps", "map_tokens"),
     )  # fmt: skip
-    (fact,) = head_card.facts(result(heads=of_heads()), said)
+    (fact,) = head_card.facts(result(heads=of_heads()), declared)
     assert fact["column"] == "effect" and fact["beside"] == {}
-    assert head_card.maps(result(heads=of_heads()), said) is None
+    assert head_card.maps(result(heads=of_heads()), declared) is None
 
 
 def test_maps_are_given_row_by_row():
     levels = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
     where = pd.DataFrame({"checkpoint": "a", "layer": 1, "head": [1, 2], "example": 0})
     tokens = pd.DataFrame({"example": 0, "position": [1, 2, 3], "token": list("abc")})
-    made = Result("made-up", 1, {"head_maps": where, "map_tokens": tokens}, arrays={"maps": levels})
-    found = head_card.maps(made, Declared(HeadMaps("head_maps", "maps", "map_tokens")))
+    answer = Result("made-up", 1, {"head_maps": where, "map_tokens": tokens}, arrays={"maps": levels})
+    found = head_card.maps(answer, Declared(HeadMaps("head_maps", "maps", "map_tokens")))
     assert found == {"table": "head_maps", "tokens": "map_tokens", "side": 3,
                      "levels": [list(range(9)), list(range(9, 18))]}  # fmt: skip
 
