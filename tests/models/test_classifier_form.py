@@ -64,7 +64,9 @@ def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
         ("roberta", "relu"),
     ],
 )
-def test_without_the_pooler_the_map_reads_the_first_tokens_last_state(base, texts, tmp_path, padded, classifier):
+def test_without_the_pooler_the_last_layer_reads_the_first_tokens_last_state(
+    base, texts, tmp_path, padded, classifier
+):
     encoder = with_classifier(base, LABELS, seed=3, form=ClassifierForm(classifier, pooler=False))
     with torch.no_grad():
         logits = encoder.model(**padded(encoder)).logits
@@ -102,7 +104,7 @@ def test_the_dropout_is_the_familys_own_setting(base, tmp_path):
     ],
 )
 def test_the_dropout_is_right_before_the_last_linear(base, padded, pooler):
-    """Where it drops everything, the map's bias is left, for every text."""
+    """Where it drops everything, the last layer's bias is left, for every text."""
     encoder = with_classifier(base, LABELS, dropout=1.0, form=ClassifierForm(pooler=pooler))
     bias = (
         torch.nn.init.normal_(last_linear(encoder).bias) if last_linear(encoder).bias is not None else torch.zeros(3)

@@ -86,7 +86,7 @@ def test_few_parts_stand_among_the_answers(tmp_path):
 def test_an_experiment_that_another_reads_is_no_part(tmp_path):
     inputs = {f"lottery.{task}": removal(tmp_path, task, 0.1) for task in (*TASKS, "qqp")}
     table = pd.DataFrame({"x": [1]})
-    save(tmp_path, Step("overlap", 1, {}, made), Result("overlap", 1, {"t": table}, subject={"model": "pocket"}))
+    save(tmp_path, Step("overlap", 1, {}, inputs), Result("overlap", 1, {"t": table}, subject={"model": "pocket"}))
     found = parts(stored_findings(tmp_path))
     assert len(found) == 10 and {name.partition("-")[0] for name in found} == {"finetune"}
 
