@@ -16,8 +16,8 @@ from bertscope.data.slices import mentions
 from bertscope.data.swaps import swapped
 from bertscope.experiments.bias.question import WORDS, BiasConfig, bias, check, plan
 from bertscope.experiments.bias.swap import SwapConfig, swap
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.source import model_root
 from bertscope.training.finetune import FinetuneConfig
 from toy import fresh

@@ -14,8 +14,8 @@ from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
 from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchConfig, plan, scratch
 from bertscope.experiments.scratch.result import _PUBLISHED
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.source import model_root
 from toy import fresh, write_reviews
 from toy import task as toy

@@ -16,8 +16,8 @@ from bertscope.core.examples import ROOT, Examples
 from bertscope.data.span_task import SpanTask
 from bertscope.data.tree_task import TreeTask
 from bertscope.models.batches import pad, tokenise
-from bertscope.models.biaffine import Biaffine
-from bertscope.models.heads import with_classifier
+from bertscope.models.new_task_head import with_classifier
+from bertscope.models.parser import Biaffine
 from bertscope.training import loop
 from bertscope.training.finetune import FinetuneConfig, finetune
 from bertscope.training.kinds import objective_of, with_head

@@ -16,8 +16,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, whole_folder
 from bertscope.core.units import Unit, every
 from bertscope.models import source
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.replay import predict_without
 from bertscope.training import loop, objective
 from bertscope.training.finetune import finetune

@@ -88,8 +88,8 @@ def contrastive(
     """
     from bertscope.data.corpus import open_data
     from bertscope.data.read import read_task
-    from bertscope.models.heads import bare
     from bertscope.models.load import load
+    from bertscope.models.new_task_head import bare
     from bertscope.training import loop
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.contrast_objective import Contrastive

@@ -138,9 +138,9 @@ def finetune(
     `outputs` has the tuned model's outputs for the test set.
     """
     from bertscope.data.read import read_task
+    from bertscope.models.classifier_form import ClassifierForm
     from bertscope.models.load import load
     from bertscope.models.surgery import without_layers
-    from bertscope.models.task_heads import ClassifierForm
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.kinds import objective_of, with_head
     from bertscope.training.loop import train

@@ -7,11 +7,11 @@ from typing import Any
 from bertscope.data.span_task import SpanTask
 from bertscope.data.task import Task
 from bertscope.data.tree_task import TreeTask
+from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
-from bertscope.models.heads import with_classifier
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.parser import with_parser
 from bertscope.models.span_head import with_span_head
-from bertscope.models.task_heads import ClassifierForm
 from bertscope.training.objective import Labelled
 from bertscope.training.parsing import Trees
 from bertscope.training.spans import Spans

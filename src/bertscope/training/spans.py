@@ -28,7 +28,7 @@ class Spans:
         gold = targets(windows, np.array([answers[0] for answers in task.train.answers]))
         self._targets = torch.from_numpy(gold).to(encoder.device)
         self.notes = _notes(
-            len(task.train), len(windows), len(np.unique(windows.example[gold[:, 1] > 0])), windows.cut
+            len(task.train), len(windows), len(np.unique(windows.example[gold[:, 1] > 0])), windows.truncated
         )
 
     def loss(self, batch: Batch, rows: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bertscope.analyses.importance.reader import Importances
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
-    from bertscope.models.gates import Means
+    from bertscope.models.means import Means
 
 Orders = Mapping[tuple[str, str], Sequence[Sequence[Unit]]]
 """(kind, name) to the order, or the orders, in which the parts of that kind go."""

@@ -103,7 +103,7 @@ def _retrained(
     base: Encoder, task: Task, subnetwork: Subnetwork, scored: _Scored, config: TicketConfig, out: Path | None
 ) -> tuple[Encoder, list[dict[str, float]]]:
     """The subnetwork after the training, which is scored, and its epochs."""
-    from bertscope.models.heads import with_classifier
+    from bertscope.models.new_task_head import with_classifier
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.loop import train
     from bertscope.training.objective import Labelled

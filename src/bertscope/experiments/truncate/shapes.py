@@ -13,8 +13,8 @@ from bertscope.core.units import Unit
 from bertscope.data.task import Task
 from bertscope.experiments.comparison import size, texts_at_a_time
 from bertscope.models.encoder import Encoder
-from bertscope.models.heads import with_classifier
 from bertscope.models.latency import in_torch, sample_batches, time_in_turn
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.replay import predict_without
 from bertscope.models.surgery import without_layers
 
