@@ -137,7 +137,7 @@ def test_own_annotation_where_the_kind_is_said(tmp_path):
         assert task_root(path, kind=kind).options == {"kind": kind}
     with pytest.raises(UserError, match="has no questions with answers"):
         read_task(tmp_path / "trees.jsonl", kind="spans")
-    with pytest.raises(UserError, match="has no sentences with heads and relations"):
+    with pytest.raises(UserError, match="has no sentences with governors and relations"):
         read_task(tmp_path / "spans.jsonl", kind="trees")
     rows = [{"words": ["a", "b"], "heads": [-1, -1], "relation": ["root", "root"]} for _ in range(20)]
     (tmp_path / "roots.jsonl").write_text("\n".join(map(json.dumps, rows)))

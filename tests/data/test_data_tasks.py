@@ -182,14 +182,14 @@ def test_aligned_files_must_have_as_many_lines_as_each_other(folder):
     gold = "".join(f"{NLI[i % 3]}\n" for i in range(12))
     where = folder("snli", **lines, **{"labels.dev": gold, "labels.test": gold})
     task = read_task(where)
-    assert "no train file: dev gives fit and select, test is report" in task.notes
+    assert "no train file: dev gives train and validation, test is test" in task.notes
     assert (task.test.ids[0], task.test.text[0], task.test.pair[0]) == ("test:1", "s1 0", "s2 0")
     folder("snli", **{"labels.test": gold + "neutral\n"})
     with pytest.raises(UserError, match=r"as many lines as each other: s1\.test 12, s2\.test 12, labels\.test 13"):
         read_task(where)
 
 
-def test_hans_is_read_but_never_fitted(folder):
+def test_hans_is_read_but_never_trained_on(folder):
     names = ["gold_label", "sentence1_parse", "sentence1", "sentence2", "heuristic"]
     where = folder("hans", heuristics_evaluation_set_dot_txt=[
         names, *rows(6, lambda i: ("entailment", "non-entailment")[i % 2], "(S)", said, other, "lexical_overlap")
@@ -197,11 +197,11 @@ def test_hans_is_read_but_never_fitted(folder):
     assert read_examples("hans", root=where).label.tolist() == [0, 1] * 3
     for ask in (read_task, task_root):
         with pytest.raises(
-            UserError, match="hans has nothing to fit: it measures what a model trained on other data"
+            UserError, match="hans has nothing to train: it measures what a model trained on other data"
         ):
             ask("hans", root=where)
-    with pytest.raises(UserError, match="nothing to fit"):
-        read_examples("hans", root=where, split="published-train")
+    with pytest.raises(UserError, match="nothing to train"):
+        read_examples("hans", root=where, split="train")
     with pytest.raises(UserError, match="hans has no train split with labels here, only dev"):
         read_examples("hans", root=where, split="published-train")
 
