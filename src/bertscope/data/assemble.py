@@ -89,14 +89,14 @@ def joined(parts: Sequence[Examples]) -> Examples:
 
 def with_metric(task: Task, options: TaskOptions) -> Task:
     """The task, scored by the metric the user asks for."""
-    asked = options.metric
-    if asked is None:
+    metric = options.metric
+    if metric is None:
         return task
-    if asked not in METRICS[task.kind]:
-        raise UserError(f"metric {asked} isn't for {task.kind}, which {task.name} is; leave out --metric")
-    if asked == "f1" and len(task.labels) != 2:
+    if metric not in METRICS[task.kind]:
+        raise UserError(f"metric {metric} isn't for {task.kind}, which {task.name} is; leave out --metric")
+    if metric == "f1" and len(task.labels) != 2:
         raise UserError(f"metric f1 is for two labels, and {task.name} has {len(task.labels)}; give macro_f1")
-    return replace(task, metric=asked)
+    return replace(task, metric=metric)
 
 
 def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:
@@ -130,18 +130,18 @@ def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, .
     if material.declared or material.training[0].path.suffix.lower() != ".tsv":
         return ()
     quoted = sum(text.startswith('"') and '""' in text[1:] for part in examples for text in part.text)
-    said = (
+    note = (
         "texts have quotes as .csv has them, which .tsv is read without; if they don't belong there, save it as .csv"
     )
-    return (f"{quoted:,} {said}",) if quoted else ()
+    return (f"{quoted:,} {note}",) if quoted else ()
 
 
-def _kind(declared: Declared | None, said: Kind | None, training: Sheet) -> Kind:
+def _kind(declared: Declared | None, given: Kind | None, training: Sheet) -> Kind:
     """The kind of task, as declared, as the user says, or as the labels show."""
     if declared:
         assert declared.kind != "answers"
         return declared.kind
-    return said or find_kind(training)
+    return given or find_kind(training)
 
 
 def _labels(declared: Declared | None, kind: Kind, sheets: Sequence[Sheet]) -> tuple[str, ...]:

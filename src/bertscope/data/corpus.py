@@ -25,9 +25,9 @@ from bertscope.core.step import Root
 from bertscope.data.locate import recognise
 from bertscope.data.options import COLUMNS, TaskOptions, with_options
 from bertscope.data.read import Part, can_train, read_split, read_task, split_root, task_root
-from bertscope.data.records import parse_json
 from bertscope.data.relations import read_relations
 from bertscope.data.sources import Collection, is_collection, stream
+from bertscope.data.table_files import parse_json
 from bertscope.data.task import Task
 from bertscope.data.text import read_text
 

@@ -56,10 +56,10 @@ class OnHub(Known):
     def answers(self, split: SplitName, bad: BadRows) -> Examples:
         found = []
         for row in self._load(split):
-            said, context = row["answers"], row["context"]
+            answers, context = row["answers"], row["context"]
             starts = [
                 {"answer_start": start, "text": text}
-                for start, text in zip(said["answer_start"], said["text"], strict=True)
+                for start, text in zip(answers["answer_start"], answers["text"], strict=True)
             ]
             try:
                 found.append((str(row["id"]), row["question"].strip(), context, spans(context, starts)))

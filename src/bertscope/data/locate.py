@@ -11,11 +11,10 @@ from bertscope.core.examples import Examples
 from bertscope.core.files import digest_files, digest_text
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
-from bertscope.data.delimited import read_aligned
 from bertscope.data.known import Known
-from bertscope.data.records import parse_json
 from bertscope.data.squad import read_squad
-from bertscope.data.table import EXTENSIONS, Table, read_table
+from bertscope.data.table import EXTENSIONS, Table
+from bertscope.data.table_files import parse_json, read_aligned, read_table
 from bertscope.data.tasks import TASKS, VERSION, Declared, Layout, SplitName
 
 _TEST_FILES = ("dev", "validation", "test-labeled", "test")
@@ -151,8 +150,8 @@ def _first_line_fits(found: OnDisk) -> bool:
         return True
     form = layout.form or EXTENSIONS[path.suffix]
     if form == "jsonl":
-        said = parse_json(line)
-        names = list(said) if isinstance(said, dict) else []
+        parsed = parse_json(line)
+        names = list(parsed) if isinstance(parsed, dict) else []
     else:
         names = line.split("\t" if form == "tsv" else ",")
     if layout.header:

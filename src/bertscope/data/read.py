@@ -30,7 +30,8 @@ from bertscope.data.locate import find_in, plain_files, recognise
 from bertscope.data.options import COLUMNS, TaskOptions, with_options
 from bertscope.data.structured import make_spans, read_structured, structured_files, structured_kind
 from bertscope.data.subsets import cut
-from bertscope.data.table import read_table, shown
+from bertscope.data.table import shown
+from bertscope.data.table_files import read_table
 from bertscope.data.task import NEEDS_LABELS, Kind, Task
 from bertscope.data.tasks import TASKS, SplitName, declared, refuse_unknown
 

@@ -28,10 +28,10 @@ def mixed_order(label: np.ndarray, kind: Kind, seed: int) -> np.ndarray:
 
 
 def parts(order: np.ndarray, *shares: float) -> list[np.ndarray]:
-    """Cut the order: each share is of what is left, at least one row; the last part is the rest."""
-    cut = []
+    """The order in slices: each share is of what is left, at least one row; the last part is the rest."""
+    slices = []
     for share in shares:
         size = max(1, round(share * len(order)))
-        cut.append(order[:size])
+        slices.append(order[:size])
         order = order[size:]
-    return [*cut, order]
+    return [*slices, order]

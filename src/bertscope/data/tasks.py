@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.data.bad_rows import BLANK_TEXT, CUT_ROW, NO_AGREEMENT
+from bertscope.data.bad_rows import BLANK_TEXT, NO_AGREEMENT, WRONG_FIELDS
 from bertscope.data.columns import Columns
 from bertscope.data.metrics import MetricName
 from bertscope.data.table import Form
@@ -158,7 +158,7 @@ _ALL = (
         "glue/qqp", ("QQP",), (_tsv(Columns("question1", "question2", "is_duplicate")), _JSONL),
         ("not_duplicate", "duplicate"), f"Iyer et al. 2017 (Quora Question Pairs); {_GLUE}",
         hub=_glue("qqp", "question1", "question2"),
-        drops=(BLANK_TEXT, CUT_ROW),
+        drops=(BLANK_TEXT, WRONG_FIELDS),
     ),
     _mnli("glue/mnli", "matched", _JSONL),
     _mnli("glue/mnli-mm", "mismatched"),

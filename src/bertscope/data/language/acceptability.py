@@ -46,8 +46,8 @@ def _agreement(right: bool, random: Random, seen: set[str]) -> Sentence:
 
 def _finite(sentence: Sentence, at: int, form: str) -> bool:
     """Whether it is the main clause's verb that agrees with the subject."""
-    head = sentence.governors[at]
-    return form in _OTHER_NUMBER and sentence.pos[at] == "AUX" and sentence.relations[head] == "root"
+    governor = sentence.governors[at]
+    return form in _OTHER_NUMBER and sentence.pos[at] == "AUX" and sentence.relations[governor] == "root"
 
 
 def _distant(speaker: Speaker) -> State:

@@ -34,9 +34,9 @@ def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
 
 def _row(same: bool, random: Random) -> Row:
     giving = random.random() < 0.2
-    said = _giving(random) if giving else _acting(random)
-    meant = said if same else _other(said, random)
-    first = realise(said.arranged(random, time_first=0.5))
+    event = _giving(random) if giving else _acting(random)
+    meant = event if same else _other(event, random)
+    first = realise(event.arranged(random, time_first=0.5))
     while True:
         again = meant.arranged(random, time_first=0.5)
         second = realise(in_other_words(again, random, random.choice((0.3, 0.6, 1.0))))
