@@ -177,15 +177,28 @@ def test_root_of_a_folder_holds_both_files(write):
     assert task_root(folder).id == now
 
 
+def loaded_after(code):
+    """The modules that some lines of Python load."""
+    probe = f"import sys\n{code}\nprint(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split())
+
+
 def test_planning_loads_nothing_heavy(write):
     path = write("r.csv", reviews())
-    code = (
-        "import sys; from bertscope.data.read import read_task, task_root; import bertscope.data.baselines\n"
-        f"task_root({str(path)!r}); task_root('demo/sentiment'); read_task({str(path)!r})\n"
-        "print([name for name in ('torch', 'pandas', 'sklearn', 'scipy') if name in sys.modules])"
+    loaded = loaded_after(
+        "from bertscope.data.read import read_task, task_root; import bertscope.data.baselines\n"
+        f"task_root({str(path)!r}); task_root('demo/sentiment'); read_task({str(path)!r})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert not loaded & {"torch", "pandas", "sklearn", "scipy", "pyarrow", "datasets", "huggingface_hub"}
+
+
+def test_the_demo_language_is_loaded_when_it_is_generated(write):
+    path, reading = write("r.csv", reviews()), "from bertscope.data.read import read_task, task_root; "
+    grammars = "bertscope.data.language."
+    loaded = loaded_after(f"{reading}read_task({str(path)!r}); task_root('demo/corpus', kind='trees')")
+    assert not [name for name in loaded if name.startswith(grammars)]
+    loaded = loaded_after(f"{reading}read_task('demo/sentiment')")
+    assert grammars + "sentiment" in loaded and grammars + "grammar" not in loaded
 
 
 @settings(max_examples=100, deadline=None)

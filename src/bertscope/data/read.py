@@ -29,7 +29,7 @@ from bertscope.data.known import Known
 from bertscope.data.locate import find_in, plain_files, recognise
 from bertscope.data.options import COLUMNS, TaskOptions, with_options
 from bertscope.data.structured import make_spans, read_structured, structured_files, structured_kind
-from bertscope.data.subsets import cut
+from bertscope.data.subsets import without_words
 from bertscope.data.table import shown
 from bertscope.data.table_files import read_table
 from bertscope.data.task import NEEDS_LABELS, Kind, Task
@@ -66,7 +66,7 @@ def read_task(source: str | Path, **options: Any) -> Task:
     task = with_metric(task, asked)
     train, validation, test = (few(part, task.kind, asked) for part in (task.train, task.validation, task.test))
     task = replace(task, train=train, validation=validation, test=test)
-    return noting_repeats(cut(task, asked.without, asked.at_random) if asked.without else task)
+    return noting_repeats(without_words(task, asked.without, asked.at_random) if asked.without else task)
 
 
 @with_options

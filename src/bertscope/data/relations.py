@@ -172,7 +172,7 @@ class _Line:
         return found
 
     def _governors(self) -> tuple[int, ...] | None:
-        """Each word's governor. Texts of several sentences have several roots, but no word may be its own ancestor."""
+        """Each word's governor. Several sentences have several roots, but no word may be its own ancestor."""
         governors = self._object.get("heads")
         if "heads" not in self._object:
             return None

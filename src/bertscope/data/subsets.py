@@ -13,7 +13,7 @@ from bertscope.data.slices import mentions
 from bertscope.data.task import Task
 
 
-def cut(task: Task, words: Sequence[str], at_random: int | None = None) -> Task:
+def without_words(task: Task, words: Sequence[str], at_random: int | None = None) -> Task:
     """The task without the rows of train and validation that mention one of the words; test stays whole.
 
     With a seed in `at_random`, as many rows of each label leave as mention a word, but which ones is drawn: what is

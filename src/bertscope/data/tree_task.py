@@ -1,7 +1,8 @@
 """Sentences with dependency trees, scored by attachment: which words have the right governor, and the right relation.
 
-A model's outputs are a governor and a relation for each word, [..., n, longest, 2]: governors count words from 0 and are
-`ROOT` for the root, relations are places in the task's labels; what lies behind a sentence's end is `NOTHING`.
+A model's outputs are a governor and a relation for each word, [..., n, longest, 2]: governors count words from 0
+and are `ROOT` for the root, relations are places in the task's labels; what lies behind a sentence's end is
+`NOTHING`.
 """
 
 from __future__ import annotations
@@ -66,12 +67,10 @@ class TreeTask(Task):
         place = np.arange(lengths.max(initial=0))
         inside, at_end = place < lengths[:, None], place == (lengths[:, None] - 1 if step > 0 else 0)
         gold = self._train_gold
-        below = gold[..., 0] == np.arange(gold.shape[1]) + step
-        below_relation, root = (
-            np.bincount(gold[where, 1], minlength=1).argmax() for where in (below, gold[..., 0] == ROOT)
-        )
-        chained = np.stack([np.where(at_end, ROOT, place + step), np.where(at_end, root, below_relation)], axis=-1)
-        return np.where(inside[..., None], chained, NOTHING)
+        chained = gold[..., 0] == np.arange(gold.shape[1]) + step
+        below, root = (np.bincount(gold[where, 1], minlength=1).argmax() for where in (chained, gold[..., 0] == ROOT))
+        outputs = np.stack([np.where(at_end, ROOT, place + step), np.where(at_end, root, below)], axis=-1)
+        return np.where(inside[..., None], outputs, NOTHING)
 
     @cached_property
     def _train_gold(self) -> np.ndarray:

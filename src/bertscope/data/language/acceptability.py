@@ -15,8 +15,6 @@ from bertscope.data.language.realise import realise
 from bertscope.data.language.sentence import Row, Sentence, exchanged, respelled
 from bertscope.data.language.syntax import Adjunct, NounPhrase, State
 
-LABELS = ("unacceptable", "acceptable")
-SIZES = {"train": 1200, "validation": 300, "test": 600}
 _OTHER_NUMBER = {"is": "are", "was": "were", "has": "have"}
 _OTHER_NUMBER |= {plural: singular for singular, plural in _OTHER_NUMBER.items()}
 _FIXED_ORDER = frozenset({("DET", "NOUN"), ("DET", "ADJ"), ("ADJ", "NOUN"), ("ADP", "DET"), ("AUX", "VERB")})

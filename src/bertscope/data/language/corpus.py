@@ -18,7 +18,6 @@ _PEOPLE_DO = tuple(sense for sense in SENSES if {*sense.subject.kinds} >= PEOPLE
 _ACTS = tuple(sense for sense in _PEOPLE_DO if sense.ongoing and sense.located and sense.frame != "Sleep")
 _TURNED = tuple(sense for sense in TRANSITIVE if sense.frame not in {"Departing", "Losing", "Emotion"})
 _SHORTEST, _LONGEST = 5, 40
-SIZES = {"train": 2000, "validation": 500, "test": 1000}
 
 
 def corpus(seed: int, n: int) -> Examples:

@@ -20,8 +20,6 @@ from bertscope.data.language.sentence import Row
 from bertscope.data.language.synonyms import ACTIONS, PEOPLE, QUALITIES, in_other_words, unlike
 from bertscope.data.language.syntax import Clause, NounPhrase
 
-LABELS = ("different", "same")
-SIZES = {"train": 2400, "validation": 300, "test": 600}
 _TIMES = (("yesterday",), ("last", "night"), ("in", "the", "morning"), ("last", "week"))
 _GIVING = tuple(sense for sense in DATIVE if sense.frame in {"Giving", "Sending", "Cause_to_perceive"})
 
@@ -29,7 +27,7 @@ _GIVING = tuple(sense for sense in DATIVE if sense.frame in {"Giving", "Sending"
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
     """`n` pairs without a sentence that is in `seen`, to which theirs are added, half of them paraphrases."""
     del split
-    return matched(lambda label: _row(bool(label), random), range(len(LABELS)), n, seen)
+    return matched(lambda label: _row(bool(label), random), (0, 1), n, seen)
 
 
 def _row(same: bool, random: Random) -> Row:

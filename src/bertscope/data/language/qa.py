@@ -16,7 +16,6 @@ from bertscope.data.language.senses import DATIVE, TRANSITIVE, Sense
 from bertscope.data.language.sentence import Row, Sentence, characters, joined
 from bertscope.data.language.syntax import Adjunct, Clause
 
-SIZES = {"train": 2000, "validation": 300, "test": 600}
 _EVENTS = tuple(sense for sense in TRANSITIVE + DATIVE if sense.located and {*sense.subject.kinds} >= PEOPLE)
 _TIMES = (("yesterday",), ("last", "night"), ("in", "the", "morning"), ("last", "week"))
 

@@ -205,9 +205,8 @@ class _Event:
     @property
     def _adverb_first(self) -> bool:
         """Whether the adverb stands before the verb."""
-        return bool(self.clause.adverb) and (
-            self.clause.adverb in _BEFORE_VERB or self.clause.sense.object is not None
-        )
+        clause = self.clause
+        return bool(clause.adverb) and (clause.adverb in _BEFORE_VERB or clause.sense.object is not None)
 
     def _beginning(self) -> list[Word]:
         """All up to the verb: what a relative clause or a question begins with, the subject, the auxiliaries."""

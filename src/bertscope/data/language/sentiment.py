@@ -15,9 +15,6 @@ from random import Random
 
 from bertscope.data.language.sentence import Element, Phrase, Row, Sentence, Word, finish
 
-LABELS = ("negative", "positive")
-SIZES = {"train": 1200, "validation": 200, "test": 400}
-"""As many as teach the pocket model the rules in half a minute, and few enough that it still errs."""
 CONSTRUCTIONS = ("plain", "negation", "contrast")
 
 # Repeated entries are drawn more often.
