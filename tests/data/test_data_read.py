@@ -180,7 +180,9 @@ def test_root_of_a_folder_holds_both_files(write):
 def loaded_after(code):
     """The modules that some lines of Python load."""
     probe = f"import sys\n{code}\nprint(*sys.modules)"
-    return set(subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split())
+    return set(
+        subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split()
+    )
 
 
 def test_planning_loads_nothing_heavy(write):

@@ -9,7 +9,8 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.data.read import read_split, read_task, task_root
+from bertscope.data.corpus import read_examples
+from bertscope.data.read import read_task, task_root
 from bertscope.data.subsets import without_words
 from bertscope.data.task import Task
 from shared_data import DATA, needs_data
@@ -85,7 +86,7 @@ def test_the_reader_cuts_after_the_limit_and_identities_tell_cuts_apart(tmp_path
     path.write_text("text,label\n" + "".join(f"{text} {n},{label}\n" for n in range(60) for text, label in ROWS))
     whole, biased = read_task(path, limit=200), read_task(path, limit=200, without=WOMEN)
     assert set(biased.train.ids) < set(whole.train.ids) and biased.test.ids == whole.test.ids
-    assert read_split(path, split="train", limit=200, without=WOMEN).ids == biased.train.ids
+    assert read_examples(path, split="train", limit=200, without=WOMEN).ids == biased.train.ids
     control = read_task(path, limit=200, without=WOMEN, at_random=5)
     assert np.array_equal(np.bincount(control.train.label), np.bincount(biased.train.label))
     by_words = {"without": WOMEN}

@@ -23,7 +23,6 @@ from bertscope.data.bad_rows import BadRows
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.relations import read_relations
-from bertscope.data.sources import Collection, is_collection
 from bertscope.data.span_task import SpanTask
 from bertscope.data.splits import LEAST_ROWS, TEST_SHARE, VALIDATION_SHARE, parts
 from bertscope.data.squad import read_squad
@@ -32,34 +31,23 @@ from bertscope.data.task import Task
 from bertscope.data.tree_task import TreeTask
 from bertscope.data.trees import check_tree
 
-Structured = Literal["spans", "trees"]
+StructuredKind = Literal["spans", "trees"]
 Splits = tuple[Examples, Examples, Examples]
 """Train, validation, test."""
-_TREEBANK = (".conllu", ".conllu.gz", ".conllu.xz")
-_ENDINGS = {"spans": (".json", ".jsonl"), "trees": (*_TREEBANK, ".jsonl")}
+TREEBANK = (".conllu", ".conllu.gz", ".conllu.xz")
+_ENDINGS = {"spans": (".json", ".jsonl"), "trees": (*TREEBANK, ".jsonl")}
 _TEST = {"spans": ("dev", "validation", "test"), "trees": ("test", "dev", "validation")}
 _SAYS_ITSELF = ("text", "text_pair", "label")
 """What may not be said of such a file: it has no columns."""
 
 
-def structured_kind(source: str | Path, asked: TaskOptions) -> Structured | None:
-    """Which of the two a file or folder is, or is asked to be; None where it is a table of labels."""
-    if asked.kind == "spans" or asked.kind == "trees":
-        return asked.kind
-    path = Path(source)
-    if asked.given().keys() & {"kind", *_SAYS_ITSELF}:
-        return None
-    if (path.suffix.lower() == ".json" and path.is_file()) or (path.is_dir() and _holds_squad(path)):
-        return "spans"
-    if path.name.lower().endswith(_TREEBANK):
-        return "trees"
-    if path.exists() and is_collection(path):
-        with Collection(path) as files:
-            return "trees" if any(files.ending(ending) for ending in (".conllu", ".dp")) else None
-    return None
+def holds_squad(folder: Path) -> bool:
+    """Whether its train file is JSON, and nothing else that could be read."""
+    plain = any((folder / f"train{extension}").exists() for extension in EXTENSIONS)
+    return not plain and any(_named("train").search(path.name) for path in folder.glob("*.json"))
 
 
-def structured_files(path: Path, kind: Structured) -> tuple[Path, Path | None]:
+def structured_files(path: Path, kind: StructuredKind) -> tuple[Path, Path | None]:
     """What is trained on and what is scored; None where the one has to do for both."""
     if not path.exists():
         raise UserError(f"no file or folder {path}; give SQuAD's .json or a treebank's .conllu, or the folder of one")
@@ -74,35 +62,35 @@ def structured_files(path: Path, kind: Structured) -> tuple[Path, Path | None]:
     )
 
 
-def read_structured(path: Path, kind: Structured, asked: TaskOptions) -> Task:
+def read_structured(path: Path, kind: StructuredKind, options: TaskOptions) -> Task:
     """The task that a file or folder holds."""
-    asked.refuse(str(path), *_SAYS_ITSELF)
-    bad, notes = BadRows(skip=asked.skip_bad), list[str]()
+    options.refuse(str(path), *_SAYS_ITSELF)
+    bad, notes = BadRows(skip=options.skip_bad), list[str]()
     training, test = structured_files(path, kind)
     read = [_read(file, kind, bad, notes) for file in (training, test) if file is not None]
     if test is not None:
         notes.append(f"test is {test.name}")
     name = path.absolute().name if path.is_dir() else path.name.partition(".")[0]
-    return MAKERS[kind](name, read, asked, bad, tuple(notes))
+    return MAKERS[kind](name, read, options, bad, tuple(notes))
 
 
 def make_spans(
-    name: str, read: Sequence[Examples], asked: TaskOptions, bad: BadRows, notes: tuple[str, ...] = ()
+    name: str, read: Sequence[Examples], options: TaskOptions, bad: BadRows, notes: tuple[str, ...] = ()
 ) -> Task:
     """A task of the questions in one split, or in what is to be trained on and what is to be scored. All questions
     about one text go to the same split."""
     read = [_answerable(name, examples, bad) for examples in read]
     groups = np.unique(np.array(read[0].pair), return_inverse=True)[1]
-    splits = _split(name, read, groups, asked.seed)
+    splits = _split(name, read, groups, options.seed)
     return SpanTask(name, "spans", (), *splits, METRICS["spans"][0], (*notes, *bad.notes()))
 
 
 def make_trees(
-    name: str, read: Sequence[Examples], asked: TaskOptions, bad: BadRows, notes: tuple[str, ...] = ()
+    name: str, read: Sequence[Examples], options: TaskOptions, bad: BadRows, notes: tuple[str, ...] = ()
 ) -> Task:
     """The same of sentences with trees."""
     read = [_with_trees(name, examples, bad) for examples in read]
-    splits = _split(name, read, np.arange(len(read[0])), asked.seed)
+    splits = _split(name, read, np.arange(len(read[0])), options.seed)
     return trees_task(name, splits, (*notes, *bad.notes()))
 
 
@@ -114,17 +102,11 @@ def trees_task(name: str, splits: Splits, notes: tuple[str, ...] = ()) -> Task:
 MAKERS = {"spans": make_spans, "trees": make_trees}
 
 
-def _holds_squad(folder: Path) -> bool:
-    """Whether its train file is JSON, and nothing else that could be read."""
-    plain = any((folder / f"train{extension}").exists() for extension in EXTENSIONS)
-    return not plain and any(_named("train").search(path.name) for path in folder.glob("*.json"))
-
-
 def _named(role: str) -> re.Pattern[str]:
     return re.compile(rf"(^|[-_.]){role}([-_.]|$)", re.IGNORECASE)
 
 
-def _of_role(folder: Path, role: str, kind: Structured) -> Path | None:
+def _of_role(folder: Path, role: str, kind: StructuredKind) -> Path | None:
     """The folder's file that is called `train` or the like: train-v1.1.json, en_ewt-ud-train.conllu."""
     files = (path for path in sorted(folder.iterdir()) if path.name.lower().endswith(_ENDINGS[kind]))
     found = [path for path in files if _named(role).search(path.name)]
@@ -133,7 +115,7 @@ def _of_role(folder: Path, role: str, kind: Structured) -> Path | None:
     return found[0] if found else None
 
 
-def _read(path: Path, kind: Structured, bad: BadRows, notes: list[str]) -> Examples:
+def _read(path: Path, kind: StructuredKind, bad: BadRows, notes: list[str]) -> Examples:
     if kind == "spans" and path.suffix.lower() == ".json":
         return read_squad(path, bad)
     if kind == "spans" and not path.name.lower().endswith(".jsonl"):
