@@ -56,15 +56,12 @@ def test_the_seed_decides_the_split(write):
     assert read_task(path, seed=1).test.ids != read_task(path).test.ids
 
 
-def test_a_folder_gives_its_own_report(write):
+@pytest.mark.parametrize("name", ["dev", "validation", "test", "test-labeled"])
+def test_of_two_files_one_is_test(write, name):
     folder = write("toy.v1/train.csv", reviews(50)).parent
-    write("toy.v1/test.csv", reviews(10, start=100))
-    assert read_task(folder).test.ids[0] == "test:2"
-    write("toy.v1/validation.tsv", reviews(10, start=200).replace(",", "\t"))
-    assert read_task(folder).test.ids[0] == "validation:2"
-    write("toy.v1/dev.csv", reviews(10, start=300))
+    write(f"toy.v1/{name}.tsv", reviews(10, start=100).replace(",", "\t"))
     task = read_task(folder)
-    assert task.test.ids == tuple(f"dev:{line}" for line in range(2, 12))
+    assert task.test.ids == tuple(f"{name}:{line}" for line in range(2, 12))
     assert (task.name, len(task.train), len(task.validation)) == ("toy.v1", 45, 5)
     assert not set(task.train.ids) & set(task.validation.ids)
 

@@ -174,8 +174,8 @@ class Named(TaskSource):
     def _task(self) -> Task:
         known, bad = self.known, self._bad_rows()
         if known.task.kind == "answers":
-            read = [known.answers(split, bad) for split in known.roles() if split]
-            return make_spans(known.task.name, read, self.options, bad, tuple(known.notes()))
+            own = known.roles().each(lambda split: known.answers(split, bad))
+            return make_spans(known.task.name, own, self.options, bad, tuple(known.notes()))
         return make_task(known.material(bad), self.options, bad)
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
@@ -214,7 +214,7 @@ class Structured(TaskSource):
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
         path = Path(self.name).absolute()
-        files = filter(None, structured_files(path, self.kind))
+        files = structured_files(path, self.kind).there
         # The kind is said outright, so that whoever looks at the texts reads the same splits.
         return Root(kind, str(path), digest_files(files), self._options_without_place() | {"kind": self.kind})
 
@@ -224,14 +224,16 @@ class Tables(TaskSource):
 
     def _task(self) -> Task:
         path, options, bad = Path(self.name), self.options, BadRows(skip=self.options.skip_bad)
-        first, *rest = (read_table(file, bad) for file in plain_files(path))
-        columns = find_columns(first, options.text, options.text_pair, options.label)
+        files = plain_files(path)
+        third = files.test if files.validation else None
+        own = files._replace(test=None if third else files.test).each(lambda file: [read_table(file, bad)])
+        columns = find_columns(own.train[0], options.text, options.text_pair, options.label)
         name = path.absolute().name if path.is_dir() else path.stem
-        return make_task(Material(name, str(path), [first], rest, columns), options, bad)
+        return make_task(Material(name, str(path), columns, own, third=third), options, bad)
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
         path = Path(self.name).absolute()
-        return Root(kind, str(path), digest_files(plain_files(path)), self._options_without_place())
+        return Root(kind, str(path), digest_files(plain_files(path).there), self._options_without_place())
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,16 @@ def read_squad(path: Path, bad: BadRows) -> Examples:
     return to_examples(path, list(_questions(path, parsed["data"], bad)))
 
 
+def holds_answers(path: Path) -> bool:
+    """Whether any question has an answer; also where the file is none of SQuAD's, which its reader will say."""
+    parsed = parse_json(read_text(path))
+    try:
+        paragraphs = (paragraph for article in parsed["data"] for paragraph in article["paragraphs"])
+        return any(question.get("answers") for paragraph in paragraphs for question in paragraph["qas"])
+    except (TypeError, KeyError, AttributeError):
+        return True
+
+
 def to_examples(path: Path | str, rows: list[Answered]) -> Examples:
     if not rows:
         raise UserError(f"{path} holds no questions; download it again")

@@ -60,6 +60,13 @@ def read_treebank(
     raise UserError(f"{path} has no .conllu or .dp files; give a treebank's file, folder or zip")
 
 
+def has_governors(path: Path) -> bool:
+    """Whether any word of a CoNLL-U file has one: what is to be parsed by others is published without."""
+    rows = (_BETWEEN.split(raw.decode(errors="replace")) for raw in stream(path))
+    at = _COLUMNS.index("head")
+    return any(len(cells) > at and _GOVERNOR.fullmatch(cells[at]) for cells in rows if not cells[0].startswith("#"))
+
+
 def write_conllu(examples: Examples, path: str | Path) -> None:
     """Write words, marks and governors as CoNLL-U, so that `read_treebank` reads them back as they are.
 
