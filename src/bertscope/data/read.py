@@ -4,7 +4,8 @@ demo/sentiment          generated; demo/corpus with `kind="trees"`
 glue/rte, snli ...      from the hub, or from the folder that `root` names; data/tasks.py lists them
 RTE/                    a folder that is one of those is recognised
 reviews.csv             one file: 20% becomes test, 10% of the rest validation, the rest train
-reviews/                train.tsv gives train and validation (10%); dev, validation, test-labeled or test gives test
+reviews/                train, dev and test files are taken as they are; of train and one other, train gives train and
+                        validation (10%), the other is test
 squad.json, x.conllu    questions with spans for answers, a treebank, or a folder of either: see structured.py
 """
 
