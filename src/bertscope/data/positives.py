@@ -168,8 +168,8 @@ def _place(task: Task, wanted: Sequence[str]) -> int:
     for name in wanted:
         if name in names:
             return names.index(name)
-    said = ", ".join(task.labels) or "scores"
-    raise UserError(f"{task.name} is labelled {said}; this needs the label {' or '.join(wanted)}")
+    labels = ", ".join(task.labels) or "scores"
+    raise UserError(f"{task.name} is labelled {labels}; this needs the label {' or '.join(wanted)}")
 
 
 def _second(data: Task | Examples, part: Examples) -> tuple[str, ...]:

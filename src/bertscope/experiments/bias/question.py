@@ -84,7 +84,7 @@ def _cut(arm: str, config: BiasConfig, seed: int) -> dict[str, Any]:
 def check(task: Task, config: BiasConfig) -> None:
     """Refuse words that leave nothing to train on or to compare."""
     from bertscope.data.slices import mentions
-    from bertscope.data.subsets import cut, in_brief
+    from bertscope.data.subsets import in_brief, without_words
 
     named = in_brief(config.words)
     for split in _SPLITS:
@@ -94,7 +94,7 @@ def check(task: Task, config: BiasConfig) -> None:
                 f"no {_SPLITS[split]} row of {task.name} mentions {named}{default}; name words that occur in it "
                 "with --words"
             )
-    cut(task, config.words)  # refuses what would leave too little
+    without_words(task, config.words)  # refuses what would leave too little
     if mentions(task.test, config.words).all():
         raise UserError(f"every test row of {task.name} mentions {named}: there is no rest to compare it with")
 
