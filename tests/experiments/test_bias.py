@@ -19,7 +19,7 @@ from bertscope.experiments.bias.swap import SwapConfig, swap
 from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
 from bertscope.models.source import model_root
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from toy import fresh
 
 QUICK = BiasConfig(words=("winter",), seeds=(0, 1, 2, 3, 4), swap=("red/white",), epochs=6, learning_rate=5e-3)

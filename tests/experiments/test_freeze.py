@@ -14,7 +14,7 @@ from bertscope.experiments.freeze.movement import over_seeds
 from bertscope.experiments.freeze.question import FreezeConfig, plan
 from bertscope.models.source import model_root
 from bertscope.models.states_store import open_store
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from device import DEVICE
 from toy import write_reviews
 

@@ -17,12 +17,12 @@ from bertscope.core.store import Store
 from bertscope.data.read import task_root
 from bertscope.experiments.lottery.question import LotteryConfig, plan
 from bertscope.experiments.lottery.ticket import TicketConfig, _right_on_hans, ticket
-from bertscope.experiments.overlap import overlap
+from bertscope.experiments.overlap.question import overlap
 from bertscope.experiments.subnetworks import Subnetwork, draw
 from bertscope.models.load import load
 from bertscope.models.masks import prunable, split
 from bertscope.models.source import model_root
-from bertscope.training.finetune import FinetuneConfig, finetune
+from bertscope.training.finetune.question import FinetuneConfig, finetune
 from families import tiny_model
 from toy import write_reviews
 

@@ -24,7 +24,7 @@ from bertscope.models.latency import Times
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.models.surgery import without_layers
-from bertscope.training.finetune import FinetuneConfig, finetune
+from bertscope.training.finetune.question import FinetuneConfig, finetune
 from families import tiny_model
 from toy import write_reviews
 

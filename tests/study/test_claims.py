@@ -14,7 +14,7 @@ from bertscope.core.registry import find
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.study.claims.claim import VERDICTS, Estimate, Published, task_key
-from bertscope.study.claims.ledger import CLAIMS, judged
+from bertscope.study.claims.measure import CLAIMS, judged
 from bertscope.study.claims.question import claims, claims_step
 from bertscope.study.claims.words import percent, points, sure
 from planted_results import PLANTED, SURE, compared, good, scratch, truncate

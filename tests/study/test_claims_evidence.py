@@ -13,8 +13,8 @@ from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.step import Root, Step
 from bertscope.study.claims.claim import Estimate
 from bertscope.study.claims.estimates import extreme
-from bertscope.study.claims.ledger import CLAIMS, judged
-from bertscope.study.claims.origin import lesson, lessons
+from bertscope.study.claims.lessons import lesson, lessons
+from bertscope.study.claims.measure import CLAIMS, judged
 from planted_results import (
     BASE,
     PLANTED,

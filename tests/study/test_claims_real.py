@@ -33,7 +33,7 @@ from bertscope.experiments.lottery import question as lottery
 from bertscope.experiments.scratch import question as scratch
 from bertscope.experiments.truncate import question as truncate
 from bertscope.models.source import model_root
-from bertscope.study.claims.ledger import CLAIMS, judged
+from bertscope.study.claims.measure import CLAIMS, judged
 from bertscope.study.claims.summary import SENTENCES, statements
 from toy import task_of
 

@@ -15,8 +15,8 @@ from bertscope.data.positives import Sets
 from bertscope.models.load import load
 from bertscope.models.sentence_vectors import sentence_vectors
 from bertscope.training import loop
-from bertscope.training.contrast_objective import Contrastive
-from bertscope.training.contrastive import ContrastiveConfig, contrastive
+from bertscope.training.contrastive.question import ContrastiveConfig, contrastive
+from bertscope.training.contrastive_objective import Contrastive
 from contrast_sets import MADE, QUICK, WORDS, objective, sts, texts_of
 from device import DEVICE, on_cpu
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from bertscope.study.claims.claim import Claim
-from bertscope.study.claims.ledger import CLAIMS
+from bertscope.study.claims.measure import CLAIMS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "claims.md"
 _WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}

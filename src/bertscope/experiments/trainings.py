@@ -11,7 +11,7 @@ from bertscope.core.registry import find
 from bertscope.core.step import Root, Step
 from bertscope.models.families import family_of
 from bertscope.models.source import config_of, layers_of, locate
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 
 
 class Recipe(Protocol):

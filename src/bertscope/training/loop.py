@@ -23,7 +23,7 @@ from bertscope.models.batches import pad
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import FOLDER
 from bertscope.training.checkpoint import Checkpoint
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.frozen import frozen, rest
 from bertscope.training.memory import KeptForBackward
 from bertscope.training.objective import Objective

@@ -12,7 +12,7 @@ from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.training.contrasting import Contrasting
-from bertscope.training.contrastive import ContrastiveConfig
+from bertscope.training.contrastive.question import ContrastiveConfig
 
 
 @dataclass(frozen=True)

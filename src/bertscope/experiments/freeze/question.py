@@ -16,7 +16,7 @@ from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.data.corpus import examples_root
 from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples

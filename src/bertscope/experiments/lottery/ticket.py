@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.experiments.subnetworks import ARMS, EVERY_SEED, Arm, Subnetwork, draw, only, share_left, trainable
 from bertscope.experiments.trainings import by_recipe
-from bertscope.training.finetune import FinetuneConfig, Trained
+from bertscope.training.finetune.question import FinetuneConfig, Trained
 
 if TYPE_CHECKING:
     import numpy as np

@@ -73,7 +73,7 @@ def prune(
     so that a run that was killed goes on.
     """
     from bertscope.data.read import read_task
-    from bertscope.experiments.prune.pruning import Pruning
+    from bertscope.experiments.prune.measure import Pruning
     from bertscope.models.load import load
 
     model = load(model) if isinstance(model, str) else model

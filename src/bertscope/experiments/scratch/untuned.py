@@ -35,9 +35,9 @@ def untuned(base: Encoder, task: Task, config: UntunedConfig = UntunedConfig()) 
     The array `outputs` has what a fine-tuning with this seed would start from: a classifier with random weights on
     the pretrained encoder.
     """
-    from bertscope.training.kinds import with_head
+    from bertscope.training.task_kinds import with_task_head
 
-    outputs = with_head(base, task, seed=config.seed).predict(task.test).logits
+    outputs = with_task_head(base, task, seed=config.seed).predict(task.test).logits
     score = task.score(outputs)
     return Result(
         "untuned",

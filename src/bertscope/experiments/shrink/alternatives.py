@@ -19,8 +19,8 @@ from bertscope.models.masks import by_magnitude, held, zero_out
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bertscope.experiments.shrink.measure import Shrinking
     from bertscope.experiments.shrink.reaching import Reached
-    from bertscope.experiments.shrink.shrinking import Shrinking
     from bertscope.experiments.shrink.targets import Target
 
 _SIZES = (1.25, 1.5, 2.0, 3.0, 4.0)

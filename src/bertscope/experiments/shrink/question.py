@@ -13,7 +13,7 @@ from bertscope.core.result import Result
 from bertscope.experiments.shrink.targets import Target
 from bertscope.experiments.trainings import by_recipe
 from bertscope.models.source import SHRUNK
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -113,7 +113,7 @@ def shrink(
     with a card that says what was cut and what it cost.
     """
     from bertscope.data.read import read_task
-    from bertscope.experiments.shrink.shrinking import Shrinking
+    from bertscope.experiments.shrink.measure import Shrinking
     from bertscope.models.load import load
 
     model = load(model) if isinstance(model, str) else model

@@ -13,7 +13,7 @@ from bertscope.experiments.shrink.search import Search
 from bertscope.models.latency import in_torch, time_in_turn
 
 if TYPE_CHECKING:
-    from bertscope.experiments.shrink.shrinking import Shrinking
+    from bertscope.experiments.shrink.measure import Shrinking
     from bertscope.experiments.shrink.targets import Target
     from bertscope.models.encoder import Encoder
 

@@ -16,8 +16,8 @@ from bertscope.experiments.comparison import CUT, INT8, WHOLE, front, texts_at_a
 from bertscope.experiments.shrink.costs import block_parameters
 
 if TYPE_CHECKING:
+    from bertscope.experiments.shrink.measure import Shrinking
     from bertscope.experiments.shrink.reaching import Reached
-    from bertscope.experiments.shrink.shrinking import Shrinking
     from bertscope.models.encoder import Encoder
 
 

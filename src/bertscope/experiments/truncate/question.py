@@ -15,7 +15,7 @@ from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.experiments.trainings import by_recipe, depth, fine_tunings, refuse_losing
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Estimate
 from bertscope.study.claims.estimates import cell, column, extreme
-from bertscope.study.claims.reading import checkpoints, estimate, raw
+from bertscope.study.claims.evidence import checkpoints, estimate, raw
 from bertscope.study.claims.words import Told, counted, decimals, in_points, percent, points, sure
 
 if TYPE_CHECKING:

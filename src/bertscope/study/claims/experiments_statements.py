@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bertscope.study.claims.estimates import cell
-from bertscope.study.claims.reading import by_name, estimate
+from bertscope.study.claims.evidence import by_name, estimate
 from bertscope.study.claims.words import Told, decimals, in_points, percent, points, runs, seeds, sure
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def claims(
     import pandas as pd
 
     from bertscope.study.claims.claim import VERDICTS
-    from bertscope.study.claims.ledger import judged
+    from bertscope.study.claims.measure import judged
     from bertscope.study.claims.summary import statements
 
     opened = [load_result(one) if isinstance(one, str) else one for one in results]
@@ -76,7 +76,7 @@ def _figure() -> Figure:
 def claims_step(steps: Iterable[Step]) -> Step | None:
     """The step that judges what these steps found; None if no claim is about any of them. The same steps in any order
     give the same ledger."""
-    from bertscope.study.claims.ledger import CLAIMS
+    from bertscope.study.claims.measure import CLAIMS
     from bertscope.study.claims.summary import SENTENCES
 
     read = {*SENTENCES, *(claim.question for claim in CLAIMS)}

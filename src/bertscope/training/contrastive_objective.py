@@ -27,7 +27,7 @@ from bertscope.models.sentence_vectors import TextPool, pooled, sentence_vectors
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
-    from bertscope.training.contrastive import ContrastiveConfig
+    from bertscope.training.contrastive.question import ContrastiveConfig
 
 _SEED = 0  # of the dropout in views of held-out texts: the same in every epoch
 

@@ -10,7 +10,7 @@ from bertscope.core.catalogue import question
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 from bertscope.training.contrasting import Contrasting
-from bertscope.training.finetune import FinetuneConfig, Trained
+from bertscope.training.finetune.question import FinetuneConfig, Trained
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -92,7 +92,7 @@ def contrastive(
     from bertscope.models.load import load
     from bertscope.training import loop
     from bertscope.training.checkpoint import Checkpoint
-    from bertscope.training.contrast_objective import Contrastive
+    from bertscope.training.contrastive_objective import Contrastive
 
     data = open_data(data)
     sts = read_task(sts) if isinstance(sts, str) else sts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertscope.core import registry
 from bertscope.core.step import Root, Step
-from bertscope.study.claims.reading import TUNED
+from bertscope.study.claims.evidence import TUNED
 
 if TYPE_CHECKING:
     from bertscope.core.result import Result

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
 from bertscope.study.claims.estimates import cell, column, extreme, mean
-from bertscope.study.claims.origin import INFERENCE, SPANS, TREES, lessons
-from bertscope.study.claims.reading import UNTRAINED, by_name, layer_third, of_training, reading, tuned_from
+from bertscope.study.claims.evidence import UNTRAINED, by_name, layer_third, of_training, reading, tuned_from
+from bertscope.study.claims.lessons import INFERENCE, SPANS, TREES, lessons
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
 from bertscope.study.claims.estimates import cell, column, extreme, mean, over_layers, share_of
-from bertscope.study.claims.published import HETEROGENEOUS
-from bertscope.study.claims.reading import (
+from bertscope.study.claims.evidence import (
     checkpoints,
     compared,
     estimate,
@@ -20,6 +19,7 @@ from bertscope.study.claims.reading import (
     studied,
     tuned_from,
 )
+from bertscope.study.claims.sources.published import HETEROGENEOUS
 
 if TYPE_CHECKING:
     import pandas as pd

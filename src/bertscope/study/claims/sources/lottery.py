@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
 from bertscope.study.claims.estimates import cell, over_layers, over_seeds, student
-from bertscope.study.claims.published import FULL, HEADS_LEFT, KAPPA, RETRAINED, WEIGHTS_LEFT, apart
-from bertscope.study.claims.reading import of_training, reading
+from bertscope.study.claims.evidence import of_training, reading
+from bertscope.study.claims.sources.published import FULL, HEADS_LEFT, KAPPA, RETRAINED, WEIGHTS_LEFT, apart
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,8 @@ import torch
 from bertscope.core.examples import Examples
 from bertscope.models.batches import pad, tokenise, tokenise_all
 from bertscope.models.sentence_vectors import pooled, sentence_vectors
-from bertscope.training.contrast_objective import Contrastive, in_batch_loss
-from bertscope.training.contrastive import contrastive
+from bertscope.training.contrastive.question import contrastive
+from bertscope.training.contrastive_objective import Contrastive, in_batch_loss
 from contrast_sets import MADE, QUICK, objective, texts_of
 from six_sentences import SENTENCES
 

@@ -142,8 +142,8 @@ def finetune(
     from bertscope.models.surgery import without_layers
     from bertscope.models.task_heads import ClassifierForm
     from bertscope.training.checkpoint import Checkpoint
-    from bertscope.training.kinds import objective_of, with_head
     from bertscope.training.loop import train
+    from bertscope.training.task_kinds import objective_of, with_task_head
 
     if isinstance(task, str):
         task = read_task(task)
@@ -155,7 +155,9 @@ def finetune(
     if left_out := config.left_out.within(base.n_layers).numbers:
         base = without_layers(base, left_out)
     form = ClassifierForm(config.classifier, config.pooler)
-    encoder = with_head(base, task, init=config.init, seed=config.seed, name=name, form=form, dropout=config.dropout)
+    encoder = with_task_head(
+        base, task, init=config.init, seed=config.seed, name=name, form=form, dropout=config.dropout
+    )
     before = task.score(encoder.predict(task.test).logits)
     objective = objective_of(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)

@@ -13,11 +13,11 @@ from bertscope.models.parser import with_parser
 from bertscope.models.span_head import with_span_head
 from bertscope.models.task_heads import ClassifierForm
 from bertscope.training.objective import Labelled
-from bertscope.training.parsing import Trees
-from bertscope.training.spans import Spans
+from bertscope.training.span_objective import Spans
+from bertscope.training.tree_objective import Trees
 
 
-def with_head(
+def with_task_head(
     base: Encoder,
     task: Task,
     *,

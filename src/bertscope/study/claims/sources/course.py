@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
 from bertscope.study.claims.estimates import cell
-from bertscope.study.claims.reading import of_training, reading
+from bertscope.study.claims.evidence import of_training, reading
 
 if TYPE_CHECKING:
     import pandas as pd

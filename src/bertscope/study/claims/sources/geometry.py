@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Evidence, Published, Source
 from bertscope.study.claims.estimates import column, extreme
-from bertscope.study.claims.reading import reading, studied
+from bertscope.study.claims.evidence import reading, studied
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bertscope.study.claims.claim import Bound, Claim, Evidence, Published
-from bertscope.study.claims.dark_secrets import DARK_SECRETS
 from bertscope.study.claims.estimates import cell, column, extreme
-from bertscope.study.claims.published import FROM_RANDOM, TUNED, UNTUNED, apart
-from bertscope.study.claims.reading import estimate, numbers, of_training, raw, reading
+from bertscope.study.claims.evidence import estimate, numbers, of_training, raw, reading
+from bertscope.study.claims.sources.dark_secrets import DARK_SECRETS
+from bertscope.study.claims.sources.published import FROM_RANDOM, TUNED, UNTUNED, apart
 
 if TYPE_CHECKING:
     from bertscope.core.result import Result

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bertscope.study.claims import course, dark_secrets, embeddings, geometry, lottery, switched_off
 from bertscope.study.claims.claim import NOT_TESTED, OF_ONE_TRAINING, UNDERPOWERED, Bound, Claim, Evidence
-from bertscope.study.claims.reading import at_chance
+from bertscope.study.claims.evidence import at_chance
+from bertscope.study.claims.sources import course, dark_secrets, embeddings, geometry, lottery, switched_off
 
 if TYPE_CHECKING:
     import pandas as pd
