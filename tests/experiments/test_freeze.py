@@ -10,7 +10,7 @@ import pytest
 from bertscope.core.errors import UserError
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
-from bertscope.experiments.freeze.movement import over_seeds
+from bertscope.experiments.freeze.measure import over_seeds
 from bertscope.experiments.freeze.question import FreezeConfig, plan
 from bertscope.models.source import model_root
 from bertscope.models.states_store import open_store

@@ -140,7 +140,7 @@ def test_on_hans_neutral_and_contradiction_are_non_entailment(tiny):
     assert _right_on_hans(says, task, hans).tolist() == [1, 0, 1, 1]
     with pytest.raises(UserError, match="needs a task with the label entailment"):
         kept = _pruned("s", np.ones(15, bool))
-        ticket(tiny, make_task(), tiny, [kept], hans, config=TicketConfig("good"))
+        ticket(tiny, make_task(), tiny, [kept], config=TicketConfig("good"), hans=hans)
 
 
 def test_hans_is_scored_by_halves_and_over_seeds(tmp_path, tiny):

@@ -17,8 +17,7 @@ from bertscope.data.task import Scores
 from bertscope.experiments.shrink import measure
 from bertscope.experiments.shrink import result as shrink_result
 from bertscope.experiments.shrink.card import card
-from bertscope.experiments.shrink.question import ShrinkConfig, shrink
-from bertscope.experiments.shrink.targets import Target
+from bertscope.experiments.shrink.question import ShrinkConfig, Target, shrink
 
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
 NAMES = ["whole", "cut", "cut, int8"]

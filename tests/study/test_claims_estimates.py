@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bertscope.experiments.arms import ENOUGH as ENOUGH_OF_EXPERIMENTS
-from bertscope.study.claims.claim import Bound, Estimate
-from bertscope.study.claims.estimates import ENOUGH, extreme, mean, over_layers, over_seeds, share_of, trained
+from bertscope.study.claims.records.claim import Bound, Estimate
+from bertscope.study.claims.records.estimates import ENOUGH, extreme, mean, over_layers, over_seeds, share_of, trained
 
 # The rule
 

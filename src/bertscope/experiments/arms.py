@@ -112,7 +112,7 @@ def number(name: str, row: pd.Series, value: str, unit: str, ends: tuple[str, st
 
 def in_points(row: pd.Series) -> str:
     """An effect in hundredths, and whether an interval over trainings says which way it goes: `-3.1 (clear of 0)`."""
-    said = f"{100 * row['difference']:+.1f}"
+    points = f"{100 * row['difference']:+.1f}"
     if row["runs"] < ENOUGH:
-        return said
-    return f"{said} ({'clear of 0' if row['low'] * row['high'] > 0 else 'may be 0'})"
+        return points
+    return f"{points} ({'clear of 0' if row['low'] * row['high'] > 0 else 'may be 0'})"

@@ -89,17 +89,17 @@ class Contrastive:
 
     @property
     def notes(self) -> list[str]:
-        """Which texts were cut: in training, and where the score is taken."""
-        cut = sum(int(tokens.truncated.sum()) for tokens in (self.tokens, *self._others))
-        said = [f"{cut:,} texts are longer than {self._length} tokens and were cut in training"] if cut else []
+        """Which texts were truncated: in training, and where the score is taken."""
+        truncated = sum(int(tokens.truncated.sum()) for tokens in (self.tokens, *self._others))
+        long = f"{truncated:,} texts are longer than {self._length} tokens and were cut in training"
+        notes = [long] if truncated else []
         if self.sts is not None and self.sts.validation.pair is not None:
-            watched, longest = (
-                unnamed([*self.sts.validation.text, *self.sts.validation.pair]),
-                self.encoder.max_length,
-            )
-            cut = int(tokenise_all(self.encoder.tokenizer, watched, longest).truncated.sum())
-            said += [f"{cut:,} texts of {self.sts.name} are longer than {longest} tokens and were cut"] if cut else []
-        return said
+            watched = unnamed([*self.sts.validation.text, *self.sts.validation.pair])
+            longest = self.encoder.max_length
+            truncated = int(tokenise_all(self.encoder.tokenizer, watched, longest).truncated.sum())
+            long = f"{truncated:,} texts of {self.sts.name} are longer than {longest} tokens and were cut"
+            notes += [long] if truncated else []
+        return notes
 
     def finish(self) -> None:
         """The projection is for training alone."""
@@ -158,7 +158,7 @@ def _candidates(sets: Sets) -> int:
 
 
 def _projection(encoder: Encoder, seed: int) -> nn.Module:
-    """SimCSE's: a linear map and tanh, as the family's own layers begin."""
+    """SimCSE's: a linear layer and tanh, as the family's own layers begin."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         linear = nn.Linear(encoder.hidden_size, encoder.hidden_size)

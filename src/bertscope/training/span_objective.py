@@ -32,10 +32,12 @@ class Spans:
         )
 
     def loss(self, batch: Batch, rows: Tensor) -> Tensor:
-        said = self.encoder.model(**batch.inputs)
+        outputs = self.encoder.model(**batch.inputs)
         possible = (batch.segments == 1) & ~batch.added
         possible[:, 0] = True
-        scores = (each.float().masked_fill(~possible, -torch.inf) for each in (said.start_logits, said.end_logits))
+        scores = (
+            each.float().masked_fill(~possible, -torch.inf) for each in (outputs.start_logits, outputs.end_logits)
+        )
         losses = [cross_entropy(each, gold) for each, gold in zip(scores, self._targets[rows].T, strict=True)]
         return torch.stack(losses).mean()
 
@@ -46,13 +48,15 @@ class Spans:
         """The model is what it is to be."""
 
 
-def _notes(questions: int, windows: int, answered: int, cut: int) -> tuple[str, ...]:
+def _notes(questions: int, windows: int, answered: int, truncated: int) -> tuple[str, ...]:
     """What a reader must know of how the training set was read."""
-    said = []
+    notes = []
     if windows > questions:
-        said.append(f"{questions:,} training questions are read in {windows:,} windows: their texts are long")
+        notes.append(f"{questions:,} training questions are read in {windows:,} windows: their texts are long")
     if answered < questions:
-        said.append(f"{questions - answered:,} training answers have no token that the model reads")
-    if cut:
-        said.append(f"{cut:,} training questions are longer than a quarter of what the model reads and were cut")
-    return tuple(said)
+        notes.append(f"{questions - answered:,} training answers have no token that the model reads")
+    if truncated:
+        notes.append(
+            f"{truncated:,} training questions are longer than a quarter of what the model reads and were cut"
+        )
+    return tuple(notes)

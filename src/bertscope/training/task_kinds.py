@@ -25,8 +25,8 @@ def with_task_head(
     dropout: float | None = None,
     **how: Any,
 ) -> Encoder:
-    """A copy of the encoder with the fresh head that the task needs; all as for `with_classifier`, whose `form` and
-    `dropout` no other head has."""
+    """A copy of the encoder with the fresh task head that the task needs; all as for `with_classifier`, whose
+    `form` and `dropout` no other task head has."""
     how = {"tuned_on": task.fingerprint} | how
     if not isinstance(task, (SpanTask, TreeTask)):
         return with_classifier(base, task.labels, form=form, dropout=dropout, **how)
@@ -34,7 +34,7 @@ def with_task_head(
 
 
 def objective_of(encoder: Encoder, task: Task) -> Labelled | Spans | Trees:
-    """What the encoder, which has that head, is trained for."""
+    """What the encoder, which has that task head, is trained for."""
     if isinstance(task, SpanTask):
         return Spans(encoder, task)
     if isinstance(task, TreeTask):

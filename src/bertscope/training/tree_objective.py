@@ -1,4 +1,4 @@
-"""Learning to parse: cross-entropy over each word's heads, and over the relations to the right one."""
+"""Learning to parse: cross-entropy over each word's governors, and over the relations to the right one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bertscope.models.parser import arc_scores, seen_words, word_vectors
 
 
 class Trees:
-    """An `Objective`. Each word chooses its head by itself; that they make a tree is seen to when it is scored."""
+    """An `Objective`. Each word chooses its governor by itself; that they make a tree is seen to when scored."""
 
     def __init__(self, encoder: Encoder, task: TreeTask) -> None:
         self.encoder, self.task = encoder, task
@@ -22,21 +22,21 @@ class Trees:
         self.chance = task.chance(task.validation)
         self.tokens = tokenise(encoder.tokenizer, task.train, encoder.max_length)
         self._gold = torch.from_numpy(task.gold(task.train)).to(encoder.device)
-        cut = int(self.tokens.truncated.sum())
-        longest = f"{cut:,} training sentences are longer than {encoder.max_length} tokens and were cut"
-        self.notes = (longest,) if cut else ()
+        truncated = int(self.tokens.truncated.sum())
+        longest = f"{truncated:,} training sentences are longer than {encoder.max_length} tokens and were cut"
+        self.notes = (longest,) if truncated else ()
 
     def loss(self, batch: Batch, rows: Tensor) -> Tensor:
-        """The mean over the words whose head is read too."""
+        """The mean over the words whose governor is read too."""
         model, counts = self.encoder.model, seen_words(batch)
         width = int(counts.max())
-        heads, relations = (self._gold[rows, :width] + torch.tensor([1, 0], device=rows.device)).unbind(-1)
+        governors, relations = (self._gold[rows, :width] + torch.tensor([1, 0], device=rows.device)).unbind(-1)
         there = torch.arange(width, device=rows.device) < counts[:, None]
-        there &= (heads >= 0) & (heads <= counts[:, None])
+        there &= (governors >= 0) & (governors <= counts[:, None])
         vectors = word_vectors(model, batch, width)
         arcs = arc_scores(model, vectors, counts)
-        kinds = model.parser.relations(vectors, heads.where(there, 0)).float()
-        return cross_entropy(arcs[there], heads[there]) + cross_entropy(kinds[there], relations[there])
+        kinds = model.parser.relations(vectors, governors.where(there, 0)).float()
+        return cross_entropy(arcs[there], governors[there]) + cross_entropy(kinds[there], relations[there])
 
     def score(self) -> Scores:
         return self.task.score(self.encoder.predict(self.task.validation).logits, self.task.validation)

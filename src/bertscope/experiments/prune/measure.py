@@ -1,36 +1,46 @@
-"""The pruning loops behind `prune`: what goes next, whether the model still passes, and what is written down."""
+"""`prune`: what goes next, whether the model still passes, and the steps on disk, so that a killed run goes on."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from bertscope.analyses.caveats import cautions
 from bertscope.analyses.importance.gradients import gate_gradients, unit_length
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
-from bertscope.core.figure import Figure
-from bertscope.core.files import digest_text
+from bertscope.core.files import canonical_json, digest_text, explained, write_text
 from bertscope.core.progress import progress
-from bertscope.core.result import Number, Result
-from bertscope.core.units import columns
-from bertscope.data.task import Scores, Task
-from bertscope.experiments.prune.iterations import Iterations
+from bertscope.core.result import Result
+from bertscope.data.task import Task
 from bertscope.experiments.prune.question import METHODS, PruneConfig
+from bertscope.experiments.prune.result import Tested, part_table, prune_result, weight_table
 from bertscope.experiments.subnetworks import Subnetwork, only, parts, share_left
 from bertscope.models.encoder import Encoder
 from bertscope.models.masks import by_magnitude, prunable, pruned_counts, split
 
 
+@dataclass(frozen=True)
+class Pruned:
+    result: Result
+
+
+def measure(
+    model: Encoder, task: Task, config: PruneConfig, *, out: str | Path | None = None, resume: bool = True
+) -> Pruned:
+    return Pruned(Pruning(model, task, config, None if out is None else Path(out), resume=resume).result())
+
+
 class Pruning:
     """One model pruned on one task. Rows are what happened, in order; row 0 is the full model."""
 
-    def __init__(self, encoder: Encoder, task: Task, config: PruneConfig, folder: Path | None) -> None:
+    def __init__(
+        self, encoder: Encoder, task: Task, config: PruneConfig, folder: Path | None, *, resume: bool = True
+    ) -> None:
         encoder.need_classifier(task.n_outputs)
         self.encoder, self.task, self.config = encoder, task, config
         self._order, self._label_notes = task.match_labels(encoder.labels)
@@ -38,7 +48,8 @@ class Pruning:
         self._size = len(self._units)
         if config.method == "m":
             self._size = sum(parameter.numel() for parameter in prunable(encoder).values())
-        self._log = Iterations(folder, [to_json(config), encoder.fingerprint, task.fingerprint])
+        recipe = [to_json(config), encoder.fingerprint, task.fingerprint]
+        self._log = Iterations(folder, recipe, resume=resume)
         self._measured = (b"", np.zeros(0))
 
     def result(self) -> Result:
@@ -51,7 +62,7 @@ class Pruning:
                 row = self._row(phase, candidate)
                 kept = candidate if row["passes"] else kept
                 bar.advance(1, left=f"{row['left']:.2f}", **{self.task.metric: f"{row['score']:.3f}"})
-        return self._result(kept)
+        return self._told(kept)
 
     @property
     def bar(self) -> float:
@@ -147,77 +158,57 @@ class Pruning:
                 "would mean nothing; train it better, or insist with --force"
             )
 
-    def _result(self, kept: np.ndarray) -> Result:
+    def _told(self, kept: np.ndarray) -> Result:
+        """The answer: the last mask that passed, scored on the test set."""
         task, method = self.task, self.config.method
         predicted = self.encoder.predict(task.test)
         whole = task.score(predicted.logits[:, self._order])
         with only(self.encoder, Subnetwork(method, kept)) as smaller:
             rest = task.score(smaller.predict(task.test).logits[:, self._order])
-        steps = pd.DataFrame(self._log.rows).drop(columns=["step", "truncated"])
-        last = steps[steps["passes"]].iloc[-1]
-        sizes = {"left": "share of the blocks' weights", "heads": "", "mlps": ""}
-        scored = {"full, test": whole, "pruned, test": rest}
-        return Result(
-            "prune",
-            1,
-            tables=(self._weight_tables(kept) if method == "m" else self._part_tables(kept)) | {"steps": steps},
-            arrays={"kept": np.packbits(kept), "count": np.array([kept.size])},
-            headline=[
-                *(Number(name, float(last[name]), unit=said) for name, said in sizes.items() if name in last),
-                *(score.named(name) for name, score in scored.items()),
-                Number("chance", whole.chance, n=whole.n, unit=whole.metric),
-            ],
-            figures=[self._trajectory(), self._survivors()],
-            subject={"model": self.encoder.name, "task": task.name, "method": method},
-            notes=[*task.notes, *self._label_notes, *self._warnings(whole, predicted.truncated)],
+        survivors = (
+            weight_table(self.encoder, split(self.encoder, kept)) if method == "m" else part_table(self._units, kept)
         )
-
-    @cached_property
-    def _rule(self) -> str:
-        what = "score above chance" if self.config.rule == "chance" else "score"
-        return f"{self.config.threshold:.0%} of the full model's {what}"
-
-    def _warnings(self, whole: Scores, truncated: int) -> list[str]:
-        said = [f"masks are chosen on the validation set ({self._rule}); the test set is only scored"]
-        said += cautions(self.encoder, self.task, whole, truncated)
-        if seen := self._log.rows[0]["truncated"]:
-            said.append(f"{seen} validation texts are longer than {self.encoder.max_length} tokens and were cut")
-        if self.config.rule == "paper" and self.bar <= self.task.chance(self.task.validation):
-            said.append(f"a constant answer passes this rule: {self.bar:.3f} is not above chance")
-        return said
-
-    def _part_tables(self, kept: np.ndarray) -> dict[str, pd.DataFrame]:
-        return {"survivors": pd.DataFrame(columns(self._units) | {"survives": kept})}
-
-    def _weight_tables(self, kept: np.ndarray) -> dict[str, pd.DataFrame]:
-        path = f"{self.encoder.family.layers}."
-        rows = []
-        for name, mask in split(self.encoder, kept).items():
-            layer, _, matrix = name.removeprefix(path).partition(".")
-            matrix = matrix.replace("self.", "").replace("dense.", "")
-            rows.append({"layer": int(layer) + 1, "map": matrix, "weights": mask.size, "kept": int(mask.sum())})
-        table = pd.DataFrame(rows)
-        return {"weights": table.assign(share=table["kept"] / table["weights"])}
-
-    def _trajectory(self) -> Figure:
-        return Figure(
-            "points", "steps", x="left", y="score", color="phase", title="The score while parts go",
-            caption=f"The validation set's {self.task.metric} after each step, against the share of the blocks' "
-            f"weights that is left. The upper rule is {self._rule}: the last mask above it is kept. Nothing is "
-            "trained in between.",
-            labels={"left": "share of weights left", "score": self.task.metric},
-            rules={"must be reached": self.bar, "constant answer": self.task.chance(self.task.validation)},
+        return prune_result(
+            self.encoder, task, self._log.rows, kept, survivors, Tested(whole, rest, predicted.truncated),
+            bar=self.bar, label_notes=self._label_notes, config=self.config,
         )  # fmt: skip
 
-    def _survivors(self) -> Figure:
-        if self.config.method == "m":
-            return Figure(
-                "heatmap", "weights", x="map", y="layer", value="share", title="What is left of each matrix",
-                caption="The share of weights that survives in each linear map, bias vectors included.",
-                labels={"share": "kept", "map": ""},
-            )  # fmt: skip
-        return Figure(
-            "heatmap", "survivors", x="head", y="layer", value="survives", where={"kind": "head"},
-            title="Heads that survive", caption="1: the head is in the last mask that passed; 0: it was pruned.",
-            labels={"survives": "survives"},
-        )  # fmt: skip
+
+class Iterations:
+    """What happened so far, a row a step. A loop asks `take` for the row of the step it is about to make, and makes
+    it only if there is none."""
+
+    def __init__(self, folder: Path | None, recipe: Any, *, resume: bool = True) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._path = folder / "iterations.json" if folder else None
+        self._recipe = digest_text(canonical_json(recipe))
+        self._earlier: list[dict[str, Any]] = []
+        if resume and self._path and self._path.exists():
+            try:
+                earlier = json.loads(self._path.read_text(encoding="utf-8"))
+                self._earlier = earlier["rows"] if earlier["recipe"] == self._recipe else []
+            except (ValueError, KeyError, TypeError) as error:
+                raise UserError(f"{self._path} is damaged ({error}); delete it and run again") from error
+
+    def upcoming(self, size: int) -> np.ndarray | None:
+        """The mask of that size which is the next step of an earlier run, where its name is the mask itself."""
+        if not self._earlier:
+            return None
+        packed = np.frombuffer(bytes.fromhex(self._earlier[0]["step"]), np.uint8)
+        return np.unpackbits(packed, count=size).astype(bool)
+
+    def take(self, step: str) -> dict[str, Any] | None:
+        """The next row of an earlier run, if it is about this step; from where the runs part, none is taken."""
+        if self._earlier and self._earlier[0]["step"] == step:
+            self.rows.append(self._earlier.pop(0))
+            return self.rows[-1]
+        self._earlier = []
+        return None
+
+    def add(self, step: str, row: dict[str, Any]) -> dict[str, Any]:
+        self.rows.append(row | {"step": step})
+        if self._path:
+            with explained(self._path):
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(self._path, json.dumps({"recipe": self._recipe, "rows": self.rows}))
+        return self.rows[-1]

@@ -1,4 +1,4 @@
-"""What `shrink` does: search, cut, check, train, measure, write."""
+"""`shrink`: search, cut, check, train, measure, write."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -20,10 +21,9 @@ from bertscope.data.task import Scores, Task
 from bertscope.experiments.comparison import CUT, WHOLE, Contender, measured
 from bertscope.experiments.shrink.alternatives import alternatives, by_measured_speed
 from bertscope.experiments.shrink.card import card
-from bertscope.experiments.shrink.question import ShrinkConfig, Shrunk
+from bertscope.experiments.shrink.question import ShrinkConfig, Target
 from bertscope.experiments.shrink.reaching import Reached, reach
-from bertscope.experiments.shrink.result import result
-from bertscope.experiments.shrink.targets import Target
+from bertscope.experiments.shrink.result import shrink_result
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.export import export_onnx, need_onnx, quantise, refuse_large
@@ -40,6 +40,25 @@ largest (or of 1)."""
 _SMALL, _LARGE = 24, 4  # batches that are timed: of one text, and of many
 
 
+@dataclass(frozen=True)
+class Shrunk:
+    encoder: Encoder
+    result: Result
+
+
+def measure(
+    model: Encoder,
+    task: Task,
+    config: ShrinkConfig,
+    pruned: Result | None = None,
+    *,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> Shrunk:
+    """The folder appears whole or not at all: there is never a part of it from which it could `resume`."""
+    return Shrinking(model, task, config, pruned).run(None if out is None else Path(out))
+
+
 class Shrinking:
     """One model, one task, one target."""
 
@@ -50,7 +69,7 @@ class Shrinking:
             need_onnx()
             refuse_large(encoder)
         self.encoder, self.task, self.config = encoder, task, config
-        self._made: dict[frozenset[Unit], Encoder] = {}
+        self._finished: dict[frozenset[Unit], Encoder] = {}
         self.order, notes = task.match_labels(encoder.labels)
         self.notes = [*task.notes, *notes, *self._warnings()]
         if config.shape == "plain":
@@ -74,8 +93,8 @@ class Shrinking:
             smaller = self.finished(found.off)
             smaller.name = f"{self.encoder.name}, {self.target or 'pruned'}"
             with _folder(out) as folder:
-                said = self._written(found, smaller, folder)
-        return Shrunk(smaller, said)
+                result = self._written(found, smaller, folder)
+        return Shrunk(smaller, result)
 
     def _written(self, found: Reached, smaller: Encoder, folder: Path) -> Result:
         """What is said of the model, which is in the folder then, with its ONNX files and its card."""
@@ -91,9 +110,9 @@ class Shrinking:
         models, times = by_measured_speed(
             *measured(contenders, self.task, self.batches, seed=self.config.seed), self.config.batch
         )
-        said = result(self, found, smaller, models, times)
-        (folder / "README.md").write_text(card(said, smaller, onnx=self.config.onnx), encoding="utf-8")
-        return said
+        result = shrink_result(self, found, smaller, models, times)
+        (folder / "README.md").write_text(card(result, smaller, onnx=self.config.onnx), encoding="utf-8")
+        return result
 
     def validation_score(self, encoder: Encoder) -> Scores:
         validation = self.task.validation
@@ -132,11 +151,11 @@ class Shrinking:
     def finished(self, off: Iterable[Unit]) -> Encoder:
         """The model without these parts, trained again if it shall be; made once, however often it is asked for."""
         off = frozenset(off)
-        if off not in self._made:
-            self._made[off] = self._finished(off)
-        return self._made[off]
+        if off not in self._finished:
+            self._finished[off] = self._cut(off)
+        return self._finished[off]
 
-    def _finished(self, off: frozenset[Unit]) -> Encoder:
+    def _cut(self, off: frozenset[Unit]) -> Encoder:
         smaller = self.encoder.cut(off)
         with self.encoder.gates(off):
             masked = self.encoder.predict(self.rows).logits
@@ -217,9 +236,13 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 def _save(encoder: Encoder, folder: Path) -> None:
     """Write the model; its config says by name what was cut, but of neurons only how many: there are thousands."""
-    said = encoder.model.config.bertscope
-    *earlier, last = said["cut"]
+    notes = encoder.model.config.bertscope
+    *earlier, last = notes["cut"]
     named = [unit for unit in last if not unit.startswith("neuron")]
     neurons = [f"{len(last) - len(named)} neurons"] if len(last) > len(named) else []
-    encoder.model.config.bertscope = said | {"name": encoder.name, "shrunk": True, "cut": [*earlier, named + neurons]}
+    encoder.model.config.bertscope = notes | {
+        "name": encoder.name,
+        "shrunk": True,
+        "cut": [*earlier, named + neurons],
+    }
     encoder.save(folder)

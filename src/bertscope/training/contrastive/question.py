@@ -1,29 +1,67 @@
 """`contrastive`: an encoder learns which texts belong together. A step of `contrast`."""
 
-from __future__ import annotations
-
+# No `annotations` from `__future__`: other configs inherit these fields, and couldn't look up their types' names.
 from dataclasses import dataclass
-from pathlib import Path
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Literal
 
-from bertscope.core.catalogue import question
-from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
-from bertscope.training.contrasting import Contrasting
-from bertscope.training.finetune.question import FinetuneConfig, Trained
+from bertscope.core.config import check_choices
+from bertscope.core.errors import UserError
+from bertscope.core.question import EITHER, MODEL, TASK, Question
+from bertscope.training.finetune.question import FinetuneConfig
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.data.positives import Sets
     from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
-    from bertscope.training.loop import History
 
 _NARROW = 384  # hidden units under which an encoder wants a higher learning rate
 
 
 @dataclass(frozen=True)
-class ContrastiveConfig(Contrasting):
+class ContrastiveSettings:
+    """What belongs together, and how it is learnt."""
+
+    pairs: Literal["unsupervised", "pairs", "triples"] = "unsupervised"
+    """unsupervised: two dropout views of a text; pairs: two texts that mean the same, or follow; triples: a premise,
+    what follows from it and what contradicts it."""
+    temperature: float = 0.05
+    """What cosines are divided by."""
+    pool: Literal["cls", "mean"] = "cls"
+    """A text's vector in the last layer: the first token's, or the mean of its tokens', special ones excepted."""
+    projection: bool = True
+    """A linear map and tanh on top of the vectors while training, as in SimCSE; --no-projection leaves it out."""
+    length: int = 32
+    """Texts are cut to so many tokens in training."""
+    batch_size: int = 64
+    """Texts, pairs or triples per step: each one's negatives are the others'."""
+    epochs: int | None = None
+    """How often the data is gone through; by default once unsupervised, otherwise 3 times."""
+    learning_rate: float | None = None
+    """The highest learning rate; by default 3e-5 unsupervised and otherwise 5e-5, ten times that under 384 hidden
+    units."""
+    least_score: float | None = None
+    """Pairs of a task with scores: the least score of two texts that mean the same; by default four fifths of the
+    highest."""
+    sentences: bool = False
+    """Unsupervised: split texts into sentences."""
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        if self.batch_size < 2:
+            raise UserError(f"batch-size is {self.batch_size}; in a batch of one there is nothing to tell apart")
+        if not 0 < self.temperature < inf:
+            raise UserError(f"temperature is {self.temperature}; it must be above 0 and finite")
+        if self.least_score is not None and not isfinite(self.least_score):
+            raise UserError(f"least-score is {self.least_score}; give a finite number")
+        if self.least_score is not None and self.pairs != "pairs":
+            raise UserError("least-score says which pairs mean the same; leave it out, or use --pairs pairs")
+        if self.length < 3:
+            raise UserError(f"length is {self.length}; two tokens are special, so it must be at least 3")
+
+
+@dataclass(frozen=True)
+class ContrastiveConfig(ContrastiveSettings):
     """One training."""
 
     positives: Literal["true", "shuffled"] = "true"
@@ -48,22 +86,26 @@ class ContrastiveConfig(Contrasting):
         )  # fmt: skip
 
 
-def check(data: Task | Examples, config: ContrastiveConfig) -> None:
-    """Refuse data that has too little that belongs together."""
-    _sets(data, config)
-
-
-def _sets(data: Task | Examples, config: ContrastiveConfig) -> tuple[Sets, Sets]:
+def training_sets(data: "Task | Examples", config: ContrastiveConfig) -> "tuple[Sets, Sets]":
     """What is trained on, and what is held out of it."""
     from bertscope.data.positives import held_out, matched
 
     return held_out(matched(data, config.pairs, least_score=config.least_score, sentences=config.sentences))
 
 
-@question(
-    "contrastive",
-    inputs=("base", "data"),
-    optional=("sts",),
+def check(data: "Task | Examples", config: ContrastiveConfig) -> None:
+    """Refuse data that has too little that belongs together."""
+    training_sets(data, config)
+
+
+contrastive = Question(
+    __name__,
+    """Cross-entropy over the cosines within a batch. A tenth of the sets (at most 1,000) is held out and followed;
+    with `sts`, a task of pairs with scores, the score is how cosines follow those of its validation set. With `out`,
+    a plain Hugging Face encoder is written there, and a training that was killed goes on from its last epoch.""",
+    config=ContrastiveConfig,
+    inputs={"base": MODEL, "data": EITHER},
+    optional={"sts": TASK},
     version=2,
     main="after",
     better="higher",
@@ -71,84 +113,3 @@ def _sets(data: Task | Examples, config: ContrastiveConfig) -> tuple[Sets, Sets]
     keeps="model",
     check=check,
 )
-def contrastive(
-    base: Encoder | str,
-    data: Task | Examples | str,
-    sts: Task | str | None = None,
-    config: ContrastiveConfig = ContrastiveConfig(),  # noqa: B008 (frozen)
-    *,
-    out: str | Path | None = None,
-    resume: bool = True,
-) -> Trained:
-    """Train an encoder to tell which texts belong together.
-
-    Cross-entropy over the cosines within a batch. A tenth of the sets (at most 1,000) is held out and followed; with
-    `sts`, a task of pairs with scores, the score is how cosines follow those of its validation set. With `out`, a
-    plain Hugging Face encoder is written there, and a training that was killed goes on from its last epoch.
-    """
-    from bertscope.data.corpus import open_data
-    from bertscope.data.read import read_task
-    from bertscope.models.heads import bare
-    from bertscope.models.load import load
-    from bertscope.training import loop
-    from bertscope.training.checkpoint import Checkpoint
-    from bertscope.training.contrastive_objective import Contrastive
-
-    data = open_data(data)
-    sts = read_task(sts) if isinstance(sts, str) else sts
-    if sts is not None:
-        sts.need_scored_pairs()
-    train, validation = _sets(data, config)
-    if config.positives == "shuffled":
-        train = train.shuffled(config.seed)
-    base = load(base) if isinstance(base, str) else base
-    kind = " (shuffled)" if config.positives == "shuffled" else ""
-    encoder = bare(base, name=f"{base.name} contrasted on {data.name or 'texts'}{kind}, seed {config.seed}")
-    objective = Contrastive(encoder, train, validation, config, sts)
-    settings = config.training(encoder.hidden_size)
-    history = loop.train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
-    if out is not None:
-        Checkpoint.of(Path(out)).remove()
-    subject = {"model": base.name, "task": data.name or "texts", "pairs": config.pairs, "seed": str(config.seed)}
-    if config.positives == "shuffled":
-        subject["positives"] = "shuffled"
-    notes = [*data.notes, f"{len(train):,} sets to train on, {len(validation):,} held out", *objective.notes]
-    return Trained(encoder, _result(history, settings, objective.metric, subject, notes))
-
-
-def _result(
-    history: History, settings: FinetuneConfig, metric: str, subject: dict[str, str], notes: list[str]
-) -> Result:
-    import pandas as pd
-
-    from bertscope.core.config import to_json
-
-    epochs = pd.DataFrame(history.epochs)
-    kept = history.best if settings.keep == "best" else -1
-    followed = (
-        "the validation set's Spearman" if metric == "spearman" else "how often a held-out text finds its positive"
-    )
-    return Result(
-        "contrastive",
-        2,
-        tables={"epochs": epochs, "steps": pd.DataFrame(history.steps)},
-        headline=[
-            Number(name, float(row["score"]), float(row["low"]), float(row["high"]), unit=metric)
-            for name, row in (("before", epochs.iloc[0]), ("after", epochs.iloc[kept]))
-        ],
-        figures=[
-            Figure(
-                "lines", "epochs", x="epoch", y="score", low="low", high="high", title="Learning curve",
-                caption=f"After each epoch, {followed}, with its 95% bootstrap interval; epoch 0 is before any "
-                "training.",
-                labels={"score": metric}, rules={"chance": history.chance},
-            ),
-            Figure(
-                "lines", "steps", x="step", y="loss", title="Training loss",
-                caption="The mean contrastive loss over the steps since the last point, dropout on.",
-            ),
-        ],
-        subject=subject,
-        notes=notes,
-        provenance={"settings": to_json(settings), "training_seconds": history.seconds},
-    )  # fmt: skip

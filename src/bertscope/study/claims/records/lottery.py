@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
-from bertscope.study.claims.estimates import cell, over_layers, over_seeds, student
-from bertscope.study.claims.evidence import of_training, reading
-from bertscope.study.claims.sources.published import FULL, HEADS_LEFT, KAPPA, RETRAINED, WEIGHTS_LEFT, apart
+from bertscope.study.claims.records.claim import Bound, Claim, Estimate, Evidence, Published, Source
+from bertscope.study.claims.records.estimates import cell, over_layers, over_seeds, student
+from bertscope.study.claims.records.evidence import evidence, of_training
+from bertscope.study.claims.records.published import FULL, HEADS_LEFT, KAPPA, RETRAINED, WEIGHTS_LEFT, apart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,7 +121,7 @@ def survivors_shapes(result: Result) -> Iterator[Evidence]:
     rows = rows[(rows["attention"] == "raw") & (rows["of"] == "survivors")]
     share = float(rows.loc[rows["class"] == "heterogeneous", "share"].sum())
     why = "the stored table counts the heads of all seeds together, which are not independent"
-    yield reading(result, Estimate(share), int(rows["heads"].sum()), "", why=why)
+    yield evidence(result, Estimate(share), int(rows["heads"].sum()), "", why=why)
 
 
 _MARGIN = "2 points: the paper's own good m-subnetworks lose up to 1.8"

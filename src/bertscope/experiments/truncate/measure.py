@@ -1,46 +1,46 @@
-"""Models that lost layers: what tables call them, what they say, what they weigh and how fast they are."""
+"""`truncate`: what models that lost layers say of the test set, what they weigh and how fast they are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from bertscope.core.layers import Layers
+from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Task
+from bertscope.experiments.arms import Arms
 from bertscope.experiments.comparison import size, texts_at_a_time
+from bertscope.experiments.truncate.question import TruncateConfig
+from bertscope.experiments.truncate.result import WHOLE, Shape, truncate_result
 from bertscope.models.encoder import Encoder
 from bertscope.models.heads import with_classifier
 from bertscope.models.latency import in_torch, sample_batches, time_in_turn
 from bertscope.models.replay import predict_without
 from bertscope.models.surgery import without_layers
 
-WHOLE = "nothing removed"
 _BATCHES = {1: 8, 32: 2}  # texts at a time, and how many such batches are timed
 _ROUNDS, _SECONDS = 8, 1.0  # of timing each shape; at least 6 rounds, however long they take
 
 
-@dataclass(frozen=True)
-class Shape:
-    left_out: Layers
-    depth: int
-    """Of the whole model."""
-
-    @property
-    def removed(self) -> int:
-        return len(self.left_out.numbers)
-
-    @property
-    def from_top(self) -> bool:
-        return self.left_out == Layers.last(self.removed, self.depth)
-
-    def __str__(self) -> str:
-        if not self.removed:
-            return WHOLE
-        return f"top {self.removed} removed" if self.from_top else f"{self.left_out} removed"
+def measure(
+    base: Encoder, task: Task, tuned: Sequence[Result], config: TruncateConfig, models: Sequence[Encoder] = ()
+) -> Result:
+    shapes = [Shape(left_out, base.n_layers) for left_out in config.sets(base.n_layers)]
+    tops = config.tops
+    names = {(top, shape): f"{shape}, {top}" if len(tops) > 1 else str(shape) for top in tops for shape in shapes}
+    if config.retrain:
+        outputs = np.stack([result.arrays["outputs"] for result in tuned])  # top by shape by seed
+        each = outputs.shape[1:]
+    else:
+        outputs = np.stack([switched_off(model, task, shapes) for model in models])  # top by seed, shape
+        each = outputs.shape[2:]
+        by_seed = outputs.reshape(len(tops), len(config.seeds), *outputs.shape[1:])
+        outputs = by_seed.swapaxes(1, 2)
+    moments = task.moments(outputs.reshape(len(names), len(config.seeds), *each))
+    arms = Arms(dict(zip(names.values(), moments, strict=True)), task.value)
+    return truncate_result(base, task, tuned, arms, names, latencies(base, task, shapes), config)
 
 
 def switched_off(model: Encoder, task: Task, shapes: Sequence[Shape]) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bertscope.study.claims.claim import Estimate
+from bertscope.study.claims.records.claim import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
-from bertscope.study.claims.estimates import cell
-from bertscope.study.claims.evidence import of_training, reading
+from bertscope.study.claims.records.claim import Bound, Claim, Estimate, Evidence, Published, Source
+from bertscope.study.claims.records.estimates import cell
+from bertscope.study.claims.records.evidence import evidence, of_training
+from bertscope.study.claims.records.published import FASTER_WITHOUT_TOP, WITHOUT_THE_WORDS, WITHOUT_TOP_LAYER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +44,7 @@ def faster(result: Result) -> Iterator[Evidence]:
     """How many times as fast many texts are read without the top layer; timed once, it shows nothing."""
     rows = result.tables["latency"]
     for _, row in rows[(rows["removed"] == 1) & rows["from_top"] & (rows["texts"] > 1)].iterrows():
-        found = reading(result, cell(row, "faster", "low", "high"), int(row["rounds"]), "rounds on one machine")
+        found = evidence(result, cell(row, "faster", "low", "high"), int(row["rounds"]), "rounds on one machine")
         yield found if row["rounds"] >= _ROUNDS else found.void(f"timed {row['rounds']} times; at least {_ROUNDS}")
 
 
@@ -80,7 +81,7 @@ CLAIMS = (
         read=without_top,
         published=Published(
             "SNLI 90.45% to 90.33%, WebMD 58.91% to 58.67%, one training each; classifier and dropout changed too",
-            {"snli": -0.0012, "webmd": -0.0024, "webmdcsv": -0.0024},
+            WITHOUT_TOP_LAYER,
         ),
         command=_TRUNCATE,
         margin="a loss within 1 point counts as none",
@@ -94,7 +95,7 @@ CLAIMS = (
         unit="times",
         asks=Bound(">", 1),
         read=faster,
-        published=Published("training took 5624 s instead of 6140 s, 2447 s instead of 2653 s", {"": 1.09}),
+        published=Published("training took 5624 s instead of 6140 s, 2447 s instead of 2653 s", FASTER_WITHOUT_TOP),
         command=_TRUNCATE,
     ),
     _claim(
@@ -128,9 +129,9 @@ CLAIMS = (
         question="bias",
         effect="score after training without the rows that have the words minus on all, all test rows",
         unit="score",
-        asks=Bound("<=", -0.3098),
+        asks=Bound("<=", WITHOUT_THE_WORDS[""]),
         read=effect_of("the cut", "all"),
-        published=Published("90.45% to 59.47% on SNLI, one training, no control", {"": -0.3098}),
+        published=Published("90.45% to 59.47% on SNLI, one training, no control", WITHOUT_THE_WORDS),
         command=_BIAS,
     ),
     _claim(
@@ -142,7 +143,7 @@ CLAIMS = (
         unit="score",
         asks=Bound("<", 0),
         read=effect_of("the cut", "all"),
-        published=Published("90.45% to 59.47% on SNLI, one training, no control", {"": -0.3098}),
+        published=Published("90.45% to 59.47% on SNLI, one training, no control", WITHOUT_THE_WORDS),
         command=_BIAS,
     ),
     _claim(

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
-from bertscope.study.claims.estimates import cell, column, extreme, mean, over_layers, share_of
-from bertscope.study.claims.evidence import (
+from bertscope.study.claims.records.claim import Bound, Claim, Estimate, Evidence, Published, Source
+from bertscope.study.claims.records.estimates import cell, column, extreme, mean, over_layers, share_of
+from bertscope.study.claims.records.evidence import (
     checkpoints,
     compared,
     estimate,
+    evidence,
     layer_third,
     numbers,
     raw,
-    reading,
     studied,
     tuned_from,
 )
-from bertscope.study.claims.sources.published import HETEROGENEOUS
+from bertscope.study.claims.records.published import HETEROGENEOUS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,25 +43,25 @@ def _shares(result: Result, kind: str) -> Iterator[tuple[str, Estimate]]:
 def heterogeneous(result: Result) -> Iterator[Evidence]:
     for name, share in _shares(result, "heterogeneous") if raw(result) else ():
         if studied(name):
-            yield reading(result, share, result.headline[0].n, "texts", model=name)
+            yield evidence(result, share, result.headline[0].n, "texts", model=name)
 
 
 def vertical_grows(result: Result) -> Iterator[Evidence]:
     shares = dict(_shares(result, "vertical"))
     base = next(iter(shares), "")
     for name in tuned_from(base, list(shares)) if raw(result) else ():
-        yield reading(result, shares[name] - shares[base], result.headline[0].n, "texts", model=name)
+        yield evidence(result, shares[name] - shares[base], result.headline[0].n, "texts", model=name)
 
 
 def on_special(result: Result) -> Iterator[Evidence]:
     names = checkpoints(result.tables["special"])
     for name, number in numbers(result, _ON_SPECIAL) if raw(result) else ():
-        yield reading(result, estimate(number), number.n, "texts", model=name if name in names else names[0])
+        yield evidence(result, estimate(number), number.n, "texts", model=name if name in names else names[0])
 
 
 def _of_change(result: Result, effect: Estimate, n: int | None, **more: float) -> Evidence:
     """About what one fine-tuning changed."""
-    return reading(result, effect, n, "texts", model=compared(result), runs=1, **more)
+    return evidence(result, effect, n, "texts", model=compared(result), runs=1, **more)
 
 
 def last_two_ranks(result: Result) -> Iterator[Evidence]:
@@ -103,7 +103,7 @@ def sep_above_features(result: Result) -> Iterator[Evidence]:
             apart += [sep[0] - extreme(words, max)] if words and sep else []
         if apart:
             over = "texts, corrected for kinds of words"
-            yield reading(result, mean(apart), int(mine["n"].max()), over, model=name)
+            yield evidence(result, mean(apart), int(mine["n"].max()), over, model=name)
 
 
 def cls_first(result: Result) -> Iterator[Evidence]:
@@ -117,7 +117,7 @@ def cls_first(result: Result) -> Iterator[Evidence]:
             effect = _each(cls) - _each(sep)
             why = "" if effect.sure else "texts have different numbers of [SEP], and the interval is of their sum"
             note = f"{(sep['attention'] / sep['each']).mean():.3g} [SEP] a text"
-            yield reading(result, effect, int(counts[name]), "texts", model=name, why=why, note=note)
+            yield evidence(result, effect, int(counts[name]), "texts", model=name, why=why, note=note)
 
 
 def _each(rows: pd.DataFrame) -> Estimate:
@@ -137,20 +137,20 @@ def features_rise(result: Result) -> Iterator[Evidence]:
     for name in tuned_from(checkpoints(result.tables["layers"])[0], checkpoints(rows)):
         mine = rows[rows["checkpoint"] == name]
         rises = [mean(column(feature, "change")) for _, feature in mine.groupby("feature")]
-        yield reading(result, extreme(rises, max), result.headline[0].n, "texts", model=name)
+        yield evidence(result, extreme(rises, max), result.headline[0].n, "texts", model=name)
 
 
 def frame_heads(result: Result) -> Iterator[Evidence]:
     for name, heads in result.tables["frames"].groupby("checkpoint", sort=False) if "frames" in result.tables else ():
         share = over_layers(share_of(heads["certain"].to_numpy(bool)), heads["layer"].to_numpy())
-        yield reading(result, share, int(heads["n"].iloc[0]), "layers", model=name)
+        yield evidence(result, share, int(heads["n"].iloc[0]), "layers", model=name)
 
 
 def relation_heads(result: Result) -> Iterator[Evidence]:
     rows = result.tables["best"]
     for name, tested in rows[rows["p"].notna()].groupby("checkpoint", sort=False):
         gains = column(tested, "difference", "difference_low", "difference_high")
-        yield reading(result, mean(gains), int(tested["test_pairs"].sum()), "sentences", model=name)
+        yield evidence(result, mean(gains), int(tested["test_pairs"].sum()), "sentences", model=name)
 
 
 CLAIMS = (

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Evidence, Published, Source
-from bertscope.study.claims.estimates import column, extreme
-from bertscope.study.claims.evidence import reading, studied
+from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
+from bertscope.study.claims.records.estimates import column, extreme
+from bertscope.study.claims.records.evidence import evidence, studied
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ def from_bottom_to_top(measure: str) -> Callable[[Result], Iterator[Evidence]]:
     def read(result: Result) -> Iterator[Evidence]:
         for name, mine in _as_it_is(result, measure).groupby("checkpoint", sort=False):
             first, *_, last = column(mine, "value")
-            yield reading(result, last - first, int(mine["n"].iloc[-1]), "texts", model=name)
+            yield evidence(result, last - first, int(mine["n"].iloc[-1]), "texts", model=name)
 
     return read
 
@@ -34,7 +34,7 @@ def least_intra_sentence(result: Result) -> Iterator[Evidence]:
     rows = _as_it_is(result, "intra-sentence*")
     for name, mine in rows.groupby("checkpoint", sort=False):
         effect = extreme(column(mine, "value"), min)
-        yield reading(result, effect, int(mine["n"].iloc[-1]), "texts, corrected for layers", model=name)
+        yield evidence(result, effect, int(mine["n"].iloc[-1]), "texts, corrected for layers", model=name)
 
 
 def _as_it_is(result: Result, measure: str) -> pd.DataFrame:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Evidence, Published
-from bertscope.study.claims.estimates import cell, column, extreme
-from bertscope.study.claims.evidence import estimate, numbers, of_training, raw, reading
-from bertscope.study.claims.sources.dark_secrets import DARK_SECRETS
-from bertscope.study.claims.sources.published import FROM_RANDOM, TUNED, UNTUNED, apart
+from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published
+from bertscope.study.claims.records.dark_secrets import DARK_SECRETS
+from bertscope.study.claims.records.estimates import cell, column, extreme
+from bertscope.study.claims.records.evidence import estimate, evidence, numbers, of_training, raw
+from bertscope.study.claims.records.published import FROM_RANDOM, TUNED, UNTUNED, apart
 
 if TYPE_CHECKING:
     from bertscope.core.result import Result
@@ -24,7 +24,7 @@ def _extreme(result: Result, kind: str, pick: str) -> Iterator[Evidence]:
     rows = rows[rows["kind"] == kind]
     if result.subject.get("mode") == "uniform" and len(rows):
         effect = extreme(column(rows, "effect"), {"best": max, "worst": min}[pick], rows["certain"].tolist())
-        yield reading(result, effect, result.number("score").n, f"texts, corrected for {len(rows)} parts")
+        yield evidence(result, effect, result.number("score").n, f"texts, corrected for {len(rows)} parts")
 
 
 def best_head(result: Result) -> Iterator[Evidence]:
@@ -45,12 +45,12 @@ def worst_layer(result: Result) -> Iterator[Evidence]:
 
 def redundant_pairs(result: Result) -> Iterator[Evidence]:
     for name, number in numbers(result, "interaction, similar minus random") if raw(result) else ():
-        yield reading(result, estimate(number), number.n, "texts", model=name)
+        yield evidence(result, estimate(number), number.n, "texts", model=name)
 
 
 def named_heads(result: Result) -> Iterator[Evidence]:
     for name, number in numbers(result, "named heads off together"):
-        yield reading(result, estimate(number), number.n, "texts", model=name)
+        yield evidence(result, estimate(number), number.n, "texts", model=name)
 
 
 def gain_by(what: str) -> Callable[[Result], Iterator[Evidence]]:

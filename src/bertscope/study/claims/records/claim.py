@@ -82,7 +82,7 @@ class Evidence:
     runs: int | None = None
     """How many trainings it rests on; None where nothing was trained here: the model is as it was published."""
     at: float | None = None
-    """The bound's value for this reading, where it follows from the model's own score."""
+    """The bound's value here, where it follows from the model's own score."""
     why: str = ""
     """Why there is no interval."""
     note: str = ""

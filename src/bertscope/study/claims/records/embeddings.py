@@ -6,10 +6,20 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.claim import Bound, Claim, Estimate, Evidence, Published, Source
-from bertscope.study.claims.estimates import cell, column, extreme, mean
-from bertscope.study.claims.evidence import UNTRAINED, by_name, layer_third, of_training, reading, tuned_from
-from bertscope.study.claims.lessons import INFERENCE, SPANS, TREES, lessons
+from bertscope.study.claims.records.claim import Bound, Claim, Estimate, Evidence, Published, Source
+from bertscope.study.claims.records.estimates import cell, column, extreme, mean
+from bertscope.study.claims.records.evidence import (
+    INFERENCE,
+    SPANS,
+    TREES,
+    UNTRAINED,
+    by_name,
+    evidence,
+    layer_third,
+    lessons,
+    of_training,
+    tuned_from,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +45,7 @@ def top_moves_most(result: Result) -> Iterator[Evidence]:
     found = _rsa(result)
     for name, rows in found[found["corpus"] == result.subject["task"]].groupby("other", sort=False):
         top, below = (column(rows[chosen], "value") for chosen in (rows["third"] == 3, rows["third"] < 3))
-        yield reading(result, mean(below) - mean(top), int(rows["n"].max()), "texts", model=name, runs=1)
+        yield evidence(result, mean(below) - mean(top), int(rows["n"].max()), "texts", model=name, runs=1)
 
 
 def elsewhere_moves_less(result: Result) -> Iterator[Evidence]:
@@ -44,7 +54,7 @@ def elsewhere_moves_less(result: Result) -> Iterator[Evidence]:
         rows = rows[(rows["measure"] == "RSA") & (rows["layer"] == rows["layer"].max())]
         for _, row in rows.iterrows():
             effect, n = cell(row, "difference", "low", "high"), result.number("RSA, last layer").n
-            yield reading(result, effect, n, "texts", model=row["other"], runs=1)
+            yield evidence(result, effect, n, "texts", model=row["other"], runs=1)
 
 
 def _trees(result: Result) -> dict[str, pd.Series]:
@@ -74,7 +84,7 @@ def keeps_trees(result: Result) -> Iterator[Evidence]:
         if taught[name] != TREES:
             effect = _edges(changes[name]) if name in changes else _edges(best[name]) - _edges(best[base])
             note = "paired by sentence" if name in changes else "not paired by sentence: structure was of version 1"
-            yield reading(result, effect, _sentences(result), "sentences", model=name, note=note)
+            yield evidence(result, effect, _sentences(result), "sentences", model=name, note=note)
 
 
 def trees_by_training(result: Result) -> Iterator[Evidence]:
@@ -89,7 +99,7 @@ def trees_by_training(result: Result) -> Iterator[Evidence]:
         without = {"random weights": _edges(random), "a chain": _edges(chain)}
         effect = _edges(best[base]) - extreme(list(without.values()), max)
         note = ", ".join(f"{name} {found.value:.3f}" for name, found in without.items())
-        yield reading(result, effect, _sentences(result), "sentences", model=base, note=note)
+        yield evidence(result, effect, _sentences(result), "sentences", model=base, note=note)
 
 
 _LINGUISTIC = ("pos", "relation", "frame", "entity", "gender")
@@ -105,7 +115,7 @@ def keeps_knowledge(result: Result) -> Iterator[Evidence]:
             asked = list(dict.fromkeys(mine["target"]))
             n = int(result.tables["targets"].set_index("target").loc[asked, "texts"].max())
             effect = mean([mean(column(target, "change")) for _, target in mine.groupby("target")])
-            yield reading(result, effect, n, "texts", model=name, note=" and ".join(asked))
+            yield evidence(result, effect, n, "texts", model=name, note=" and ".join(asked))
 
 
 def low_level_low(result: Result) -> Iterator[Evidence]:
@@ -117,7 +127,7 @@ def low_level_low(result: Result) -> Iterator[Evidence]:
             if len(known):
                 scaled = known.assign(**{key: known[key] / depth for key in ("expected", "low", "high")})
                 n = int(result.tables["probes"]["n"].max())
-                yield reading(result, mean(column(scaled, "expected")), n, "texts", model=name)
+                yield evidence(result, mean(column(scaled, "expected")), n, "texts", model=name)
 
 
 def below_parsing(result: Result, others: Sequence[Result]) -> Iterator[Evidence]:
@@ -129,7 +139,7 @@ def below_parsing(result: Result, others: Sequence[Result]) -> Iterator[Evidence
                 if base == before and same:
                     effect, n = mine[same[0]] - theirs[same[0]], result.number("RSA, last layer").n
                     about = {"model": after, "task": same[0], "note": f"minus {parser}"}
-                    yield reading(result, effect, n, "texts", runs=1, **about)
+                    yield evidence(result, effect, n, "texts", runs=1, **about)
 
 
 def _below(result: Result, *taught: str) -> Iterator[tuple[str, str, dict[str, Estimate]]]:

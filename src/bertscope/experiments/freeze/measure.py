@@ -1,9 +1,8 @@
-"""How far the layers of fine-tuned models moved from their base, over seeds."""
+"""`freeze`: the arms' scores, and how far the layers of their models moved from the base."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,17 +11,34 @@ from bertscope.analyses.similarity.sample import RSA, Corpus, Sample, by_layer
 from bertscope.core.examples import Examples
 from bertscope.core.jackknife import interval_over_runs
 from bertscope.core.layers import Layers
-from bertscope.experiments.arms import ENOUGH
+from bertscope.core.result import Result
+from bertscope.data.task import Task
+from bertscope.experiments.arms import ENOUGH, Arms
+from bertscope.experiments.freeze.question import FreezeConfig
+from bertscope.experiments.freeze.result import arm_name, freeze_result
 from bertscope.models.evaluating import full_precision
 from bertscope.models.states_store import StatesStore
-
-if TYPE_CHECKING:
-    from bertscope.experiments.freeze.question import FreezeConfig
 
 _GROUPS = 20  # of texts, each left out in turn
 
 
-def movement(
+def measure(
+    tuned: Sequence[Result],
+    task: Task,
+    config: FreezeConfig,
+    states: Sequence[StatesStore] = (),
+    examples: Examples | None = None,
+) -> Result:
+    runs = len(config.seeds)
+    frozen = [Layers.parse(result.provenance["settings"]["frozen"]) for result in tuned[::runs]]
+    names = [arm_name(each) for each in frozen]
+    moments = task.moments(np.stack([result.arrays["outputs"] for result in tuned]))
+    arms = Arms(dict(zip(names, moments.reshape(len(names), runs, *moments.shape[1:]), strict=True)), task.value)
+    moved = None if examples is None else _movement(states, examples, names, frozen, config)
+    return freeze_result(tuned, task, arms, frozen, moved, config)
+
+
+def _movement(
     states: Sequence[StatesStore],
     examples: Examples,
     arms: Sequence[str],

@@ -1,1 +1,0 @@
-"""What the source works say: a file of claims for each, and the numbers that they publish."""
