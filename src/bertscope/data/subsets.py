@@ -68,7 +68,7 @@ def _refuse_too_little(task: Task, train: Examples, validation: Examples, named:
     assert train.label is not None and task.train.label is not None
     lost = sorted(set(task.train.label.tolist()) - set(train.label.tolist())) if task.labels else []
     if not len(train) or not len(validation):
-        left = f"no {'validation' if len(train) else 'train'} row"
+        left = f"no {'validation' if len(train) else 'training'} row"
     elif lost:
         left = f"no training row labelled {task.labels[lost[0]]}"
     elif len(np.unique(train.label)) < 2:
