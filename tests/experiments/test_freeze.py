@@ -14,7 +14,7 @@ from bertscope.data.read import task_root
 from bertscope.experiments.freeze.question import FreezeConfig, plan
 from bertscope.models.source import model_root
 from bertscope.models.states_store import open_store
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from device import DEVICE
 from toy import write_reviews
 
@@ -57,7 +57,7 @@ def test_the_whole_of_it(tmp_path, tiny, rows):
     held = result.tables["movement"].set_index(["arm", "layer"])["frozen"]
     assert held["embeddings"].tolist() == [True, False, False, False] and held["all but classifier"].all()
     assert held["2"].tolist() == [False, False, True, False]
-    vectors = [open_store(store.path(step.inputs[f"states.{place}"]) / "hidden").vectors for place in (0, 1, 2)]
+    vectors = [open_store(store.path(step.inputs[f"states.{place}"]) / "states").vectors for place in (0, 1, 2)]
     for layer in (1, 3):
         base, *tuned = (_cosines(of(layer)) for of in vectors)
         by_hand = [np.corrcoef(base, one)[0, 1] for one in tuned]

@@ -64,9 +64,7 @@ def test_two_maps_with_a_relu_between(base, texts, tmp_path, padded):
         ("roberta", "relu"),
     ],
 )
-def test_without_the_pooler_the_last_layer_reads_the_first_token(
-    base, texts, tmp_path, padded, classifier
-):
+def test_without_the_pooler_the_last_layer_reads_the_first_token(base, texts, tmp_path, padded, classifier):
     encoder = with_classifier(base, LABELS, seed=3, form=ClassifierForm(classifier, pooler=False))
     with torch.no_grad():
         logits = encoder.model(**padded(encoder)).logits

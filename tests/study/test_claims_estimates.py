@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bertscope.core.intervals import ENOUGH_RUNS
-from bertscope.study.claims.claim import Bound, Estimate
-from bertscope.study.claims.estimates import extreme, mean, over_layers, over_seeds, share_of, trained
+from bertscope.study.claims.records.claim import Bound, Estimate
+from bertscope.study.claims.records.estimates import extreme, mean, over_layers, over_seeds, share_of, trained
 
 # The rule
 

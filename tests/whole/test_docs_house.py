@@ -21,7 +21,9 @@ def arrows() -> dict[str, set[str]]:
     for module, imported in graph().items():
         room = module.split(".")[1] if "." in module else ""
         if room in ROOMS:
-            found[room] |= {to for one in imported if (to := one.partition(".")[2].partition(".")[0]) in ROOMS and to != room}
+            found[room] |= {
+                to for one in imported if (to := one.partition(".")[2].partition(".")[0]) in ROOMS and to != room
+            }
     return found
 
 

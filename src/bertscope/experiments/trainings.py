@@ -8,11 +8,10 @@ from typing import Any, Literal, Protocol
 from bertscope.core import lineage
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
-from bertscope.core.registry import find
 from bertscope.core.step import Root, Step
 from bertscope.models.families import family_of
 from bertscope.models.source import config_of, layers_of, locate
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig, finetune
 
 
 class Recipe(Protocol):
@@ -35,7 +34,7 @@ def fine_tunings(base: Step | Root, task: Root, how: Sequence[FinetuneConfig]) -
     """A step for each, as the inputs `tuned.0`, `tuned.1` ... of the step that compares them. What models of the
     base's family can't lose or hold still is refused now, not when its turn comes."""
     _refuse_unfit(base, how)
-    steps = (find("finetune").step({"base": base, "task": task}, each) for each in how)
+    steps = (finetune.step({"base": base, "task": task}, each) for each in how)
     return {f"tuned.{place}": step for place, step in enumerate(steps)}
 
 
