@@ -17,7 +17,7 @@ import random, resource, sys, torch
 from pathlib import Path
 from transformers import BertConfig, BertModel
 from bertscope.core.examples import Examples
-from bertscope.models.states import hidden
+from bertscope.models.states import hidden_states
 from bertscope.models.load import load
 
 folder, (window, size, *counts) = Path(sys.argv[1]), map(int, sys.argv[2:])
