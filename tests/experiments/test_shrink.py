@@ -176,7 +176,7 @@ def test_models_that_can_not_be_shrunk(toy_task, _pocket, toy_model, tmp_path):
         shrink(load(tiny_model("albert", num_labels=2), tokenizer=_pocket.tokenizer), toy_task, BARE)
     with pytest.raises(UserError, match="has no classifier on top"):
         shrink(_pocket, toy_task, BARE)
-    with pytest.raises(UserError, match=r"isn't clearly above chance on toy \(select: 0\.\d+ .* --force"):
+    with pytest.raises(UserError, match=r"isn't clearly above chance on toy \(validation: 0\.\d+ .* --force"):
         shrink(toy.fresh(toy_task, _pocket.tokenizer), toy_task, BARE)
     with pytest.raises(UserError, match="gives 2 outputs, the task needs 1"):
         shrink(toy_model, toy.task(regression=True), BARE)

@@ -123,7 +123,7 @@ def test_the_config_names_what_was_cut_and_counts_neurons(toy_model, tmp_path):
 def test_better_than_chance_by_luck_is_not_clearly_above_it(toy_model, toy_task, monkeypatch):
     lucky = Scores("accuracy", 0.6, 0.5, 0.7, 96, 0.5, {})
     monkeypatch.setattr(measure.Shrinking, "validation_score", lambda self, encoder: lucky)
-    with pytest.raises(UserError, match=r"isn't clearly above chance on toy \(select: 0\.600 \[0\.500, 0\.700\]"):
+    with pytest.raises(UserError, match=r"isn't clearly above chance on toy \(validation: 0\.600 \[0\.500, 0\.700\]"):
         measure.Shrinking(toy_model, toy_task, BARE, None)
     insisting = measure.Shrinking(toy_model, toy_task, replace(BARE, force=True, target=None), None)
     assert insisting.target == Target("times", 2.0)  # where none is given
