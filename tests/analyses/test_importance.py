@@ -10,8 +10,8 @@ import torch
 from scipy.integrate import trapezoid
 from scipy.stats import spearmanr
 
+from bertscope.analyses.gradients import gate_gradients
 from bertscope.analyses.importance.faithful import fall, rank_correlation, sizes
-from bertscope.analyses.importance.gradients import gate_gradients
 from bertscope.analyses.importance.question import ImportanceConfig, importance
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -72,7 +72,7 @@ def test_the_table_holds_the_gradients_of_the_select_split(tiny, task):
 
 def test_intervals_are_those_of_means_over_examples(tiny, task):
     """The bootstrap's are close to the normal approximation's on many examples."""
-    from bertscope.analyses.importance.gradients import example_gradients
+    from bertscope.analyses.gradients import example_gradients
 
     many = replace(task, validation=some(400, 5))
     table = importance(tiny, many, replace(GRADIENTS, repeats=2000, units=("mlp",))).table
@@ -208,7 +208,7 @@ def test_other_forms_are_those_of_the_gradients(tiny, task, form):
 
 
 def test_neurons(tiny, task):
-    from bertscope.analyses.importance.gradients import example_gradients
+    from bertscope.analyses.gradients import example_gradients
 
     result = importance(tiny, task, replace(GRADIENTS, units=("neuron",)))
     table = result.table.sort_values(["layer", "neuron"])

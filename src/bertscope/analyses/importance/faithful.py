@@ -12,7 +12,7 @@ import torch
 from scipy.integrate import trapezoid
 from scipy.stats import rankdata
 
-from bertscope.analyses.importance.gradients import losses
+from bertscope.analyses.gradients import losses
 from bertscope.core.resampling import Resampling, interval, resampled_means
 from bertscope.core.statistics import metric_draws
 from bertscope.core.units import Unit

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from bertscope.analyses.importance.gradients import Gradients, cumulated, example_gradients, losses, unit_length
+from bertscope.analyses.gradients import Gradients, cumulated, example_gradients, losses, unit_length
 from bertscope.core.errors import UserError
 from bertscope.core.resampling import Resampling, resampled_means
 from bertscope.core.units import Unit, every

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.caveats import cautions
-from bertscope.analyses.importance.gradients import gate_gradients, unit_length
+from bertscope.analyses.gradients import gate_gradients, unit_length
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
