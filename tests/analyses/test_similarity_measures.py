@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.similarity.measures import cka, plain_cosine, rsa
+from bertscope.analyses.similarity.rsa_cka import cka, plain_cosine, rsa
 from bertscope.core.jackknife import jackknife_interval
 from plain_similarity import gram_alignment, turned, two_spaces, upper_correlation
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import bertscope
-from bertscope.analyses.states import open_states, state_steps
+from bertscope.analyses.state_inputs import open_states
+from bertscope.analyses.states.question import state_steps
 from bertscope.core.errors import UserError
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
@@ -27,7 +28,7 @@ def test_the_store_shares_one_step_among_questions(tmp_path, tiny):
     corpus = examples_root("demo/corpus", limit=20)
     step = state_steps([model_root(folder)], corpus)["states.0"]
     store = Store(tmp_path / "store")
-    kept = StatesStore.open(store.run(step) / "hidden")
+    kept = StatesStore.open(store.run(step) / "states")
     assert kept.layers == tuple(range(tiny.n_layers + 1))
     told = []
     store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
@@ -62,3 +63,17 @@ def test_random_weights_give_other_states_the_same_for_a_seed(tmp_path, tiny, te
     assert not np.allclose(again.array, bertscope.hidden_states(tiny, texts).array)
     with pytest.raises(UserError, match="unknown init"):
         bertscope.StatesConfig(init="pretraned")  # type: ignore[arg-type]
+
+
+def test_without_resume_what_is_there_is_made_anew_and_what_is_not_ours_is_left(tmp_path, tiny, texts):
+    kept, foreign = tmp_path / "kept", tmp_path / "mine"
+    first = bertscope.states(tiny, texts, out=kept)
+    with pytest.raises(UserError, match="made with"):
+        bertscope.states(tiny, texts.take(range(2)), out=kept)
+    again = bertscope.states(tiny, texts.take(range(2)), out=kept, resume=False)
+    assert len(again.store) < first.result.number("vectors").value
+    foreign.mkdir()
+    (foreign / "letter.txt").write_text("dear")
+    with pytest.raises(UserError, match="didn't write"):
+        bertscope.states(tiny, texts, out=foreign, resume=False)
+    assert (foreign / "letter.txt").read_text() == "dear"

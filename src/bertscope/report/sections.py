@@ -136,7 +136,7 @@ def _section(question: str, findings: list[Finding], parts: set[str]) -> Section
         f"question-{question}", heading, declared.cite if declared else None,
         answers=[answer for answer in made if answer.id not in parts],
         parts=[answer for answer in made if answer.id in parts],
-        finds=declared is None or declared.keeps != "hidden",
+        finds=declared is None or declared.keeps != "states",
     )  # fmt: skip
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bertscope.analyses.checkpoints import subject
-from bertscope.analyses.states import StatesConfig, open_states, opened, state_steps
+from bertscope.analyses.state_inputs import open_in_turn, open_states
+from bertscope.analyses.states.question import StatesConfig, state_steps
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
@@ -17,7 +18,7 @@ from bertscope.core.step import Root, Step
 from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
-    from bertscope.analyses.states import Given
+    from bertscope.analyses.state_inputs import Given
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
     from bertscope.models.states_store import StatesStore
@@ -137,7 +138,7 @@ def _with_random(states: Given | Sequence[Given], config: StructureConfig) -> li
     from bertscope.models.encoder import Encoder
     from bertscope.models.heads import with_random_weights
 
-    given = list(opened(states))
+    given = list(open_in_turn(states))
     if config.random and isinstance(given[0], Encoder):
         given.append(with_random_weights(given[0], config.seed))
     return given

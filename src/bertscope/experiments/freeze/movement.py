@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.similarity.sample import RSA, Corpus, Sample, by_layer
+from bertscope.analyses.similarity.measure import Corpus, Sample, by_layer
+from bertscope.analyses.similarity.result import RSA
 from bertscope.core.examples import Examples
 from bertscope.core.jackknife import interval_over_runs
 from bertscope.core.layers import Layers

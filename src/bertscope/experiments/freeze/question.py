@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bertscope.analyses.states import state_steps
+from bertscope.analyses.states.question import state_steps
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_least, check_seeds
 from bertscope.core.errors import UserError
