@@ -19,8 +19,8 @@ from bertscope.core.units import Unit
 from bertscope.models.replay import predict_without
 
 if TYPE_CHECKING:
+    from bertscope.analyses.importance.measure import Importances
     from bertscope.analyses.importance.question import ImportanceConfig
-    from bertscope.analyses.importance.reader import Importances
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
     from bertscope.models.gates import Means
