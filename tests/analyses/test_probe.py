@@ -105,7 +105,7 @@ def test_an_expected_layer_needs_a_gain_known_to_within_half_of_itself(monkeypat
     config = replace(QUICK, targets=("pos",), probes=("linear",), code=False)
     for least, given in ((0.1, False), (0.3, True)):
         gains = np.concatenate([[0.4], np.linspace(least, 0.8 - least, 101)])[:, None] * [0, 0.25, 1]
-        monkeypatch.setattr("bertscope.analyses.probe.asked.cumulative", lambda *_, gains=gains: 0.5 + gains)
+        monkeypatch.setattr("bertscope.analyses.probe.measure.cumulative", lambda *_, gains=gains: 0.5 + gains)
         row = bertscope.probe(store, TEXTS, config).tables["expected"].iloc[0]
         assert row["gain"] == pytest.approx(0.4) and 0 < row["gain_low"] < least + 0.02
         assert row["expected"] == pytest.approx(0.25 * 1 + 0.75 * 2) if given else np.isnan(row["expected"])

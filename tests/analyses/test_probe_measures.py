@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.probe.measures import (
+from bertscope.analyses.probe.measure import (
     accuracies,
     codelengths,
     cumulative,
-    expected_layer,
     online_code,
     portion_ends,
     text_draws,
 )
+from bertscope.analyses.probe.result import expected_layer
 from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, control_labels, text_parts
 from bertscope.analyses.probe.targets import Limits, choose_targets
 from bertscope.analyses.probe.training import Training, train_probes

@@ -26,7 +26,7 @@ def test_another_corpus_to_train_on():
     # The same map for both corpora: layer 1 of each is turned alike only if the same directions are.
     others, more = planted(200, seed=0)
     result = structure(store, examples, QUICK, train=others, train_states=more)
-    assert any(note.endswith("60 are scored") for note in result.notes)
+    assert any(note.endswith("60 to test") for note in result.notes)
     assert result.number("root accuracy").n == 60
     half = others.take(range(50, 200))
     seen = structure(made_store(half, [more.vectors(layer)[more.starts[50] :] for layer in more.layers]), half, QUICK,
@@ -84,7 +84,9 @@ def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
 
 
 def test_texts_without_trees_are_refused(tiny, texts, monkeypatch):
-    monkeypatch.setattr("bertscope.models.states.hidden", lambda *_, **__: pytest.fail("the model was run first"))
+    monkeypatch.setattr(
+        "bertscope.analyses.state_inputs.hidden_states", lambda *_, **__: pytest.fail("the model was run first")
+    )
     with pytest.raises(UserError, match="has no dependency trees; give a treebank"):
         structure(tiny, texts)
     with pytest.raises(UserError, match="has pairs, which have two trees each"):
@@ -133,9 +135,9 @@ def test_named_sentences_are_drawn():
     assert list(result.tables["trees"]["sentence"].unique()) == list(wanted)
 
 
-def test_fit_is_a_flag_of_the_command(tmp_path, tiny, command):
+def test_train_is_a_flag_of_the_command(tmp_path, tiny, command):
     tiny.save(tmp_path / "tiny")
-    words = "structure tiny --on demo/sentiment --fit demo/corpus --limit 60 --ranks 2,8 --epochs 1 --no-random"
+    words = "structure tiny --on demo/sentiment --train demo/corpus --limit 60 --ranks 2,8 --epochs 1 --no-random"
     code, out, err = command(*words.split())
-    assert code == 0 and "selectivity" in out and "60 are scored" in out
+    assert code == 0 and "selectivity" in out and "60 to test" in out
     assert err.count("running  states") == 2 and "ranks=2,8 random=False epochs=1" in err

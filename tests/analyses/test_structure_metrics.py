@@ -70,22 +70,22 @@ def test_punctuation_takes_no_part_in_trees_and_roots_but_in_correlations():
     # The full stop is nearest to every word, and the shallowest: as a word it would be the middle of a star.
     near = [[0, 2, 4, 3, 1], [2, 0, 3, 1, 1], [4, 3, 0, 2, 1], [3, 1, 2, 0, 1], [1, 1, 1, 1, 0]]
     scored = evaluate("distance", said(near), trees, np.arange(1))
-    assert (scored.hits.tolist(), scored.asked.tolist()) == ([[3]], [3])
+    assert (scored.hits.tolist(), scored.to_find.tolist()) == ([[3]], [3])
     gold = trees.distances(trees.batch(np.arange(1)))[0]
     by_word = [spearmanr(one, other).statistic for one, other in zip(near, gold, strict=True)]
     assert scored.order[0, 0] == pytest.approx(np.mean(by_word))
     scored = evaluate("depth", said([2.0, 1.0, 3.0, 2.0, 0.0]), trees, np.arange(1))
-    assert (scored.hits.tolist(), scored.asked.tolist()) == ([[1]], [1])
+    assert (scored.hits.tolist(), scored.to_find.tolist()) == ([[1]], [1])
     assert scored.order[0, 0] == pytest.approx(spearmanr([2, 1, 3, 2, 0], [1, 0, 2, 1, 1]).statistic)
 
 
 def test_edges_at_punctuation_and_roots_that_are_punctuation_are_not_asked_for():
     trees = sentences(("a - b", [1, ROOT, 1]), ("a b !", [1, ROOT, 1]), ("! ?", [ROOT, 0]), ("a", [ROOT]))
     distance = evaluate("distance", linear_chain("distance"), trees, np.arange(4))
-    asked = dict(zip(distance.sentences.tolist(), distance.asked.tolist(), strict=True))
+    asked = dict(zip(distance.sentences.tolist(), distance.to_find.tolist(), strict=True))
     assert asked == {0: 0, 1: 1, 2: 0, 3: 0} and distance.hits.sum() == 1
     depth = evaluate("depth", linear_chain("depth"), trees, np.arange(4))
-    asked = dict(zip(depth.sentences.tolist(), depth.asked.tolist(), strict=True))
+    asked = dict(zip(depth.sentences.tolist(), depth.to_find.tolist(), strict=True))
     assert asked == {0: 0, 1: 1, 2: 0, 3: 1} and depth.hits.sum() == 1
 
 
@@ -150,7 +150,7 @@ def test_one_pass_over_all_lengths_gives_what_each_sentence_gives():
     assert sorted(scored.sentences) == list(range(60))
     for row, sentence in enumerate(scored.sentences):
         alone = evaluate("distance", predictions, trees, np.array([sentence]))
-        assert (alone.hits[0] == scored.hits[row]).all() and alone.asked[0] == scored.asked[row]
+        assert (alone.hits[0] == scored.hits[row]).all() and alone.to_find[0] == scored.to_find[row]
         assert np.allclose(alone.order[0], scored.order[row])
 
 
@@ -171,8 +171,8 @@ def test_intervals_cover_what_is_resampled():
         trees, np.arange(400),
     )  # fmt: skip
     draws = scored.draws(Resampling(trees.ids, repeats=2000))[UUAS][:, 0]
-    rest = scored.hits[:, 0] - draws[0] * scored.asked
-    error = np.sqrt((rest**2).sum()) / scored.asked.sum()
+    rest = scored.hits[:, 0] - draws[0] * scored.to_find
+    error = np.sqrt((rest**2).sum()) / scored.to_find.sum()
     low, high = np.quantile(draws[1:], [0.025, 0.975])
     assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.1)
     assert np.mean(draws[1:]) == pytest.approx(draws[0], abs=error / 5)

@@ -230,10 +230,10 @@ def test_shuffled_trees_are_random_trees_of_the_same_shapes(material):
         batch = trees.batch(every[sentence : sentence + 1])
         shapes = [np.sort(each.depths(batch)) for each in (trees, other)]
         assert (shapes[0] == shapes[1]).all()
-        degrees = [np.sort(np.unique(each.heads_of(batch), return_counts=True)[1]) for each in (trees, other)]
+        degrees = [np.sort(np.unique(each.governors_of(batch), return_counts=True)[1]) for each in (trees, other)]
         assert degrees[0].tolist() == degrees[1].tolist()
     batch = trees.batch(every)
-    asked = [edges_to_find(*(torch.from_numpy(part(batch)) for part in (each.heads_of, each.outside))).sum(1)
+    asked = [edges_to_find(*(torch.from_numpy(part(batch)) for part in (each.governors_of, each.outside))).sum(1)
              for each in (trees, other)]  # fmt: skip
     assert torch.equal(*asked), "as many edges are between words that aren't punctuation"
     some = slice(trees.starts[5], trees.starts[9])
