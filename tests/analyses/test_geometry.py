@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import bertscope
-from bertscope.analyses.geometry.measures import self_similarity
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
-from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, Form, LayerVectors
+from bertscope.analyses.geometry.vectors import AS_IT_IS, STANDARDISED, Form, LayerVectors, self_similarity
 from bertscope.analyses.geometry.words import read_words
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples

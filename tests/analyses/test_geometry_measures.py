@@ -10,9 +10,18 @@ import pytest
 from scipy.stats import t
 from sklearn.decomposition import PCA
 
-from bertscope.analyses.geometry.measures import by_text, explained, self_similarity
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
-from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, TOP_REMOVED, Form, LayerVectors, moments
+from bertscope.analyses.geometry.vectors import (
+    AS_IT_IS,
+    STANDARDISED,
+    TOP_REMOVED,
+    Form,
+    LayerVectors,
+    by_text,
+    explained,
+    moments,
+    self_similarity,
+)
 from bertscope.analyses.geometry.words import read_words
 from made_states import made_states, sentences_of
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.geometry.dimension import two_nn
-from bertscope.analyses.geometry.pairs import alignment_and_uniformity, meaning_same, paired_texts
+from bertscope.analyses.geometry.measure import pair_spread, paired_texts, two_nn
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
-from bertscope.analyses.geometry.space import LayerVectors
+from bertscope.analyses.geometry.vectors import LayerVectors
+from bertscope.analyses.text_pairs import meaning_same
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
@@ -27,7 +27,7 @@ def test_they_are_what_their_formulas_say():
     label = np.arange(24) % 2
     vectors, store, examples = made_pairs(label=label)
     pairs = paired_texts(store, examples, 1, 1000, 4, 0)
-    alignment, uniformity = alignment_and_uniformity(LayerVectors(store.vectors(0)), pairs)
+    alignment, uniformity = pair_spread(LayerVectors(store.vectors(0)), pairs)
     words = vectors.reshape(24, 5, -1)
     texts = np.stack([words[:, :2].mean(1), words[:, 2:].mean(1)], 1)  # [pair, side, dim]
     texts /= np.linalg.norm(texts, axis=-1, keepdims=True)

@@ -10,8 +10,19 @@ import pytest
 from sklearn.decomposition import PCA
 
 import bertscope
-from bertscope.analyses.project.projection import by_umap, jointly, layer_by_layer, pca, turn
-from bertscope.analyses.project.reader import ANSWER, FIRST, SECOND, SPECIAL, TEXT, read_sentence
+from bertscope.analyses.project.measure import (
+    ANSWER,
+    FIRST,
+    SECOND,
+    SPECIAL,
+    TEXT,
+    by_umap,
+    jointly,
+    layer_by_layer,
+    pca,
+    read_sentence,
+    turn,
+)
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from families import tiny_model

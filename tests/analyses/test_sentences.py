@@ -68,7 +68,7 @@ def test_a_model_that_counts_shared_words_follows_the_score(pocket):
 
 def test_many_pairs_are_read_in_parts_and_sampled(tiny, task, monkeypatch):
     whole = sentences(tiny, task)
-    monkeypatch.setattr("bertscope.analyses.sentences.result._PAIRS", 7)
+    monkeypatch.setattr("bertscope.analyses.sentences.measure._PAIRS", 7)
     parts = sentences(tiny, task)
     for name, array in whole.arrays.items():
         assert np.allclose(array, parts.arrays[name], atol=1e-5), name
@@ -77,7 +77,7 @@ def test_many_pairs_are_read_in_parts_and_sampled(tiny, task, monkeypatch):
 
 
 def test_texts_that_are_cut_are_counted(tiny, task, monkeypatch):
-    monkeypatch.setattr("bertscope.analyses.sentences.result._PAIRS", 7)
+    monkeypatch.setattr("bertscope.analyses.sentences.measure._PAIRS", 7)
     assert not sentences(tiny, task).notes
     long = " ".join(["river"] * 80)
     pair = tuple(long if place in (2, 20) else text for place, text in enumerate(task.test.pair))
