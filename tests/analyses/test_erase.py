@@ -147,7 +147,7 @@ def labelled(seed: int = 0) -> tuple[Examples, np.ndarray]:
     return made_texts(words, {"pos": pos}), random.normal(size=(1200, 6))
 
 
-def test_an_eraser_learns_from_fit_alone():
+def test_an_eraser_learns_from_train_alone():
     examples, vectors = labelled()
     moved = vectors.copy()
     moved[np.repeat(text_parts(examples, QUICK.seed), 8) != TRAIN] += 100

@@ -46,18 +46,18 @@ def test_they_are_what_their_formulas_say():
 
 
 def test_which_pairs_mean_the_same():
-    def asked(label, same=None, name="", pair=("",) * 4):
+    def same_of(label, same=None, name="", pair=("",) * 4):
         examples = Examples(ids=tuple("abcd"), text=("",) * 4, pair=pair, label=label, name=name)
         found = meaning_same(examples, same)
         return None if found is None else found[0].tolist()
 
     classes, scores = np.array([0, 1, 1, 2]), np.array([0.0, 5.0, 3.9, 4.0])
-    assert asked(scores) == [False, True, False, True], "four fifths of the highest score"
-    assert asked(scores, same=3.0) == [False, True, True, True]
-    assert asked(classes) is None, "a label alone doesn't say what it means"
-    assert asked(classes, same=0) == [True, False, False, False]
-    assert asked(classes, name="glue/mrpc") == [False, True, True, False]
-    assert asked(scores, pair=None) is None and asked(None) is None
+    assert same_of(scores) == [False, True, False, True], "four fifths of the highest score"
+    assert same_of(scores, same=3.0) == [False, True, True, True]
+    assert same_of(classes) is None, "a label alone doesn't say what it means"
+    assert same_of(classes, same=0) == [True, False, False, False]
+    assert same_of(classes, name="glue/mrpc") == [False, True, True, False]
+    assert same_of(scores, pair=None) is None and same_of(None) is None
 
 
 def test_a_sample_is_of_whole_pairs_with_words_on_both_sides():

@@ -140,7 +140,7 @@ def test_what_cannot_be_measured_is_refused(tiny, task):
     ):
         sentences(tiny, "demo/sentiment")
     short = Task(task.name, task.kind, (), task.train, task.validation, task.test.take(range(5)), "pearson")
-    with pytest.raises(UserError, match="toy sts has 5 pairs to report on; give at least 10"):
+    with pytest.raises(UserError, match="toy sts has 5 pairs to test on; give at least 10"):
         sentences(tiny, short)
     with pytest.raises(UserError, match="sample is 9000; it can be at most 5000"):
         SentencesConfig(sample=9000)

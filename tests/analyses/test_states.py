@@ -16,10 +16,10 @@ from bertscope.models.states_store import StatesStore
 
 
 def test_a_step_keeps_what_hidden_gives(tmp_path, tiny, texts):
-    made = bertscope.states(tiny, texts, out=tmp_path / "kept")
+    states = bertscope.states(tiny, texts, out=tmp_path / "kept")
     again = StatesStore.open(tmp_path / "kept")
     assert np.array_equal(again.array, bertscope.hidden_states(tiny, texts).array)
-    assert made.result.number("vectors").value == len(again)
+    assert states.result.number("vectors").value == len(again)
     assert again.name == tiny.name
 
 
@@ -30,9 +30,9 @@ def test_the_store_shares_one_step_among_questions(tmp_path, tiny):
     store = Store(tmp_path / "store")
     kept = StatesStore.open(store.run(step) / "states")
     assert kept.layers == tuple(range(tiny.n_layers + 1))
-    told = []
-    store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
-    assert told == [("states", True)]
+    announced = []
+    store.run(step, announce=lambda step, stored: announced.append((step.name, stored)))
+    assert announced == [("states", True)]
 
 
 def test_states_of_other_texts_are_refused(tiny, texts):
@@ -55,11 +55,12 @@ def test_an_unknown_pool_is_refused():
 
 def test_random_weights_give_other_states_the_same_for_a_seed(tmp_path, tiny, texts):
     config = bertscope.StatesConfig(init="random", seed=3)
-    made = bertscope.states(tiny, texts, config, out=tmp_path / "random")
-    assert made.store.name == f"{tiny.name} (random init)" and made.store.layers == tuple(range(tiny.n_layers + 1))
+    states = bertscope.states(tiny, texts, config, out=tmp_path / "random")
+    assert states.store.name == f"{tiny.name} (random init)"
+    assert states.store.layers == tuple(range(tiny.n_layers + 1))
     again = bertscope.states(tiny, texts, config).store
     other = bertscope.states(tiny, texts, bertscope.StatesConfig(init="random")).store
-    assert np.array_equal(made.store.array, again.array) and not np.allclose(again.array, other.array)
+    assert np.array_equal(states.store.array, again.array) and not np.allclose(again.array, other.array)
     assert not np.allclose(again.array, bertscope.hidden_states(tiny, texts).array)
     with pytest.raises(UserError, match="unknown init"):
         bertscope.StatesConfig(init="pretraned")  # type: ignore[arg-type]

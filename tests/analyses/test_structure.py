@@ -131,7 +131,7 @@ def test_checkpoints_are_compared_on_the_same_sentences(found):
         assert widest[0] < row["low"] < row["value"] < row["high"] < widest[1]
 
 
-def test_the_layer_is_chosen_on_select(found):
+def test_the_layer_is_chosen_on_validation(found):
     _, result = found
     training = result.tables["training"]
     for kind, rows in training.groupby("probe"):
@@ -141,8 +141,8 @@ def test_the_layer_is_chosen_on_select(found):
 
 def test_the_share_that_decides_is_over_all_edges(monkeypatch):
     """Of two sentences, of ten edges and of one: the first probe finds 6 and 0, the second 4 and 1."""
-    hits, asked = np.array([[6, 4], [0, 1]]), np.array([10, 1])
-    found = Scored("distance", np.arange(2), np.array([11, 2]), hits, asked, np.zeros((2, 2)))
+    hits, to_find = np.array([[6, 4], [0, 1]]), np.array([10, 1])
+    found = Scored("distance", np.arange(2), np.array([11, 2]), hits, to_find, np.zeros((2, 2)))
     monkeypatch.setattr("bertscope.analyses.structure.measure.evaluate", lambda *_: found)
     corpus = SimpleNamespace(vectors={"made": None}, trees=None)
     stack = SimpleNamespace(checkpoint="made", kind="distance", layers=[0, 1])

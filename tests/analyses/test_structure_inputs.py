@@ -72,15 +72,15 @@ def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
     folder = str(tiny.save(tmp_path / "model"))
     corpus, other = examples_root("demo/corpus", limit=100), examples_root("demo/sentiment", limit=40)
     config = StructureConfig(ranks=(8,), epochs=2, repeats=100)
-    model, store, told = model_root(folder), Store(tmp_path / "store"), []
+    model, store, announced = model_root(folder), Store(tmp_path / "store"), []
     step = plan(model, other, config, train=corpus)
     assert list(step.inputs) == ["examples", "train", "states.0", "states.1", "train_states.0", "train_states.1"]
-    store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
+    store.run(step, announce=lambda step, stored: announced.append((step.name, stored)))
     result = store.result(step)
-    assert told.count(("states", False)) == 4 and result.subject["probes trained on"] == "demo/corpus"
-    told.clear()
-    store.run(plan(model, corpus, config), announce=lambda step, stored: told.append((step.name, stored)))
-    assert told.count(("states", True)) == 2  # the corpus that was trained on is known
+    assert announced.count(("states", False)) == 4 and result.subject["probes trained on"] == "demo/corpus"
+    announced.clear()
+    store.run(plan(model, corpus, config), announce=lambda step, stored: announced.append((step.name, stored)))
+    assert announced.count(("states", True)) == 2  # the corpus that was trained on is known
 
 
 def test_texts_without_trees_are_refused(tiny, texts, monkeypatch):
@@ -91,12 +91,12 @@ def test_texts_without_trees_are_refused(tiny, texts, monkeypatch):
         structure(tiny, texts)
     with pytest.raises(UserError, match="has pairs, which have two trees each"):
         Trees.of(read_examples("demo/entailment", limit=10))
-    examples, heads = random_trees(3), random_trees(3).governors
-    assert heads is not None
+    examples, governors = random_trees(3), random_trees(3).governors
+    assert governors is not None
     with pytest.raises(UserError, match="doesn't say which words are punctuation"):
         Trees.of(replace(examples, marks={}))
     with pytest.raises(UserError, match="tree 2 of 3 is none: words 1 and 2 are both roots"):
-        Trees.of(replace(examples, governors=(heads[0], (ROOT,) * len(heads[1]), heads[2])))
+        Trees.of(replace(examples, governors=(governors[0], (ROOT,) * len(governors[1]), governors[2])))
 
 
 def test_mistakes_are_said_before_anything_is_trained():
@@ -116,14 +116,14 @@ def test_mistakes_are_said_before_anything_is_trained():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [({"ranks": ()}, "ranks are"), ({"ranks": (0, 2)}, "ranks are"), ({"ranks": (4, 4)}, "ranks are"),
      ({"epochs": 0}, "epochs is 0"), ({"batch_size": 0}, "batch-size is 0"), ({"repeats": 9}, "repeats is 9"),
      ({"learning_rate": 0.0}, "learning-rate is 0.0"), ({"seed": -1}, "seed is -1"),
      ({"sentences": -1}, "sentences is -1")],
 )  # fmt: skip
-def test_settings_that_cannot_work_are_refused(wrong, said):
-    with pytest.raises(UserError, match=said):
+def test_settings_that_cannot_work_are_refused(wrong, message):
+    with pytest.raises(UserError, match=message):
         bertscope.StructureConfig(**wrong)
 
 

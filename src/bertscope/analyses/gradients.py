@@ -142,7 +142,7 @@ def example_gradients(
         raise UserError("there is no loss without labelled examples; give a labelled split of the task")
     order, _ = task.match_labels(encoder.labels)
     gold = torch.from_numpy(examples.label).to(encoder.device)
-    # The way back needs what the way forth made: half of the usual budget spares a GPU's memory and a CPU's cache.
+    # The way back needs what the way forth left: half of the usual budget spares a GPU's memory and a CPU's cache.
     budget = tokens or default_budget(encoder) // 2
     with (
         evaluating([encoder]),

@@ -1,4 +1,4 @@
 """`probe`: what can be read off a layer's vectors.
 
-`targets` are what is asked, `sample` the items used, `vectors` what probes read; `training` trains them side by side.
+`targets` are what is read, `sample` the items used, `vectors` what probes read; `training` trains them side by side.
 """

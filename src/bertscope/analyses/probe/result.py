@@ -101,10 +101,10 @@ def _about(one: ProbedTarget) -> dict[str, Any]:
     """What there is to know of a target before any probe."""
     sample, target = one.sample, one.sample.target
     parts = {name: len(sample.items(part)) for part, name in enumerate(PARTS)}
-    usual = float(usual_label(sample).mean()) if target.has_control else math.nan
+    known = float(usual_label(sample).mean()) if target.has_control else math.nan
     return (
         {"target": target.name, "unit": target.unit, "classes": len(target.classes)} | parts
-        | {"texts": len(np.unique(target.example)), "majority": float(majority(sample).mean()), "usual_label": usual}
+        | {"texts": len(np.unique(target.example)), "majority": float(majority(sample).mean()), "usual_label": known}
         | {"uniform_bits": parts["train"] * math.log2(len(target.classes))}
     )  # fmt: skip
 

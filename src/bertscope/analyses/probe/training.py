@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy, log_softmax
 
 from bertscope.analyses.probe.vectors import Vectors, joined
 
-_BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's usual
+_BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's
 _BLOCK = 2048  # items that are scored at a time
 
 

@@ -53,8 +53,8 @@ def measure(
             Trees.of(texts)  # what has no trees is refused before a model runs
     given = _with_random(states, config)
     scored = open_states(given, examples)
-    fitted = None if train is None else open_states(given if train_states is None else train_states, train)
-    material = gather(scored, examples, fitted, train, config.seed)
+    train_stores = None if train is None else open_states(given if train_states is None else train_states, train)
+    material = gather(scored, examples, train_stores, train, config.seed)
     with full_precision():
         findings = find(material, config)
     about = subject(list(scored), examples, weighted=False)
@@ -84,17 +84,17 @@ class Material:
 
 
 def gather(
-    scored: Stores, texts: Examples, fitted: Stores | None, train_texts: Examples | None, seed: int
+    scored: Stores, texts: Examples, train_stores: Stores | None, train_texts: Examples | None, seed: int
 ) -> Material:
     """One corpus split in three; or `train_texts` split in two, and `texts` to be scored whole."""
     device = best_device()
     test_on, test, notes = _corpus(scored, texts, device)
-    if fitted is None or train_texts is None:
+    if train_stores is None or train_texts is None:
         train_on = test_on
         train, validation, test = (np.intersect1d(test, part) for part in parts(texts.text, seed, test=True))
     else:
-        _refuse_other(scored, texts, fitted, train_texts)
-        train_on, usable, more = _corpus(fitted, train_texts, device)
+        _refuse_other(scored, texts, train_stores, train_texts)
+        train_on, usable, more = _corpus(train_stores, train_texts, device)
         train, validation = (np.intersect1d(usable, part) for part in parts(train_texts.text, seed, test=False))
         notes += more + _repeated(texts, test, train_texts, train)
     if len(train) < _LEAST or not len(validation) or not len(test):
@@ -116,14 +116,15 @@ def _corpus(stores: Stores, texts: Examples, device: torch.device) -> tuple[Corp
     return corpus, np.flatnonzero(usable), notes if lost else []
 
 
-def _refuse_other(scored: Stores, texts: Examples, fitted: Stores, train_texts: Examples) -> None:
+def _refuse_other(scored: Stores, texts: Examples, train_stores: Stores, train_texts: Examples) -> None:
     if texts.ids == train_texts.ids and texts.text == train_texts.text:
         raise UserError("the data to train on (train) are the data to be scored; leave train out and they are split")
-    shapes = [{name: (store.layers, store.dim) for name, store in stores.items()} for stores in (scored, fitted)]
+    both = (scored, train_stores)
+    shapes = [{name: (store.layers, store.dim) for name, store in stores.items()} for stores in both]
     if list(shapes[0].items()) != list(shapes[1].items()):
         raise UserError(
             f"the states to be scored are those of {', '.join(scored)}, the states to train on those of "
-            f"{', '.join(fitted)}; give the same models' in the same order"
+            f"{', '.join(train_stores)}; give the same models' in the same order"
         )
 
 
