@@ -13,10 +13,10 @@ import torch
 from benchmarks.options import Options, Sentences, sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
-from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, TOP_REMOVED
+from bertscope.analyses.geometry.vectors import AS_IT_IS, STANDARDISED, TOP_REMOVED
 from bertscope.analyses.geometry.words import Sets, Words, read_words
 from bertscope.analyses.occurrences import common_words, owners
-from bertscope.analyses.similarity.measures import rsa
+from bertscope.analyses.similarity.rsa_cka import rsa
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import group_bounds
 from bertscope.models.load import load

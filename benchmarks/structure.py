@@ -177,8 +177,8 @@ def _scores(material: Material, count: int) -> str:
             "distance", lambda batch: stack.predictions(batch, material.corpus.vectors[NAME]), material.corpus.trees,
             test,
         )  # fmt: skip
-        found.append(scored.hits.sum() / max(1, scored.asked.sum()))
+        found.append(scored.hits.sum() / max(1, scored.to_find.sum()))
     return (
-        f"layer {LAYER} trained to the end on {len(train):,} sentences, {scored.asked.sum():,} edges of others: "
+        f"layer {LAYER} trained to the end on {len(train):,} sentences, {scored.to_find.sum():,} edges of others: "
         f"UUAS {found[0]:.3f} as published, {found[1]:.3f} here"
     )

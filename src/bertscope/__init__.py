@@ -44,7 +44,7 @@ _PUBLIC = {
     "bertscope.analyses.relations.question": "relations RelationsConfig",
     "bertscope.analyses.sentences.question": "sentences SentencesConfig",
     "bertscope.analyses.similarity.question": "similarity SimilarityConfig",
-    "bertscope.analyses.states": "states StatesConfig",
+    "bertscope.analyses.states.question": "states StatesConfig",
     "bertscope.analyses.structure.question": "structure StructureConfig",
     "bertscope.experiments.bias.question": "bias BiasConfig",
     "bertscope.experiments.contrast.question": "contrast ContrastConfig",

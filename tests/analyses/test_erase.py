@@ -12,8 +12,8 @@ from transformers import BertConfig, BertForPreTraining, BertForSequenceClassifi
 
 import bertscope
 from bertscope.analyses.erase.leace import Whitened
-from bertscope.analyses.erase.measures import Ability, Check, Erasing, ability_of
-from bertscope.analyses.erase.result import make_result
+from bertscope.analyses.erase.measure import Ability, ability_of, learn_erasers
+from bertscope.analyses.erase.result import Check, Erasing, erase_result
 from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, draw_sample, text_parts
 from bertscope.analyses.probe.targets import Limits, choose_targets
 from bertscope.analyses.probe.training import train_probes
@@ -137,7 +137,7 @@ def test_a_models_outputs_are_matched_by_name_and_chance_is_that_of_the_texts_me
 
 def erasing(examples: Examples, vectors: np.ndarray, **more) -> Erasing:
     (target,), _ = choose_targets(examples, ["pos"], Limits())
-    return Erasing.of(target, examples, made_store(examples, [vectors]), [0], Limits(), replace(QUICK, **more))
+    return learn_erasers(target, examples, made_store(examples, [vectors]), [0], Limits(), replace(QUICK, **more))
 
 
 def labelled(seed: int = 0) -> tuple[Examples, np.ndarray]:
@@ -147,7 +147,7 @@ def labelled(seed: int = 0) -> tuple[Examples, np.ndarray]:
     return made_texts(words, {"pos": pos}), random.normal(size=(1200, 6))
 
 
-def test_an_eraser_learns_from_fit_alone():
+def test_an_eraser_learns_from_train_alone():
     examples, vectors = labelled()
     moved = vectors.copy()
     moved[np.repeat(text_parts(examples, QUICK.seed), 8) != TRAIN] += 100
@@ -186,7 +186,7 @@ def test_checks_are_scored_on_texts_that_no_probe_learned_from(monkeypatch):
 
     (target,), _ = choose_targets(examples, ["pos"], Limits())
     sample = draw_sample(target, examples, Limits(), QUICK.seed, np.ones(len(target), dtype=bool))
-    monkeypatch.setattr("bertscope.analyses.erase.measures.train_probes", watched)
+    monkeypatch.setattr("bertscope.analyses.erase.measure.train_probes", watched)
     erasing(examples, vectors)
     parts = [set(np.flatnonzero(text_parts(examples, QUICK.seed) == part)) for part in (TRAIN, VALIDATION, TEST)]
     before, after, afresh = seen
@@ -210,7 +210,7 @@ def test_a_label_is_used_where_it_surely_costs_more_than_every_random_subspace(s
     others = {layer: {"rank": [eraser] * 3} for layer in layers}
     check = Check(np.zeros(4), np.zeros(4))
     erased = Erasing("pos", dict.fromkeys(layers, eraser), others, {"as they are": check}, 0.5)
-    result = make_result(tiny, ability, [erased], layers, replace(QUICK, like=("rank",)))
+    result = erase_result(ability, draws, [erased], layers, replace(QUICK, like=("rank",)), {}, [])
     assert result.number("layers whose pos is used").value == 1
     effects = result.tables["effects"]
     assert effects["as_bad"].tolist() == [0, 0, 1, 3] and effects["p"].tolist() == [0.25, 0.25, 0.5, 1]

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import bertscope
-from bertscope.analyses.geometry.measures import self_similarity
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
-from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, Form, LayerVectors
+from bertscope.analyses.geometry.vectors import AS_IT_IS, STANDARDISED, Form, LayerVectors, self_similarity
 from bertscope.analyses.geometry.words import read_words
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -107,10 +106,10 @@ def test_plain_texts_have_types_in_lower_case(tiny):
 def test_the_command_makes_and_shares_states(tiny, tmp_path):
     folder = tiny.save(tmp_path / "model")
     step = geometry.plan(model_root(folder), examples_root("demo/corpus", limit=30), GeometryConfig(sample=50))
-    told = []
+    announced = []
     store = Store(tmp_path / "store")
-    store.run(step, announce=lambda step, stored: told.append(step.name))
-    assert told == ["states", "geometry"] and "layers" in store.result(step).tables
+    store.run(step, announce=lambda step, stored: announced.append(step.name))
+    assert announced == ["states", "geometry"] and "layers" in store.result(step).tables
 
 
 def test_how_many_directions_are_removed():
@@ -119,10 +118,10 @@ def test_how_many_directions_are_removed():
 
 
 def test_what_can_not_work_is_refused(tiny):
-    for wrong, said in (({"least": 1}, "least is 1"), ({"top": 0}, "top is 0"), ({"sample": 10}, "sample is 10"),
+    for wrong, message in (({"least": 1}, "least is 1"), ({"top": 0}, "top is 0"), ({"sample": 10}, "sample is 10"),
                         ({"sample": 6000}, "at most 5000"), ({"groups": 1}, "groups is 1"),
                         ({"occurrences": 4}, "occurrences is 4, less than the 5")):  # fmt: skip
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             GeometryConfig(**wrong)
     with pytest.raises(UserError, match="the corpus has one word for"):
         geometry(tiny, Examples(ids=("a",), text=("yes",)))

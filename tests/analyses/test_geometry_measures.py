@@ -10,9 +10,18 @@ import pytest
 from scipy.stats import t
 from sklearn.decomposition import PCA
 
-from bertscope.analyses.geometry.measures import by_text, explained, self_similarity
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
-from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, TOP_REMOVED, Form, LayerVectors, moments
+from bertscope.analyses.geometry.vectors import (
+    AS_IT_IS,
+    STANDARDISED,
+    TOP_REMOVED,
+    Form,
+    LayerVectors,
+    by_text,
+    explained,
+    moments,
+    self_similarity,
+)
 from bertscope.analyses.geometry.words import read_words
 from made_states import made_states, sentences_of
 
@@ -28,7 +37,7 @@ def mean_cosine(vectors):
 
 
 @pytest.fixture
-def made():
+def cone():
     """Words of twelve types in 36 sentences, each near its type's vector, all in a cone; and its words."""
     sentences = sentences_of(LENGTHS, vocabulary=12, seed=2)
     generator = np.random.default_rng(0)
@@ -44,16 +53,16 @@ def without(words, group):
     return np.flatnonzero(words.group != group)
 
 
-def test_the_baseline_is_the_mean_over_all_pairs(made):
-    vectors, words, _, layer = made
+def test_the_baseline_is_the_mean_over_all_pairs(cone):
+    vectors, words, _, layer = cone
     draws, _ = by_text(layer, words, {AS_IT_IS: Form()})[AS_IT_IS]
     assert len(draws) == 7 and draws[0] == pytest.approx(mean_cosine(vectors), abs=1e-6)
     for group in range(6):
         assert draws[1 + group] == pytest.approx(mean_cosine(vectors[without(words, group)]), abs=1e-6)
 
 
-def test_a_word_is_compared_with_the_mean_of_its_text(made):
-    vectors, words, _, layer = made
+def test_a_word_is_compared_with_the_mean_of_its_text(cone):
+    vectors, words, _, layer = cone
     _, draws = by_text(layer, words, {AS_IT_IS: Form()})[AS_IT_IS]
 
     def expected(rows):
@@ -68,9 +77,9 @@ def test_a_word_is_compared_with_the_mean_of_its_text(made):
     assert draws[3] == pytest.approx(expected(without(words, 2)), abs=1e-6)
 
 
-def test_blocks_hold_whole_texts_of_one_group(made, monkeypatch):
-    _, words, _, layer = made
-    usual = by_text(layer, words, {AS_IT_IS: Form()})[AS_IT_IS]
+def test_blocks_hold_whole_texts_of_one_group(cone, monkeypatch):
+    _, words, _, layer = cone
+    whole = by_text(layer, words, {AS_IT_IS: Form()})[AS_IT_IS]
     similar = self_similarity(layer, words, {AS_IT_IS: Form()})[AS_IT_IS]
     monkeypatch.setattr("bertscope.analyses.geometry.words._ROWS", 10)
     blocks = list(words.blocks())
@@ -78,13 +87,13 @@ def test_blocks_hold_whole_texts_of_one_group(made, monkeypatch):
     for begin, end in blocks:
         assert len(set(words.group[begin:end])) == 1
         assert begin == 0 or words.text[begin - 1] != words.text[begin]
-    np.testing.assert_allclose(by_text(layer, words, {AS_IT_IS: Form()})[AS_IT_IS], usual, atol=1e-6)
+    np.testing.assert_allclose(by_text(layer, words, {AS_IT_IS: Form()})[AS_IT_IS], whole, atol=1e-6)
     assert len(list(words.chunks())) > 5
     np.testing.assert_allclose(self_similarity(layer, words, {AS_IT_IS: Form()})[AS_IT_IS], similar, atol=1e-6)
 
 
-def test_self_similarity_is_the_mean_over_pairs_of_occurrences(made):
-    vectors, words, flat, layer = made
+def test_self_similarity_is_the_mean_over_pairs_of_occurrences(cone):
+    vectors, words, flat, layer = cone
     draws = self_similarity(layer, words, {AS_IT_IS: Form()})[AS_IT_IS]
     assert words.counts.min() >= 5 and list(words.counts) == sorted(words.counts) and len(words.types) == 12
     for at, name in enumerate(words.types):
@@ -96,8 +105,8 @@ def test_self_similarity_is_the_mean_over_pairs_of_occurrences(made):
             assert draws[1 + group, at] == pytest.approx(mean_cosine(vectors[left]), abs=1e-5)
 
 
-def test_the_first_direction_explains_what_numpys_svd_says(made):
-    vectors, words, flat, layer = made
+def test_the_first_direction_explains_what_numpys_svd_says(cone):
+    vectors, words, flat, layer = cone
     draws = explained(layer, words, {AS_IT_IS: Form()}, words.sets)[AS_IT_IS]
 
     def share(rows):
@@ -116,9 +125,9 @@ def test_the_first_direction_explains_what_numpys_svd_says(made):
     assert at == len(words.types)
 
 
-def test_leaving_out_the_only_group_of_the_first_direction_finds_another(made):
+def test_leaving_out_the_only_group_of_the_first_direction_finds_another(cone):
     """Two orthogonal vectors, the longer in one group: without it the other explains all."""
-    _, words, _, _ = made
+    _, words, _, _ = cone
     far = np.zeros((len(words.group), 3), np.float32)
     first, second = words.edges[0], words.edges[1]
     far[first], far[second] = (2, 0, 0), (0, 1, 0)
@@ -163,8 +172,8 @@ def test_the_baseline_of_mev_is_the_mean_over_types_of_random_sets_of_their_size
     assert plain[0, AS_IT_IS, "MEV baseline"] == pytest.approx((40 * small + large) / 41, abs=1e-5)
 
 
-def test_mending_is_what_it_is_called(made):
-    vectors, words, _, layer = made
+def test_mending_is_what_it_is_called(cone):
+    vectors, words, _, layer = cone
     known = moments(layer, words)
     forms = known.forms(2)
     whole = layer[:]
@@ -177,8 +186,8 @@ def test_mending_is_what_it_is_called(made):
     np.testing.assert_array_equal(forms[AS_IT_IS](whole).cpu().numpy(), vectors)
 
 
-def test_the_effective_rank_is_the_entropy_of_the_spectrum(made):
-    vectors, words, _, layer = made
+def test_the_effective_rank_is_the_entropy_of_the_spectrum(cone):
+    vectors, words, _, layer = cone
 
     def expected(rows):
         values = np.linalg.eigvalsh(np.cov(vectors[rows].astype(float).T, bias=True))
@@ -195,9 +204,9 @@ def test_the_effective_rank_is_the_entropy_of_the_spectrum(made):
         assert draws[1 + group] == pytest.approx(expected(without(words, group)), rel=0.02)
 
 
-def test_measures_add_up_in_the_tables(made):
+def test_measures_add_up_in_the_tables(cone):
     sentences = sentences_of(LENGTHS, vocabulary=12, seed=2)
-    vectors, words, _, _ = made
+    vectors, words, _, _ = cone
     result = geometry(*made_states([vectors, 2 * vectors], sentences), GeometryConfig(groups=6, sample=60, listed=3))
     table = pd_values(result.tables["layers"])
     plain = pd_values(result.tables["plain"])

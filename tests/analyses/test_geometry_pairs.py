@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.geometry.dimension import two_nn
-from bertscope.analyses.geometry.pairs import alignment_and_uniformity, meaning_same, paired_texts
+from bertscope.analyses.geometry.measure import pair_spread, paired_texts, two_nn
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
-from bertscope.analyses.geometry.space import LayerVectors
+from bertscope.analyses.geometry.vectors import LayerVectors
+from bertscope.analyses.text_pairs import meaning_same
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
@@ -27,7 +27,7 @@ def test_they_are_what_their_formulas_say():
     label = np.arange(24) % 2
     vectors, store, examples = made_pairs(label=label)
     pairs = paired_texts(store, examples, 1, 1000, 4, 0)
-    alignment, uniformity = alignment_and_uniformity(LayerVectors(store.vectors(0)), pairs)
+    alignment, uniformity = pair_spread(LayerVectors(store.vectors(0)), pairs)
     words = vectors.reshape(24, 5, -1)
     texts = np.stack([words[:, :2].mean(1), words[:, 2:].mean(1)], 1)  # [pair, side, dim]
     texts /= np.linalg.norm(texts, axis=-1, keepdims=True)
@@ -46,18 +46,18 @@ def test_they_are_what_their_formulas_say():
 
 
 def test_which_pairs_mean_the_same():
-    def asked(label, same=None, name="", pair=("",) * 4):
+    def same_of(label, same=None, name="", pair=("",) * 4):
         examples = Examples(ids=tuple("abcd"), text=("",) * 4, pair=pair, label=label, name=name)
         found = meaning_same(examples, same)
         return None if found is None else found[0].tolist()
 
     classes, scores = np.array([0, 1, 1, 2]), np.array([0.0, 5.0, 3.9, 4.0])
-    assert asked(scores) == [False, True, False, True], "four fifths of the highest score"
-    assert asked(scores, same=3.0) == [False, True, True, True]
-    assert asked(classes) is None, "a label alone doesn't say what it means"
-    assert asked(classes, same=0) == [True, False, False, False]
-    assert asked(classes, name="glue/mrpc") == [False, True, True, False]
-    assert asked(scores, pair=None) is None and asked(None) is None
+    assert same_of(scores) == [False, True, False, True], "four fifths of the highest score"
+    assert same_of(scores, same=3.0) == [False, True, True, True]
+    assert same_of(classes) is None, "a label alone doesn't say what it means"
+    assert same_of(classes, same=0) == [True, False, False, False]
+    assert same_of(classes, name="glue/mrpc") == [False, True, True, False]
+    assert same_of(scores, pair=None) is None and same_of(None) is None
 
 
 def test_a_sample_is_of_whole_pairs_with_words_on_both_sides():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.importance.gradients import Gradients, example_gradients, gate_gradients, losses
+from bertscope.analyses.gradients import Gradients, example_gradients, gate_gradients, losses
 from bertscope.core.errors import UserError
 from bertscope.data.task import Task
 from bertscope.models.load import load

@@ -10,8 +10,8 @@ import torch
 from scipy.integrate import trapezoid
 from scipy.stats import spearmanr
 
+from bertscope.analyses.gradients import gate_gradients
 from bertscope.analyses.importance.faithful import fall, rank_correlation, sizes
-from bertscope.analyses.importance.gradients import gate_gradients
 from bertscope.analyses.importance.question import ImportanceConfig, importance
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -50,7 +50,7 @@ def losses_of(encoder, examples: Examples) -> np.ndarray:
     return -torch.log_softmax(outputs, -1)[torch.arange(len(examples)), torch.from_numpy(examples.label)].numpy()
 
 
-def test_the_table_holds_the_gradients_of_the_select_split(tiny, task):
+def test_the_table_holds_the_gradients_of_the_validation_set(tiny, task):
     result = importance(tiny, task, GRADIENTS)
     found = gate_gradients(tiny, task, task.validation)
     parts = result.table.set_index("unit")
@@ -72,7 +72,7 @@ def test_the_table_holds_the_gradients_of_the_select_split(tiny, task):
 
 def test_intervals_are_those_of_means_over_examples(tiny, task):
     """The bootstrap's are close to the normal approximation's on many examples."""
-    from bertscope.analyses.importance.gradients import example_gradients
+    from bertscope.analyses.gradients import example_gradients
 
     many = replace(task, validation=some(400, 5))
     table = importance(tiny, many, replace(GRADIENTS, repeats=2000, units=("mlp",))).table
@@ -81,7 +81,7 @@ def test_intervals_are_those_of_means_over_examples(tiny, task):
     np.testing.assert_allclose(table["high"] - table["low"], wide, rtol=0.12)
 
 
-def test_effects_alone_are_of_the_select_split(tiny, task):
+def test_effects_alone_are_of_the_validation_set(tiny, task):
     result = importance(tiny, task, FEW)
     parts = result.table.set_index("unit")
     whole, right = (
@@ -122,7 +122,7 @@ def test_rank_correlation_of_many_rows_with_ties():
     assert np.isnan(rank_correlation(np.ones((1, 3)), np.arange(3.0)[None])).all()
 
 
-def test_curves_are_scores_of_the_report_split_with_nested_sets_off(tiny, task):
+def test_curves_are_scores_of_the_test_set_with_nested_sets_off(tiny, task):
     result = importance(tiny, task, FEW)
     parts, curves = result.table, result.tables["curves"]
     heads = parts[parts["kind"] == "head"]
@@ -184,7 +184,7 @@ def test_a_planted_head_is_the_most_important_and_goes_last(tiny, task):
     assert areas.loc["importance", "more_low"] > 0
 
 
-def test_select_decides_and_report_is_only_scored(tiny, task):
+def test_validation_decides_and_test_is_only_scored(tiny, task):
     one = importance(tiny, task, FEW)
     other = importance(tiny, replace(task, test=some(40, 9)), FEW)
     assert one.table.equals(other.table) and one.tables["agreement"].equals(other.tables["agreement"])
@@ -208,7 +208,7 @@ def test_other_forms_are_those_of_the_gradients(tiny, task, form):
 
 
 def test_neurons(tiny, task):
-    from bertscope.analyses.importance.gradients import example_gradients
+    from bertscope.analyses.gradients import example_gradients
 
     result = importance(tiny, task, replace(GRADIENTS, units=("neuron",)))
     table = result.table.sort_values(["layer", "neuron"])

@@ -71,9 +71,9 @@ def test_the_sample_depends_on_ids_and_seed_not_on_order(tiny, texts):
         row = common_words({"one": store}, examples, seed)[0, :9]
         return {(examples.ids[owners(store)[at]], int(store.words[at])) for at in row}
 
-    usual = first(texts, 0)
-    assert first(texts.take([3, 1, 5, 0, 2, 4]), 0) == usual
-    assert first(texts, 1) != usual
+    plain = first(texts, 0)
+    assert first(texts.take([3, 1, 5, 0, 2, 4]), 0) == plain
+    assert first(texts, 1) != plain
 
 
 def test_texts_that_share_an_id_keep_their_words_apart(tiny):

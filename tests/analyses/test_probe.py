@@ -47,7 +47,7 @@ def test_checkpoints_side_by_side(tiny):
     assert any("no control task for length" in note for note in result.notes)
 
 
-def test_the_headline_has_the_layer_that_select_chooses(tiny):
+def test_the_headline_has_the_layer_that_validation_chooses(tiny):
     examples = bertscope.read_examples("demo/corpus", limit=120)
     result = bertscope.probe(tiny, examples, replace(QUICK, targets=("pos",), probes=("linear",), code=False))
     probes = result.tables["probes"]
@@ -57,14 +57,15 @@ def test_the_headline_has_the_layer_that_select_chooses(tiny):
     assert "codelength" not in probes
 
 
-def test_nothing_is_chosen_on_report():
-    """Layer 0 tells the label in fit and select, layer 1 in fit and report: select takes the one that then fails."""
+def test_nothing_is_chosen_on_test():
+    """Layer 0 tells the label in train and validation, layer 1 in train and test: validation takes the one that
+    then fails."""
     part = np.repeat(text_parts(TEXTS, QUICK.seed), 8)
-    told, noise = one_hot(POS, 3), one_hot(np.random.default_rng(0).permutation(POS), 3)
-    layers = [np.where((part == hidden)[:, None], noise, told) for hidden in (TEST, VALIDATION)]
+    telling, noise = one_hot(POS, 3), one_hot(np.random.default_rng(0).permutation(POS), 3)
+    layers = [np.where((part == hidden)[:, None], noise, telling) for hidden in (TEST, VALIDATION)]
     result = bertscope.probe(made_store(TEXTS, layers), TEXTS, replace(QUICK, targets=("pos",), probes=("linear",)))
     accuracy = result.tables["probes"].set_index("layer")["accuracy"]
-    assert accuracy[0] < accuracy[1] < 0.6, "where select says that nothing is learned, a probe stays as it began"
+    assert accuracy[0] < accuracy[1] < 0.6, "where validation says that nothing is learned, a probe stays as it began"
     assert result.number("pos, layer 0").value == accuracy[0]
 
 
@@ -105,7 +106,7 @@ def test_an_expected_layer_needs_a_gain_known_to_within_half_of_itself(monkeypat
     config = replace(QUICK, targets=("pos",), probes=("linear",), code=False)
     for least, given in ((0.1, False), (0.3, True)):
         gains = np.concatenate([[0.4], np.linspace(least, 0.8 - least, 101)])[:, None] * [0, 0.25, 1]
-        monkeypatch.setattr("bertscope.analyses.probe.asked.cumulative", lambda *_, gains=gains: 0.5 + gains)
+        monkeypatch.setattr("bertscope.analyses.probe.measure.cumulative", lambda *_, gains=gains: 0.5 + gains)
         row = bertscope.probe(store, TEXTS, config).tables["expected"].iloc[0]
         assert row["gain"] == pytest.approx(0.4) and 0 < row["gain_low"] < least + 0.02
         assert row["expected"] == pytest.approx(0.25 * 1 + 0.75 * 2) if given else np.isnan(row["expected"])
@@ -137,7 +138,7 @@ def test_it_is_a_step_that_shares_the_states(tmp_path, tiny):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"probes": ("linaer",)}, "did you mean 'linear'"),
         ({"probes": ()}, "no probes"),
@@ -146,6 +147,6 @@ def test_it_is_a_step_that_shares_the_states(tmp_path, tiny):
         ({"repeats": 5}, "repeats is 5"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(wrong, said):
-    with pytest.raises(UserError, match=said):
+def test_settings_that_cannot_work_are_refused(wrong, message):
+    with pytest.raises(UserError, match=message):
         bertscope.ProbeConfig(**wrong)

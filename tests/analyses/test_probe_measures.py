@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.probe.measures import (
+from bertscope.analyses.probe.measure import (
     accuracies,
     codelengths,
     cumulative,
-    expected_layer,
     online_code,
     portion_ends,
     text_draws,
 )
+from bertscope.analyses.probe.result import expected_layer
 from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, control_labels, text_parts
 from bertscope.analyses.probe.targets import Limits, choose_targets
 from bertscope.analyses.probe.training import Training, train_probes
@@ -53,7 +53,7 @@ def test_an_accuracy_is_as_sure_as_its_texts_are_many():
     assert draws[1:].std() == pytest.approx(math.sqrt(share * (1 - share) / held_out), rel=0.1)
 
 
-def test_vectors_are_those_of_the_words_and_standardised_over_fit():
+def test_vectors_are_those_of_the_words_and_standardised_over_train():
     random = np.random.default_rng(0)
     layer = random.normal(3, 5, size=(1200, 6))
     vectors, sample = stack_of(TEXTS, layer, layer * 2)
@@ -100,10 +100,10 @@ def test_a_code_is_what_each_portion_costs_a_probe_of_those_before_it():
         answers = label.expand(2, -1)
         validation = torch.from_numpy(sample.items(VALIDATION))
         probes = train_probes(vectors, [[0], [1]], answers, 3, torch.from_numpy(train[:end]), validation, training)
-        said = torch.cat([said for _, said in probes.log_probabilities(torch.from_numpy(train[end:after]))], 1)
+        found = torch.cat([block for _, block in probes.log_probabilities(torch.from_numpy(train[end:after]))], 1)
         for probe in range(2):
             for place, item in enumerate(train[end:after]):
-                expected[probe] -= said[probe, place, label[item]].item() / math.log(2)
+                expected[probe] -= found[probe, place, label[item]].item() / math.log(2)
     np.testing.assert_allclose(codelengths(vectors, sample, training), expected, rtol=1e-5)
 
 

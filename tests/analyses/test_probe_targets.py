@@ -43,7 +43,7 @@ TWO = Examples(
 )
 
 
-def told(target) -> set[tuple]:
+def items(target) -> set[tuple]:
     words = target.words.tolist()
     named = (target.classes[label] for label in target.label)
     return {(int(row), *at, name) for row, at, name in zip(target.example, words, named, strict=True)}
@@ -56,12 +56,17 @@ def test_targets_are_what_the_corpus_says():
     found, notes = choose_targets(TWO, (), Limits(types=3, bins=2))
     by_name = {target.name: target for target in found}
     assert set(by_name) == set(TARGETS) - {"entity"} and "entity" in notes[0]  # one entity is no choice
-    assert told(by_name["pos"]) >= {(0, 0, "PRON"), (1, 1, "VERB")} and len(by_name["pos"]) == 6
-    assert told(by_name["relation"]) == {(0, 0, 1, "nsubj"), (0, 2, 3, "det"), (0, 3, 1, "obj"), (1, 0, 1, "nsubj")}
-    assert told(by_name["frame"]) == {(0, 1, "Perception"), (1, 1, "Motion")}
-    assert told(by_name["gender"]) == {(0, 0, "feminine"), (0, 3, "masculine")}
-    assert told(by_name["label"]) == {(0, "1"), (1, "0")}
-    assert told(by_name["length"]) == {(0, "4 to 4 words"), (1, "2 to 2 words")}
+    assert items(by_name["pos"]) >= {(0, 0, "PRON"), (1, 1, "VERB")} and len(by_name["pos"]) == 6
+    assert items(by_name["relation"]) == {
+        (0, 0, 1, "nsubj"),
+        (0, 2, 3, "det"),
+        (0, 3, 1, "obj"),
+        (1, 0, 1, "nsubj"),
+    }
+    assert items(by_name["frame"]) == {(0, 1, "Perception"), (1, 1, "Motion")}
+    assert items(by_name["gender"]) == {(0, 0, "feminine"), (0, 3, "masculine")}
+    assert items(by_name["label"]) == {(0, "1"), (1, "0")}
+    assert items(by_name["length"]) == {(0, "4 to 4 words"), (1, "2 to 2 words")}
     assert [by_name[name].unit for name in ("pos", "relation", "label")] == ["word", "pair", "text"]
     assert [by_name[name].has_control for name in ("pos", "relation", "word", "length")] == [True, True, False, False]
 
@@ -96,14 +101,14 @@ def test_no_text_is_on_two_sides_and_equal_texts_are_on_one():
 def test_a_sample_depends_on_the_texts_alone():
     order = np.random.default_rng(1).permutation(len(TEXTS))
     one, other = sampled(TEXTS, words=100), sampled(TEXTS.take(order), words=100)
-    said = [
+    collected = [
         {
             (examples.ids[row], *at)
             for row, at in zip(sample.target.example, sample.target.words.tolist(), strict=True)
         }
         for examples, sample in ((TEXTS, one), (TEXTS.take(order), other))
     ]
-    assert said[0] == said[1]
+    assert collected[0] == collected[1]
     assert [len(one.items(part)) for part in (TRAIN, VALIDATION, TEST)] == [100, 13, 100]
     train = one.target.example[one.items(TRAIN)]
     assert len(set(train)) == 1 + (np.diff(train) != 0).sum()  # the words of a text come together
@@ -121,7 +126,7 @@ def test_too_few_texts_are_refused():
         sampled(TEXTS.take([0, 1]))
 
 
-def test_a_control_task_gives_each_type_a_label_drawn_from_fits():
+def test_a_control_task_gives_each_type_a_label_drawn_from_trains():
     sample = sampled(TEXTS)
     labels = control_labels(sample, 0)
     assert sample.target.type is not None
@@ -138,7 +143,7 @@ def test_baselines_by_hand():
     sample = sampled(made_texts(words, {"pos": pos}, per_text=4))
     test = sample.items(TEST)
     assert usual_label(sample).all()
-    # A and B are equally frequent in fit: the first is the majority.
+    # A and B are equally frequent in train: the first is the majority.
     assert (majority(sample) == (sample.target.label[test] == 0)).all()
     unseen = replace(sample.target, type=sample.target.type.copy())
     unseen.type[test] = 0
@@ -157,14 +162,14 @@ def by_hand(part: list[int], types: list[int], labels: list[int]) -> Sample:
     return Sample(target, np.array(part))
 
 
-def test_what_stands_beside_a_probe_is_learned_from_fit_alone():
-    """Word 0 is mostly A in fit and always B in report; A is the majority in fit, B in report."""
+def test_what_stands_beside_a_probe_is_learned_from_train_alone():
+    """Word 0 is mostly A in train and always B in test; A is the majority in train, B in test."""
     sample = by_hand([TRAIN] * 5 + [TEST] * 4, [0, 0, 0, 1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 1, 1, 1, 0])
     assert majority(sample).tolist() == [False, False, False, True]
     assert usual_label(sample).tolist() == [False, False, False, True]
 
 
-def test_control_labels_are_as_frequent_as_fits():
+def test_control_labels_are_as_frequent_as_trains():
     many = [*range(5000)] * 2
     sample = by_hand([TRAIN] * 5000 + [TEST] * 5000, many, [0] * 3500 + [1] * 1500 + [2] * 5000)
     labels = control_labels(sample, 0)

@@ -35,8 +35,8 @@ def everything(vectors: Vectors) -> torch.Tensor:
     return torch.arange(len(vectors.units))
 
 
-def said_of(probes, items) -> torch.Tensor:
-    return torch.cat([said for _, said in probes.log_probabilities(items)], 1).exp()
+def probabilities(probes, items) -> torch.Tensor:
+    return torch.cat([answers for _, answers in probes.log_probabilities(items)], 1).exp()
 
 
 def test_a_linear_probe_is_logistic_regression():
@@ -46,7 +46,7 @@ def test_a_linear_probe_is_logistic_regression():
     probes = train_probes(read, [[0]], answers, 3, items, items, THOROUGH)
     reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(vectors, label)
     expected = reference.predict_proba(vectors)
-    np.testing.assert_allclose(said_of(probes, items)[0].numpy(), expected, atol=2e-3)
+    np.testing.assert_allclose(probabilities(probes, items)[0].numpy(), expected, atol=2e-3)
     best = -np.log(expected[np.arange(len(label)), label]).mean()
     assert probes.validation_loss.item() == pytest.approx(best, abs=1e-5)
     hits, losses = probes.hits_and_losses(answers, items)
@@ -98,7 +98,7 @@ def test_what_falls_too_little_halves_the_rate_and_ends_after_three_looks(monkey
     probes = train_probes(stacked(vectors), [[0]], answers, 3, train, validation, Training(rate=0.04, gain=10))
     assert rates == pytest.approx([0.04, 0.04, 0.02, 0.01]), "before the first look there is nothing to fall from"
     frequencies = (1 + np.bincount(label[:300])) / 303
-    np.testing.assert_allclose(said_of(probes, validation)[0], np.tile(frequencies, (100, 1)), atol=1e-6)
+    np.testing.assert_allclose(probabilities(probes, validation)[0], np.tile(frequencies, (100, 1)), atol=1e-6)
 
 
 def test_a_hidden_layer_reads_what_no_line_divides():

@@ -10,8 +10,19 @@ import pytest
 from sklearn.decomposition import PCA
 
 import bertscope
-from bertscope.analyses.project.projection import by_umap, jointly, layer_by_layer, pca, turn
-from bertscope.analyses.project.reader import ANSWER, FIRST, SECOND, SPECIAL, TEXT, read_sentence
+from bertscope.analyses.project.measure import (
+    ANSWER,
+    FIRST,
+    SECOND,
+    SPECIAL,
+    TEXT,
+    by_umap,
+    jointly,
+    layer_by_layer,
+    pca,
+    read_sentence,
+    turn,
+)
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from families import tiny_model
@@ -157,9 +168,9 @@ def test_every_token_is_there_with_its_vectors(tiny, texts):
 
 def test_texts_of_a_pair_and_answers_are_told_apart(tiny):
     sentence = read_sentence([tiny], ASKED, 0)
-    told = dict(zip(sentence.tokens, sentence.kinds, strict=True))
+    kinds = dict(zip(sentence.tokens, sentence.kinds, strict=True))
     assert sentence.tokens[1:4] == ["who", "fell", "?"] and sentence.kinds[1:4] == [FIRST] * 3
-    assert told["old"] == told["king"] == ANSWER and told["the"] == told["."] == SECOND
+    assert kinds["old"] == kinds["king"] == ANSWER and kinds["the"] == kinds["."] == SECOND
     assert sentence.kinds.count(SPECIAL) == 3 and sentence.kinds.count(ANSWER) == 2
 
 

@@ -68,7 +68,7 @@ def test_a_model_that_counts_shared_words_follows_the_score(pocket):
 
 def test_many_pairs_are_read_in_parts_and_sampled(tiny, task, monkeypatch):
     whole = sentences(tiny, task)
-    monkeypatch.setattr("bertscope.analyses.sentences.result._PAIRS", 7)
+    monkeypatch.setattr("bertscope.analyses.sentences.measure._PAIRS", 7)
     parts = sentences(tiny, task)
     for name, array in whole.arrays.items():
         assert np.allclose(array, parts.arrays[name], atol=1e-5), name
@@ -77,7 +77,7 @@ def test_many_pairs_are_read_in_parts_and_sampled(tiny, task, monkeypatch):
 
 
 def test_texts_that_are_cut_are_counted(tiny, task, monkeypatch):
-    monkeypatch.setattr("bertscope.analyses.sentences.result._PAIRS", 7)
+    monkeypatch.setattr("bertscope.analyses.sentences.measure._PAIRS", 7)
     assert not sentences(tiny, task).notes
     long = " ".join(["river"] * 80)
     pair = tuple(long if place in (2, 20) else text for place, text in enumerate(task.test.pair))
@@ -140,7 +140,7 @@ def test_what_cannot_be_measured_is_refused(tiny, task):
     ):
         sentences(tiny, "demo/sentiment")
     short = Task(task.name, task.kind, (), task.train, task.validation, task.test.take(range(5)), "pearson")
-    with pytest.raises(UserError, match="toy sts has 5 pairs to report on; give at least 10"):
+    with pytest.raises(UserError, match="toy sts has 5 pairs to test on; give at least 10"):
         sentences(tiny, short)
     with pytest.raises(UserError, match="sample is 9000; it can be at most 5000"):
         SentencesConfig(sample=9000)

@@ -201,9 +201,9 @@ def test_the_plan_shares_states_and_knows_the_second_corpus_by_what_it_holds(tin
     ]
     assert steps[0].id == steps[1].id != plan(model_root(folder), corpus, config).id
     store = Store(tmp_path / "store")
-    told = []
-    store.run(steps[0], announce=lambda step, stored: told.append(step.name))
-    assert told == ["states", "states", "similarity"]
+    announced = []
+    store.run(steps[0], announce=lambda step, stored: announced.append(step.name))
+    assert announced == ["states", "states", "similarity"]
     result = store.result(steps[0])
     assert result.subject["against"] == "a.txt" and set(result.table["corpus"]) == {"demo/corpus", "a.txt"}
 
@@ -219,9 +219,9 @@ def test_it_comes_back_as_it_was_stored(tiny, other, corpus, tmp_path):
 def test_too_little_and_too_much_are_refused(tiny, texts):
     with pytest.raises(UserError, match="only 10 words of these texts are words for all checkpoints, and 50 are"):
         similarity(tiny, texts.take([0, 2, 5]))
-    for wrong, said in (({"words": 10}, "words is 10"), ({"groups": 1}, "groups is 1"), ({"seed": -1}, "seed is -1"),
+    for wrong, cause in (({"words": 10}, "words is 10"), ({"groups": 1}, "groups is 1"), ({"seed": -1}, "seed is -1"),
                         ({"pairs": "both"}, "unknown pairs 'both'; known: all, first")):  # fmt: skip
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=cause):
             SimilarityConfig(**wrong)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.similarity.measures import cka, plain_cosine, rsa
+from bertscope.analyses.similarity.rsa_cka import cka, plain_cosine, rsa
 from bertscope.core.intervals import jackknife_interval
 from plain_similarity import gram_alignment, turned, two_spaces, upper_correlation
 
@@ -65,11 +65,11 @@ def test_rotation_defeats_the_plain_cosine():
 def test_groups_do_not_change_the_value_and_pairs_are_those_asked_for(measure):
     x, y = two_spaces()
     y = np.concatenate([y, x[:, :6]], 1)
-    usual = measured(measure, x, y, pairs=[(0, 1), (1, 0), (1, 1)])
-    assert usual[0, 0] == pytest.approx(usual[0, 1]) and usual[0, 2] == pytest.approx(1, abs=1e-6)
+    whole = measured(measure, x, y, pairs=[(0, 1), (1, 0), (1, 1)])
+    assert whole[0, 0] == pytest.approx(whole[0, 1]) and whole[0, 2] == pytest.approx(1, abs=1e-6)
     for edges in ([0, 200], [0, 1, 200], [*range(0, 201, 10)]):
         got = measured(measure, x, y, edges=np.array(edges))
-        assert len(got) == len(edges) and got[0, 0] == pytest.approx(usual[0, 0], abs=1e-6)
+        assert len(got) == len(edges) and got[0, 0] == pytest.approx(whole[0, 0], abs=1e-6)
 
 
 def test_a_space_without_differences_has_no_similarity():

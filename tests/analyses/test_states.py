@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import bertscope
-from bertscope.analyses.states import open_states, state_steps
+from bertscope.analyses.state_inputs import open_states
+from bertscope.analyses.states.question import state_steps
 from bertscope.core.errors import UserError
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
@@ -15,10 +16,10 @@ from bertscope.models.states_store import StatesStore
 
 
 def test_a_step_keeps_what_hidden_gives(tmp_path, tiny, texts):
-    made = bertscope.states(tiny, texts, out=tmp_path / "kept")
+    states = bertscope.states(tiny, texts, out=tmp_path / "kept")
     again = StatesStore.open(tmp_path / "kept")
     assert np.array_equal(again.array, bertscope.hidden_states(tiny, texts).array)
-    assert made.result.number("vectors").value == len(again)
+    assert states.result.number("vectors").value == len(again)
     assert again.name == tiny.name
 
 
@@ -27,11 +28,11 @@ def test_the_store_shares_one_step_among_questions(tmp_path, tiny):
     corpus = examples_root("demo/corpus", limit=20)
     step = state_steps([model_root(folder)], corpus)["states.0"]
     store = Store(tmp_path / "store")
-    kept = StatesStore.open(store.run(step) / "hidden")
+    kept = StatesStore.open(store.run(step) / "states")
     assert kept.layers == tuple(range(tiny.n_layers + 1))
-    told = []
-    store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
-    assert told == [("states", True)]
+    announced = []
+    store.run(step, announce=lambda step, stored: announced.append((step.name, stored)))
+    assert announced == [("states", True)]
 
 
 def test_states_of_other_texts_are_refused(tiny, texts):
@@ -54,11 +55,26 @@ def test_an_unknown_pool_is_refused():
 
 def test_random_weights_give_other_states_the_same_for_a_seed(tmp_path, tiny, texts):
     config = bertscope.StatesConfig(init="random", seed=3)
-    made = bertscope.states(tiny, texts, config, out=tmp_path / "random")
-    assert made.store.name == f"{tiny.name} (random init)" and made.store.layers == tuple(range(tiny.n_layers + 1))
+    states = bertscope.states(tiny, texts, config, out=tmp_path / "random")
+    assert states.store.name == f"{tiny.name} (random init)"
+    assert states.store.layers == tuple(range(tiny.n_layers + 1))
     again = bertscope.states(tiny, texts, config).store
     other = bertscope.states(tiny, texts, bertscope.StatesConfig(init="random")).store
-    assert np.array_equal(made.store.array, again.array) and not np.allclose(again.array, other.array)
+    assert np.array_equal(states.store.array, again.array) and not np.allclose(again.array, other.array)
     assert not np.allclose(again.array, bertscope.hidden_states(tiny, texts).array)
     with pytest.raises(UserError, match="unknown init"):
         bertscope.StatesConfig(init="pretraned")  # type: ignore[arg-type]
+
+
+def test_without_resume_what_is_there_is_made_anew_and_what_is_not_ours_is_left(tmp_path, tiny, texts):
+    kept, foreign = tmp_path / "kept", tmp_path / "mine"
+    first = bertscope.states(tiny, texts, out=kept)
+    with pytest.raises(UserError, match="made with"):
+        bertscope.states(tiny, texts.take(range(2)), out=kept)
+    again = bertscope.states(tiny, texts.take(range(2)), out=kept, resume=False)
+    assert len(again.store) < first.result.number("vectors").value
+    foreign.mkdir()
+    (foreign / "letter.txt").write_text("dear")
+    with pytest.raises(UserError, match="didn't write"):
+        bertscope.states(tiny, texts, out=foreign, resume=False)
+    assert (foreign / "letter.txt").read_text() == "dear"

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import bertscope
+from bertscope.analyses.structure.measure import _judged
 from bertscope.analyses.structure.metrics import METRICS, Scored, evaluate
 from bertscope.analyses.structure.question import StructureConfig, structure
-from bertscope.analyses.structure.study import _judged
 from bertscope.analyses.structure.trees import Trees, parts
 from bertscope.core.resampling import Resampling
 from made_states import made_store
@@ -80,7 +80,7 @@ def test_the_control_is_trained_on_random_trees_too(monkeypatch):
     examples, store = planted(60)
     seen = []
     monkeypatch.setattr(
-        "bertscope.analyses.structure.study.train",
+        "bertscope.analyses.structure.measure.train_stacks",
         lambda stacks, corpus, *_, **__: seen.append(
             (sum(len(stack.layers) for stack in stacks), corpus.trees.governors)
         ),
@@ -102,7 +102,7 @@ def test_tables_have_every_probe_and_its_baselines(found):
     test = parts(examples.text, 0, test=True)[2]
     assert (scores.query("metric == 'root accuracy'")["n"] == len(test)).all()
     assert (scores.query("metric == 'UUAS'")["n"] == (Trees.of(examples).lengths[test] - 2).sum()).all()
-    assert "are scored" in result.notes[0]
+    assert "to test" in result.notes[0]
 
 
 def test_checkpoints_are_compared_on_the_same_sentences(found):
@@ -131,7 +131,7 @@ def test_checkpoints_are_compared_on_the_same_sentences(found):
         assert widest[0] < row["low"] < row["value"] < row["high"] < widest[1]
 
 
-def test_the_layer_is_chosen_on_select(found):
+def test_the_layer_is_chosen_on_validation(found):
     _, result = found
     training = result.tables["training"]
     for kind, rows in training.groupby("probe"):
@@ -141,17 +141,18 @@ def test_the_layer_is_chosen_on_select(found):
 
 def test_the_share_that_decides_is_over_all_edges(monkeypatch):
     """Of two sentences, of ten edges and of one: the first probe finds 6 and 0, the second 4 and 1."""
-    hits, asked = np.array([[6, 4], [0, 1]]), np.array([10, 1])
-    found = Scored("distance", np.arange(2), np.array([11, 2]), hits, asked, np.zeros((2, 2)))
-    monkeypatch.setattr("bertscope.analyses.structure.study.evaluate", lambda *_: found)
+    hits, to_find = np.array([[6, 4], [0, 1]]), np.array([10, 1])
+    found = Scored("distance", np.arange(2), np.array([11, 2]), hits, to_find, np.zeros((2, 2)))
+    monkeypatch.setattr("bertscope.analyses.structure.measure.evaluate", lambda *_: found)
     corpus = SimpleNamespace(vectors={"made": None}, trees=None)
     stack = SimpleNamespace(checkpoint="made", kind="distance", layers=[0, 1])
     judged = _judged(stack, SimpleNamespace(train_on=corpus, validation=np.arange(2)))
     assert [probe.score for probe in judged] == pytest.approx([6 / 11, 5 / 11])
 
 
-def test_nothing_is_chosen_on_report():
-    """Layer 0 has the trees in fit and select, layer 1 in fit and report: select takes the one that then fails."""
+def test_nothing_is_chosen_on_test():
+    """Layer 0 has the trees in train and validation, layer 1 in train and test: validation takes the one that then
+    fails."""
     examples, store = planted(200)
     trees, noise = store.vectors(1), store.vectors(0)
     layers = []

@@ -26,7 +26,7 @@ def test_another_corpus_to_train_on():
     # The same map for both corpora: layer 1 of each is turned alike only if the same directions are.
     others, more = planted(200, seed=0)
     result = structure(store, examples, QUICK, train=others, train_states=more)
-    assert any(note.endswith("60 are scored") for note in result.notes)
+    assert any(note.endswith("60 to test") for note in result.notes)
     assert result.number("root accuracy").n == 60
     half = others.take(range(50, 200))
     seen = structure(made_store(half, [more.vectors(layer)[more.starts[50] :] for layer in more.layers]), half, QUICK,
@@ -72,29 +72,31 @@ def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
     folder = str(tiny.save(tmp_path / "model"))
     corpus, other = examples_root("demo/corpus", limit=100), examples_root("demo/sentiment", limit=40)
     config = StructureConfig(ranks=(8,), epochs=2, repeats=100)
-    model, store, told = model_root(folder), Store(tmp_path / "store"), []
+    model, store, announced = model_root(folder), Store(tmp_path / "store"), []
     step = plan(model, other, config, train=corpus)
     assert list(step.inputs) == ["examples", "train", "states.0", "states.1", "train_states.0", "train_states.1"]
-    store.run(step, announce=lambda step, stored: told.append((step.name, stored)))
+    store.run(step, announce=lambda step, stored: announced.append((step.name, stored)))
     result = store.result(step)
-    assert told.count(("states", False)) == 4 and result.subject["probes trained on"] == "demo/corpus"
-    told.clear()
-    store.run(plan(model, corpus, config), announce=lambda step, stored: told.append((step.name, stored)))
-    assert told.count(("states", True)) == 2  # the corpus that was trained on is known
+    assert announced.count(("states", False)) == 4 and result.subject["probes trained on"] == "demo/corpus"
+    announced.clear()
+    store.run(plan(model, corpus, config), announce=lambda step, stored: announced.append((step.name, stored)))
+    assert announced.count(("states", True)) == 2  # the corpus that was trained on is known
 
 
 def test_texts_without_trees_are_refused(tiny, texts, monkeypatch):
-    monkeypatch.setattr("bertscope.models.states.hidden", lambda *_, **__: pytest.fail("the model was run first"))
+    monkeypatch.setattr(
+        "bertscope.analyses.state_inputs.hidden_states", lambda *_, **__: pytest.fail("the model was run first")
+    )
     with pytest.raises(UserError, match="has no dependency trees; give a treebank"):
         structure(tiny, texts)
     with pytest.raises(UserError, match="has pairs, which have two trees each"):
         Trees.of(read_examples("demo/entailment", limit=10))
-    examples, heads = random_trees(3), random_trees(3).governors
-    assert heads is not None
+    examples, governors = random_trees(3), random_trees(3).governors
+    assert governors is not None
     with pytest.raises(UserError, match="doesn't say which words are punctuation"):
         Trees.of(replace(examples, marks={}))
     with pytest.raises(UserError, match="tree 2 of 3 is none: words 1 and 2 are both roots"):
-        Trees.of(replace(examples, governors=(heads[0], (ROOT,) * len(heads[1]), heads[2])))
+        Trees.of(replace(examples, governors=(governors[0], (ROOT,) * len(governors[1]), governors[2])))
 
 
 def test_mistakes_are_said_before_anything_is_trained():
@@ -114,14 +116,14 @@ def test_mistakes_are_said_before_anything_is_trained():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [({"ranks": ()}, "ranks are"), ({"ranks": (0, 2)}, "ranks are"), ({"ranks": (4, 4)}, "ranks are"),
      ({"epochs": 0}, "epochs is 0"), ({"batch_size": 0}, "batch-size is 0"), ({"repeats": 9}, "repeats is 9"),
      ({"learning_rate": 0.0}, "learning-rate is 0.0"), ({"seed": -1}, "seed is -1"),
      ({"sentences": -1}, "sentences is -1")],
 )  # fmt: skip
-def test_settings_that_cannot_work_are_refused(wrong, said):
-    with pytest.raises(UserError, match=said):
+def test_settings_that_cannot_work_are_refused(wrong, message):
+    with pytest.raises(UserError, match=message):
         bertscope.StructureConfig(**wrong)
 
 
@@ -133,9 +135,9 @@ def test_named_sentences_are_drawn():
     assert list(result.tables["trees"]["sentence"].unique()) == list(wanted)
 
 
-def test_fit_is_a_flag_of_the_command(tmp_path, tiny, command):
+def test_train_is_a_flag_of_the_command(tmp_path, tiny, command):
     tiny.save(tmp_path / "tiny")
-    words = "structure tiny --on demo/sentiment --fit demo/corpus --limit 60 --ranks 2,8 --epochs 1 --no-random"
+    words = "structure tiny --on demo/sentiment --train demo/corpus --limit 60 --ranks 2,8 --epochs 1 --no-random"
     code, out, err = command(*words.split())
-    assert code == 0 and "selectivity" in out and "60 are scored" in out
+    assert code == 0 and "selectivity" in out and "60 to test" in out
     assert err.count("running  states") == 2 and "ranks=2,8 random=False epochs=1" in err

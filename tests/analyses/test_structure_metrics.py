@@ -33,15 +33,15 @@ def sentences(*rows: tuple[str, list[int]]) -> Trees:
     words = tuple(tuple(text.split()) for text, _ in rows)
     pos = tuple(tuple("X" if any(map(str.isalnum, word)) else "PUNCT" for word in row) for row in words)
     ids = tuple(map(str, range(len(rows))))
-    heads = tuple(tuple(heads) for _, heads in rows)
-    return Trees.of(Examples(ids=ids, text=ids, words=words, governors=heads, marks={"pos": pos}))
+    governors = tuple(tuple(governors) for _, governors in rows)
+    return Trees.of(Examples(ids=ids, text=ids, words=words, governors=governors, marks={"pos": pos}))
 
 
 def values(scored: Scored, trees: Trees) -> dict[str, np.ndarray]:
     return {metric: draws[0] for metric, draws in scored.draws(Resampling(trees.ids, repeats=1)).items()}
 
 
-def said(matrix):
+def predicting(matrix):
     """The same prediction for every batch."""
     return lambda batch: torch.tensor(matrix, dtype=torch.float32)[None, None].expand(
         1, len(batch.sentences), *[-1] * np.ndim(matrix)
@@ -69,24 +69,24 @@ def test_punctuation_takes_no_part_in_trees_and_roots_but_in_correlations():
     trees = sentences(SHE)
     # The full stop is nearest to every word, and the shallowest: as a word it would be the middle of a star.
     near = [[0, 2, 4, 3, 1], [2, 0, 3, 1, 1], [4, 3, 0, 2, 1], [3, 1, 2, 0, 1], [1, 1, 1, 1, 0]]
-    scored = evaluate("distance", said(near), trees, np.arange(1))
-    assert (scored.hits.tolist(), scored.asked.tolist()) == ([[3]], [3])
+    scored = evaluate("distance", predicting(near), trees, np.arange(1))
+    assert (scored.hits.tolist(), scored.to_find.tolist()) == ([[3]], [3])
     gold = trees.distances(trees.batch(np.arange(1)))[0]
     by_word = [spearmanr(one, other).statistic for one, other in zip(near, gold, strict=True)]
     assert scored.order[0, 0] == pytest.approx(np.mean(by_word))
-    scored = evaluate("depth", said([2.0, 1.0, 3.0, 2.0, 0.0]), trees, np.arange(1))
-    assert (scored.hits.tolist(), scored.asked.tolist()) == ([[1]], [1])
+    scored = evaluate("depth", predicting([2.0, 1.0, 3.0, 2.0, 0.0]), trees, np.arange(1))
+    assert (scored.hits.tolist(), scored.to_find.tolist()) == ([[1]], [1])
     assert scored.order[0, 0] == pytest.approx(spearmanr([2, 1, 3, 2, 0], [1, 0, 2, 1, 1]).statistic)
 
 
 def test_edges_at_punctuation_and_roots_that_are_punctuation_are_not_asked_for():
     trees = sentences(("a - b", [1, ROOT, 1]), ("a b !", [1, ROOT, 1]), ("! ?", [ROOT, 0]), ("a", [ROOT]))
     distance = evaluate("distance", linear_chain("distance"), trees, np.arange(4))
-    asked = dict(zip(distance.sentences.tolist(), distance.asked.tolist(), strict=True))
-    assert asked == {0: 0, 1: 1, 2: 0, 3: 0} and distance.hits.sum() == 1
+    to_find = dict(zip(distance.sentences.tolist(), distance.to_find.tolist(), strict=True))
+    assert to_find == {0: 0, 1: 1, 2: 0, 3: 0} and distance.hits.sum() == 1
     depth = evaluate("depth", linear_chain("depth"), trees, np.arange(4))
-    asked = dict(zip(depth.sentences.tolist(), depth.asked.tolist(), strict=True))
-    assert asked == {0: 0, 1: 1, 2: 0, 3: 1} and depth.hits.sum() == 1
+    to_find = dict(zip(depth.sentences.tolist(), depth.to_find.tolist(), strict=True))
+    assert to_find == {0: 0, 1: 1, 2: 0, 3: 1} and depth.hits.sum() == 1
 
 
 def test_uuas_is_over_edges_and_correlations_over_lengths():
@@ -118,8 +118,8 @@ def test_spanning_trees_are_scipys(size):
     outside = random.random((40, size)) < 0.3
     outside[:, 0] = False
     start = [random.choice(np.flatnonzero(~row)) for row in outside]
-    heads = spanning_trees(torch.tensor(distances), torch.tensor(outside), torch.tensor(start)).numpy()
-    for matrix, out, first, found in zip(distances, outside, start, heads, strict=True):
+    governors = spanning_trees(torch.tensor(distances), torch.tensor(outside), torch.tensor(start)).numpy()
+    for matrix, out, first, found in zip(distances, outside, start, governors, strict=True):
         assert found[first] == ROOT and (found[out] == ROOT).all()
         kept = np.flatnonzero(~out)
         tree = minimum_spanning_tree(matrix[np.ix_(kept, kept)]).tocoo()
@@ -150,7 +150,7 @@ def test_one_pass_over_all_lengths_gives_what_each_sentence_gives():
     assert sorted(scored.sentences) == list(range(60))
     for row, sentence in enumerate(scored.sentences):
         alone = evaluate("distance", predictions, trees, np.array([sentence]))
-        assert (alone.hits[0] == scored.hits[row]).all() and alone.asked[0] == scored.asked[row]
+        assert (alone.hits[0] == scored.hits[row]).all() and alone.to_find[0] == scored.to_find[row]
         assert np.allclose(alone.order[0], scored.order[row])
 
 
@@ -171,8 +171,8 @@ def test_intervals_cover_what_is_resampled():
         trees, np.arange(400),
     )  # fmt: skip
     draws = scored.draws(Resampling(trees.ids, repeats=2000))[UUAS][:, 0]
-    rest = scored.hits[:, 0] - draws[0] * scored.asked
-    error = np.sqrt((rest**2).sum()) / scored.asked.sum()
+    rest = scored.hits[:, 0] - draws[0] * scored.to_find
+    error = np.sqrt((rest**2).sum()) / scored.to_find.sum()
     low, high = np.quantile(draws[1:], [0.025, 0.975])
     assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.1)
     assert np.mean(draws[1:]) == pytest.approx(draws[0], abs=error / 5)

@@ -68,9 +68,9 @@ def test_goals_are_the_trees_and_weigh_each_sentence_alike(kind, material):
         assert (inside > 0).all() and inside.sum() == pytest.approx(1 / 7)
     # The vectors have the trees planted in them: what they say is the target.
     vectors = corpus.vectors["planted"].of(batch, [1])[0].view(7, -1, 16) / 4
-    said = vectors.square().sum(-1) if kind == "depth" else torch.cdist(vectors, vectors).square()
+    predicted = vectors.square().sum(-1) if kind == "depth" else torch.cdist(vectors, vectors).square()
     inside = goal.weight > 0
-    assert torch.allclose(said[inside], goal.value[inside], atol=1e-3)
+    assert torch.allclose(predicted[inside], goal.value[inside], atol=1e-3)
 
 
 def test_vectors_are_the_same_from_the_map_and_from_the_device(material):
@@ -201,7 +201,7 @@ def test_what_is_done_leaves_and_changes_no_more(material):
     assert torch.equal(stack.kept[1], before) and not torch.equal(stack.kept[0], initial("depth", 6, 0, 16, 0))
 
 
-def test_the_loss_on_select_is_the_mean_over_its_sentences(material):
+def test_the_loss_on_validation_is_the_mean_over_its_sentences(material):
     corpus, _, validation = material
     stack = stack_of("distance", [0, 2])
     (found,) = validation_losses([stack], corpus, validation)
@@ -230,12 +230,12 @@ def test_shuffled_trees_are_random_trees_of_the_same_shapes(material):
         batch = trees.batch(every[sentence : sentence + 1])
         shapes = [np.sort(each.depths(batch)) for each in (trees, other)]
         assert (shapes[0] == shapes[1]).all()
-        degrees = [np.sort(np.unique(each.heads_of(batch), return_counts=True)[1]) for each in (trees, other)]
+        degrees = [np.sort(np.unique(each.governors_of(batch), return_counts=True)[1]) for each in (trees, other)]
         assert degrees[0].tolist() == degrees[1].tolist()
     batch = trees.batch(every)
-    asked = [edges_to_find(*(torch.from_numpy(part(batch)) for part in (each.heads_of, each.outside))).sum(1)
+    to_find = [edges_to_find(*(torch.from_numpy(part(batch)) for part in (each.governors_of, each.outside))).sum(1)
              for each in (trees, other)]  # fmt: skip
-    assert torch.equal(*asked), "as many edges are between words that aren't punctuation"
+    assert torch.equal(*to_find), "as many edges are between words that aren't punctuation"
     some = slice(trees.starts[5], trees.starts[9])
     part = Trees(trees.ids[5:9], trees.lengths[5:9], trees.governors[some], trees.punctuation[some])
     assert (part.shuffled(0).governors == other.governors[some]).all()  # what else there is doesn't matter

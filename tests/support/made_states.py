@@ -55,11 +55,11 @@ def made_texts(
     def rows(values: np.ndarray) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(map(str, row)) for row in values[: n * per_text].reshape(n, per_text))
 
-    said = rows(words)
+    of_texts = rows(words)
     ids = tuple(f"t{row}" for row in range(n))
-    text = tuple(f"{' '.join(row)} {at}" for at, row in enumerate(said))  # no two texts are equal
+    text = tuple(f"{' '.join(row)} {at}" for at, row in enumerate(of_texts))  # no two texts are equal
     return Examples(
-        ids, text, words=said, marks={kind: rows(values) for kind, values in marks.items()},
+        ids, text, words=of_texts, marks={kind: rows(values) for kind, values in marks.items()},
         label=None if label is None else label[:n],
     )  # fmt: skip
 

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 def cautions(model: Encoder, task: Task, score: Scores, truncated: int, split: str = "test") -> list[str]:
     """`score` and `truncated` (texts longer than the model reads) are those of the whole model on that split."""
-    said = []
+    notes = []
     if score.low <= score.chance:
-        said.append(
+        notes.append(
             f"the whole model is not clearly above chance ({score.chance:.3f}): what its parts do means little"
         )
     if model.tuned_on not in (None, task.fingerprint):
-        said.append(
+        notes.append(
             f"the model was fine-tuned on another split or other data: some {split} rows may be ones it has seen"
         )
     if truncated:
-        said.append(f"{truncated} {split} texts are longer than {model.max_length} tokens and were cut")
-    return said
+        notes.append(f"{truncated} {split} texts are longer than {model.max_length} tokens and were cut")
+    return notes

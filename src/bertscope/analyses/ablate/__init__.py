@@ -1,1 +1,1 @@
-"""`ablate`: `question` switches parts off, `result` tells what that costs."""
+"""`ablate`: parts of a model are switched off, and what that costs is told."""

@@ -1,1 +1,1 @@
-"""`erase`: `leace` erases a label from vectors, `measures` asks what a model can do without it."""
+"""`erase`: `leace` erases a label from vectors in closed form."""

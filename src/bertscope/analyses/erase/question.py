@@ -6,21 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bertscope.analyses.probe.question import OF_WORDS
-from bertscope.analyses.states import open_states, state_steps
-from bertscope.core.catalogue import question
+from bertscope.analyses.states.question import state_steps
 from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
-from bertscope.core.registry import find
-from bertscope.core.result import Result
+from bertscope.core.question import EXAMPLES, MODEL, TASK, Input, Question
 from bertscope.core.step import Root, Step
-from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
-    from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
-    from bertscope.models.states_store import StatesStore
-
 
 Likeness = Literal["rank", "variance"]
 LIKENESSES: tuple[Likeness, ...] = ("rank", "variance")
@@ -72,7 +65,7 @@ def plan(model: Step | Root, examples: Root, config: EraseConfig = EraseConfig()
     inputs["states"] = state_steps([model], examples)["states.0"]
     if config.task is not None:
         inputs["task"] = task_root(config.task)
-    return find("erase").step(inputs, config)
+    return erase.step(inputs, config)
 
 
 def check(examples: Examples, config: EraseConfig) -> None:
@@ -82,10 +75,15 @@ def check(examples: Examples, config: EraseConfig) -> None:
     choose_targets(examples, config.targets, Limits(words=config.words, types=config.types), OF_WORDS)
 
 
-@question(
-    "erase",
-    inputs=("model", "examples"),
-    optional=("task", "states"),
+erase = Question(
+    __name__,
+    """At one layer after the other, all that a linear probe could read of a label is erased from the vectors of all
+    words (LEACE), and the layers above go on from there. What that costs the fine-tuned model on its task, or the
+    masked language model in its guesses, is compared with the cost of random subspaces of the same rank, and of such
+    that have as much of the variance.""",
+    config=EraseConfig,
+    inputs={"model": MODEL, "examples": EXAMPLES},
+    optional={"task": TASK, "states": Input("states")},
     version=2,
     main="score",
     cite="Belrose et al. 2023, LEACE: Perfect linear concept erasure in closed form; Elazar et al. 2021, Amnesic "
@@ -97,44 +95,3 @@ def check(examples: Examples, config: EraseConfig) -> None:
         "effects": {"random_low, random_high": "the lowest and the highest of the random subspaces"},
     },
 )
-def erase(
-    model: Encoder | str,
-    examples: Examples | str,
-    config: EraseConfig = EraseConfig(),  # noqa: B008 (frozen)
-    *,
-    task: Task | str | None = None,
-    states: StatesStore | None = None,
-) -> Result:
-    """Does the model use what a layer knows?
-
-    At one layer after the other, all that a linear probe could read of a label is erased from the vectors of all
-    words (LEACE), and the layers above go on from there. What that costs the fine-tuned model on its task, or the
-    masked language model in its guesses, is compared with the cost of random subspaces of the same rank, and of such
-    that have as much of the variance.
-    """
-    from bertscope.analyses.erase.measures import Erasing, ability_of
-    from bertscope.analyses.erase.result import make_result
-    from bertscope.analyses.probe.targets import Limits, choose_targets
-    from bertscope.data.read import read_task
-    from bertscope.models.load import load
-
-    model = load(model) if isinstance(model, str) else model
-    examples = open_examples(examples)
-    task = config.task if task is None else task
-    task = read_task(task) if isinstance(task, str) else task
-    limits = Limits(words=config.words, types=config.types)
-    targets, _ = choose_targets(examples, config.targets, limits, OF_WORDS)
-    measured = ability_of(model, examples, task, config)
-    ((_, store),) = open_states([states or model], examples).items()
-    if unknown := [layer for layer in config.layers if layer not in store.layers]:
-        raise UserError(f"{model.name} has the layers 0 to {model.n_layers}, not {unknown[0]}")
-    layers = sorted(set(config.layers)) or list(store.layers)
-    erased = [Erasing.of(target, examples, store, layers, limits, config) for target in targets]
-    result = make_result(model, measured, erased, layers, config)
-    result.subject = {"model": model.name} | ({"task": task.name} if task else {})
-    result.subject |= {"erased by": examples.name} if examples.name else {}
-    left_out = [f"{len(store.left_out)} texts of {examples.name} are longer than the model reads and were left out"]
-    result.notes = [
-        *examples.notes, *(task.notes if task else ()), *measured.notes, *(left_out if store.left_out else ())
-    ]  # fmt: skip
-    return result

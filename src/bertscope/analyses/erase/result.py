@@ -3,28 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.erase.measures import Ability, Erasing
-from bertscope.analyses.erase.question import EraseConfig
+from bertscope.analyses.erase.question import EraseConfig, Likeness, erase
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
-from bertscope.models.encoder import Encoder
+
+if TYPE_CHECKING:
+    from bertscope.analyses.erase.leace import Eraser
+    from bertscope.analyses.erase.measure import Ability
 
 _NAMES = {"rank": "random, same rank", "variance": "random, same rank and variance"}
 _LABELS = {"low": "from", "high": "to"}
 
 
-def make_result(
-    model: Encoder, ability: Ability, erased: Sequence[Erasing], layers: Sequence[int], config: EraseConfig
-) -> Result:
-    """Run the model with everything erased in turn, and compare."""
-    changes = [change for one in erased for layer in layers for change in one.changes(layer, model.device)]
-    draws = ability.draws([None, *changes])
+@dataclass(frozen=True, eq=False)
+class Check:
+    """How well linear probes read a label, on texts from which neither they nor an eraser learned."""
+
+    accuracy: np.ndarray
+    """[layer]"""
+    bits: np.ndarray
+    """[layer]: what the probe tells of a label beyond how frequent labels are where it learned; chance is 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Erasing:
+    """A target's erasers, a random one for each beside it, and how well a probe reads it before and after."""
+
+    target: str
+    concept: dict[int, Eraser]
+    """By layer."""
+    random: dict[int, dict[Likeness, list[Eraser]]]
+    """By layer, as many of each kind."""
+    checks: dict[str, Check]
+    """What probes read of vectors as they are; of erased ones, learning from the words that the eraser learned from;
+    and of erased ones, learning from other texts."""
+    majority: float
+
+
+def erase_result(
+    ability: Ability, draws: np.ndarray, erased: Sequence[Erasing], layers: Sequence[int], config: EraseConfig,
+    subject: dict[str, str], notes: list[str],
+) -> Result:  # fmt: skip
+    """Compare what the model can do as it is and with everything erased in turn: draws [1 + repeats, 1 + changes]."""
     headline = [_number(ability.name, draws[:, 0], ability)]
     if ability.chance is not None:
         headline.append(Number("chance", ability.chance, n=ability.n, unit=ability.unit))
@@ -38,11 +65,12 @@ def make_result(
         headline += _numbers(ability, one.target, effects[:, place], of_target)
         rows += of_target
     table = pd.DataFrame(rows)
-    return Result(
-        "erase", 2,
+    return erase.result(
         tables={"effects": table, "curves": _curves(table), "check": _check(erased, layers)},
         headline=headline,
         figures=_figures(ability, config, "target" if len(erased) > 1 else None),
+        subject=subject,
+        notes=notes,
     )  # fmt: skip
 
 

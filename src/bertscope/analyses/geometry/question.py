@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from bertscope.analyses.states import open_states, planned
-from bertscope.core.catalogue import question
+from bertscope.analyses.states.question import state_steps
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
-from bertscope.core.result import Result
-from bertscope.data.corpus import open_examples
-
-if TYPE_CHECKING:
-    from bertscope.analyses.states import Given
-    from bertscope.core.examples import Examples
+from bertscope.core.question import EXAMPLES, MODELS, STATES, Question
+from bertscope.core.step import Step
 
 
 @dataclass(frozen=True)
@@ -55,36 +49,26 @@ class GeometryConfig:
         return min(self.top or max(1, round(dim / 100)), dim - 1)
 
 
-@question(
-    "geometry",
-    inputs=("states", "examples"),
+def plan(*arguments: Any) -> Step:
+    """Each model's hidden states, and the step that measures them."""
+    *models, examples, config = arguments
+    return geometry.step(state_steps(models, examples) | {"examples": examples}, config)
+
+
+geometry = Question(
+    __name__,
+    """By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word
+    with its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
+    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank,
+    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The result's
+    arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.""",
+    config=GeometryConfig,
+    inputs={"states": STATES, "examples": EXAMPLES},
+    given={"models": MODELS, "examples": EXAMPLES},
     version=3,
     main="baseline, last layer",
     cite="Ethayarajh 2019, How Contextual are Contextualized Word Representations?; Mu and Viswanath 2018, "
     "All-but-the-Top; Timkey and van Schijndel 2021, All Bark and No Bite; Roy and Vetterli 2007 (effective rank); "
     "Facco et al. 2017 (TwoNN); Wang and Isola 2020 (alignment and uniformity)",
-    plan=planned("geometry"),
+    plan=plan,
 )
-def geometry(
-    states: Given | Sequence[Given],
-    examples: Examples | str,
-    config: GeometryConfig = GeometryConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """Is the space a cone, and how contextual are its words?
-
-    By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word with
-    its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
-    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank,
-    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The result's
-    arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.
-    """
-    from bertscope.analyses.geometry.result import geometry_result
-    from bertscope.models.evaluating import full_precision
-
-    examples = open_examples(examples)
-    stores = open_states(states, examples)
-    for name, store in stores.items():
-        if len(store) < 2:
-            raise UserError(f"{examples.name or 'the corpus'} has one word for {name}; give more texts")
-    with full_precision():
-        return geometry_result(stores, examples, config)

@@ -1,73 +1,98 @@
-"""The answer of `geometry`: tables and headline of what was found in each layer."""
+"""The answer of `geometry`: what was found in each layer, as tables, headline and figures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.geometry.figures import geometry_figures
-from bertscope.analyses.geometry.layer import (
-    BASELINE,
-    INTRA,
-    INTRINSIC,
-    MEV,
-    MEV_BASELINE,
-    RANK,
-    SELF,
-    LayerGeometry,
-    layer_geometry,
-)
-from bertscope.analyses.geometry.pairs import paired_texts
-from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, TOP_REMOVED
-from bertscope.analyses.geometry.words import Words, read_words
+from bertscope.analyses.geometry.question import GeometryConfig, geometry
+from bertscope.analyses.geometry.vectors import AS_IT_IS, STANDARDISED, TOP_REMOVED
+from bertscope.analyses.geometry.words import Words
 from bertscope.analyses.occurrences import left_out_notes
+from bertscope.core.figure import Figure
 from bertscope.core.intervals import jackknife_interval
-from bertscope.core.progress import progress
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:
-    from bertscope.analyses.geometry.question import GeometryConfig
     from bertscope.core.examples import Examples
     from bertscope.models.states_store import StatesStore
 
+BASELINE, SELF, INTRA, MEV, MEV_BASELINE = "baseline", "SelfSim", "intra-sentence", "MEV", "MEV baseline"
+RANK, INTRINSIC, ALIGNMENT, UNIFORMITY = "effective rank", "intrinsic dimension", "alignment", "uniformity"
 _HEADLINE = (BASELINE, f"{SELF}*", f"{INTRA}*", f"{MEV}*", RANK, INTRINSIC)
 _BOUNDED = (BASELINE, SELF, INTRA, MEV, MEV_BASELINE)
 _UNITS = {RANK: "dimensions", INTRINSIC: "dimensions", f"{MEV}*": "share"}
+_LABELS = {"checkpoint": "", "form": "", "kind": "", "word": "", "low": "from", "high": "to"}
+_BAND = "Bands are 95% intervals by leaving groups of texts out."
+_MEASURES = (
+    "Baseline: the mean cosine of two random words; 0 where words point everywhere, 1 where all point one way. The "
+    "others are what is left beyond chance. SelfSim*: the mean cosine of two occurrences of a word, less the "
+    "baseline; 0 where context decides everything. Intra-sentence*: the mean cosine of a word with its text, less "
+    "the baseline. MEV*: how much of a word's occurrences one direction explains, less what it explains of random "
+    "ones."
+)
+_DIMENSIONS = {
+    RANK: "The exponential of the entropy of the covariance's eigenvalues: to how many equally strong directions the "
+    "spread of the words amounts.",
+    INTRINSIC: "TwoNN, from the distances of sampled words to their two nearest neighbours: how many dimensions the "
+    "surface has on which they lie.",
+}
 
 
-def geometry_result(stores: dict[str, StatesStore], examples: Examples, config: GeometryConfig) -> Result:
+@dataclass(frozen=True)
+class Measured:
+    """A measure of a layer in one form: draws [1 + groups], and what it is a mean of."""
+
+    table: str
+    measure: str
+    form: str
+    draws: np.ndarray
+    n: int
+
+
+@dataclass(frozen=True)
+class LayerGeometry:
+    layer: int
+    found: list[Measured]
+    types: np.ndarray
+    """SelfSim* of each type, of the vectors as they are [1 + groups, type]."""
+
+
+@dataclass(frozen=True)
+class CheckpointGeometry:
+    name: str
+    store: StatesStore
+    words: Words
+    layers: list[LayerGeometry]
+    same: str
+    """Which pairs of texts mean the same, in words; empty where there are none."""
+
+
+def geometry_result(checkpoints: Sequence[CheckpointGeometry], examples: Examples, config: GeometryConfig) -> Result:
     tables: dict[str, list[pd.DataFrame]] = {"layers": [], "words": [], "plain": [], "dimensions": [], "pairs": []}
     arrays: dict[str, list[np.ndarray]] = {}
     headline: list[Number] = []
-    notes = [*examples.notes, *left_out_notes(stores)]
-    same = ""
-    with progress("layers", sum(len(store.layers) for store in stores.values())) as bar:
-        for name, store in stores.items():
-            words = read_words(store, examples, config)
-            pairs = paired_texts(store, examples, config.same, config.sample, config.groups, config.seed)
-            found = []
-            for layer in store.layers:
-                found.append(layer_geometry(store, layer, words, pairs, config))
-                bar.advance()
-            for measure, draws in _draws(found).items():
-                arrays.setdefault(measure, []).append(draws)
-            made = _tables(found) | {"words": _words_table(found[-1], words, config.listed)}
-            for table, rows in made.items():
-                tables[table].append(rows.assign(checkpoint=name))
-            headline += _headline(found, f", {name}" if len(stores) > 1 else "")
-            notes += _notes(name, store, words, config)
-            same = pairs.said if pairs else ""
+    names = [one.name for one in checkpoints]
+    notes = [*examples.notes, *left_out_notes({one.name: one.store for one in checkpoints})]
+    for one in checkpoints:
+        for measure, draws in _draws(one.layers).items():
+            arrays.setdefault(measure, []).append(draws)
+        found = _tables(one.layers) | {"words": _words_table(one.layers[-1], one.words, config.listed)}
+        for table, rows in found.items():
+            tables[table].append(rows.assign(checkpoint=one.name))
+        headline += _headline(one.layers, f", {one.name}" if len(checkpoints) > 1 else "")
+        notes += _notes(one.name, one.store, one.words, config)
     whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items() if any(map(len, parts))}
-    return Result(
-        "geometry",
-        3,
+    return geometry.result(
         tables=whole,
-        arrays=_alike(arrays, len(stores)),
+        arrays=_alike(arrays, len(checkpoints)),
         headline=headline,
-        figures=geometry_figures(whole, list(stores), same),
-        subject={"model": " and ".join(stores)} | ({"task": examples.name} if examples.name else {}),
+        figures=_figures(whole, names, checkpoints[-1].same),
+        subject={"model": " and ".join(names)} | ({"task": examples.name} if examples.name else {}),
         notes=list(dict.fromkeys(notes)),
     )
 
@@ -152,3 +177,61 @@ def _notes(name: str, store: StatesStore, words: Words, config: GeometryConfig) 
         + ("" if len(words.types) else ": no SelfSim and no MEV"),
         f"{name}: top directions removed are the mean and {directions} of {store.dim}",
     ]
+
+
+def _figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], same: str) -> list[Figure]:
+    figures = [
+        Figure(
+            "lines", "layers", x="layer", y="value", low="low", high="high", color="checkpoint", facet="measure",
+            where={"form": AS_IT_IS}, title="The cone, and how contextual words are in it",
+            caption=f"{_MEASURES} {_BAND}", labels=_LABELS | {"value": "cosine, or share"},
+        )
+    ]  # fmt: skip
+    figures += [_mended(name, len(checkpoints) > 1) for name in checkpoints]
+    figures += [_by_layer("dimensions", measure, meaning) for measure, meaning in _DIMENSIONS.items()]
+    if "pairs" in tables:
+        figures += _pairs(same)
+    if len(tables.get("words", ())):
+        figures += [_words(name, len(checkpoints) > 1) for name in checkpoints]
+    return figures
+
+
+def _mended(name: str, several: bool) -> Figure:
+    return Figure(
+        "lines", "layers", x="layer", y="value", low="low", high="high", color="form", facet="measure",
+        where={"checkpoint": name}, title="After mending" + (f": {name}" if several else ""),
+        caption="The same measures of the vectors as they are, without their mean and top directions, and with every "
+        f"dimension brought to mean 0 and variance 1. {_BAND}",
+        labels=_LABELS | {"value": "cosine, or share"},
+    )  # fmt: skip
+
+
+def _by_layer(table: str, measure: str, meaning: str) -> Figure:
+    return Figure(
+        "lines", table, x="layer", y="value", low="low", high="high", color="checkpoint", where={"measure": measure},
+        title=measure.capitalize(), caption=f"{meaning} {_BAND}", labels=_LABELS | {"value": measure},
+    )  # fmt: skip
+
+
+def _pairs(same: str) -> list[Figure]:
+    read = (
+        "A text is the mean of its words, at length 1. The two texts of a pair are read together and see each other."
+    )
+    return [
+        _by_layer("pairs", ALIGNMENT, f"The mean squared distance of {same}; low is close. {read}"),
+        _by_layer(
+            "pairs", UNIFORMITY,
+            f"The logarithm of the mean of exp(-2 distance²) over all two texts; low is evenly spread. {read}",
+        ),
+    ]  # fmt: skip
+
+
+def _words(name: str, several: bool) -> Figure:
+    return Figure(
+        "intervals", "words", x="value", y="word", low="low", high="high", color="kind", where={"checkpoint": name},
+        title="Most and least contextual words" + (f": {name}" if several else ""),
+        caption="SelfSim* in the last layer: the mean cosine of two occurrences of the word, less the baseline. The "
+        "words with the lowest upper and the highest lower ends: bars are 95% intervals by leaving groups of texts "
+        "out.",
+        labels=_LABELS | {"value": "SelfSim*"},
+    )  # fmt: skip

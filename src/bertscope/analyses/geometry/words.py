@@ -68,8 +68,8 @@ class Words:
         starts = np.flatnonzero(np.diff(self.text, prepend=-1))
         for begin, end in pairwise(self.edges):
             inside = starts[np.searchsorted(starts, begin) : np.searchsorted(starts, end)]
-            cuts = inside[np.unique(np.searchsorted(inside, np.arange(begin, end, _ROWS)).clip(max=len(inside) - 1))]
-            yield from zip(cuts.tolist(), [*cuts[1:].tolist(), int(end)], strict=True)
+            first = inside[np.unique(np.searchsorted(inside, np.arange(begin, end, _ROWS)).clip(max=len(inside) - 1))]
+            yield from zip(first.tolist(), [*first[1:].tolist(), int(end)], strict=True)
 
     def chunks(self) -> Iterator[tuple[int, int]]:
         """From which type to which, so that their rows are about as many as those of a block."""

@@ -1,1 +1,1 @@
-"""`importance`: `gradients` at the gates, `reader` resamples them, `faithful` sets them against ablation."""
+"""`importance`: `faithful` sets what the gradients say against what happens when parts are really switched off."""

@@ -12,18 +12,18 @@ import torch
 from scipy.integrate import trapezoid
 from scipy.stats import rankdata
 
-from bertscope.analyses.importance.gradients import losses
+from bertscope.analyses.gradients import losses
 from bertscope.core.intervals import interval
 from bertscope.core.resampling import Resampling, metric_draws, resampled_means
 from bertscope.core.units import Unit
 from bertscope.models.replay import predict_without
 
 if TYPE_CHECKING:
+    from bertscope.analyses.importance.measure import Importances
     from bertscope.analyses.importance.question import ImportanceConfig
-    from bertscope.analyses.importance.reader import Importances
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
-    from bertscope.models.means import Means
+    from bertscope.models.gates import Means
 
 Orders = Mapping[tuple[str, str], Sequence[Sequence[Unit]]]
 """(kind, name) to the order, or the orders, in which the parts of that kind go."""

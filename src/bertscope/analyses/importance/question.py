@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
-from bertscope.core.result import Result
+from bertscope.core.question import MODEL, TASK, Question
 from bertscope.core.units import Mode
-
-if TYPE_CHECKING:
-    from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
 
 GatedKind = Literal["head", "mlp", "neuron"]
 KINDS: tuple[GatedKind, ...] = get_args(GatedKind)
@@ -58,55 +53,29 @@ class ImportanceConfig:
         check_least(self, steps=2, random=2, batch_size=1, repeats=100, seed=0)
 
 
-_CARD = (
-    HeadFact("parts", "importance", "importance", "low", "high", where={"kind": "head"}, middle=0.0),
-    HeadFact("parts", "normalised", "importance, normalised in its layer", where={"kind": "head"}, middle=0.0),
-    HeadFact(
-        "parts", "rise", "rise of the loss without it", "rise_low", "rise_high", where={"kind": "head"}, middle=0.0,
-    ),
-)  # fmt: skip
-
-
-@question(
-    "importance",
-    inputs=("model", "task"),
+importance = Question(
+    __name__,
+    """Each part has a gate, which multiplies what it puts out; its importance is the expected size of the loss's
+    gradient at that gate, on the validation set. Whether that is to be believed: the rank correlation with what
+    switching each part off alone does to loss and score, and the test set's score when parts go one after the
+    other, in the order of importance, of their effects alone, and at random.""",
+    config=ImportanceConfig,
+    inputs={"model": MODEL, "task": TASK},
     version=1,
     main="Spearman with the loss's rise (heads)",
     better="higher",
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Prasanna et al. 2020, When BERT Plays the "
     "Lottery, All Tickets Are Winning",
-    card=_CARD,
+    card=(
+        HeadFact("parts", "importance", "importance", "low", "high", where={"kind": "head"}, middle=0.0),
+        HeadFact("parts", "normalised", "importance, normalised in its layer", where={"kind": "head"}, middle=0.0),
+        HeadFact(
+            "parts", "rise", "rise of the loss without it", "rise_low", "rise_high", where={"kind": "head"},
+            middle=0.0,
+        ),
+    ),
     columns={
         "curves": {"low, high": "ends of the 95% interval; in random order the lowest and the highest"},
         "neurons_by_layer": {"low, high": "between them are eight tenths of the layer's neurons"},
     },
-)
-def importance(
-    model: Encoder | str,
-    task: Task | str,
-    config: ImportanceConfig = ImportanceConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """How important is each head and MLP, by gradient?
-
-    Each part has a gate, which multiplies what it puts out; its importance is the expected size of the loss's
-    gradient at that gate, on the validation set. Whether that is to be believed: the rank correlation with what
-    switching each part off alone does to loss and score, and the test set's score when parts go one after the
-    other, in the order of importance, of their effects alone, and at random.
-    """
-    from bertscope.analyses.importance.faithful import faithfulness
-    from bertscope.analyses.importance.reader import read_importance
-    from bertscope.analyses.importance.result import importance_result
-    from bertscope.core.resampling import Resampling
-    from bertscope.data.read import read_task
-    from bertscope.models.load import load
-
-    model = load(model) if isinstance(model, str) else model
-    task = read_task(task) if isinstance(task, str) else task
-    model.need_classifier(task.n_outputs)
-    if config.faithful and config.mode == "uniform":
-        with model.gates(mode="uniform"):  # refused where it can't be, before anything is computed
-            pass
-    resampling = Resampling(task.validation.ids, repeats=config.repeats, seed=config.seed)
-    found = read_importance(model, task, config, resampling)
-    checked = faithfulness(model, task, found, config, resampling) if config.faithful and found.units else None
-    return importance_result(model, task, found, checked, config)
+)  # fmt: skip

@@ -1,5 +1,4 @@
 """`probe`: what can be read off a layer's vectors.
 
-`targets` are what is asked, `sample` the items used, `vectors` what probes read; `training` trains them side by side,
-`measures` scores them, `asked` does all that for one target.
+`targets` are what is read, `sample` the items used, `vectors` what probes read; `training` trains them side by side.
 """

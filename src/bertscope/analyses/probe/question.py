@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.analyses.states import open_states, planned
-from bertscope.core.catalogue import question
+from bertscope.analyses.states.question import state_steps
 from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
-from bertscope.core.result import Result
-from bertscope.data.corpus import open_examples
+from bertscope.core.question import EXAMPLES, MODELS, STATES, Question
+from bertscope.core.step import Step
 
 if TYPE_CHECKING:
     from bertscope.analyses.probe.targets import Limits
-    from bertscope.analyses.states import Given
     from bertscope.core.examples import Examples
 
 OF_WORDS = ("pos", "relation", "frame", "entity", "gender", "word")
@@ -62,68 +59,41 @@ class ProbeConfig:
         check_least(self, hidden=1, words=10, types=2, bins=2, repeats=100, seed=0)
 
 
+def plan(*arguments: Any) -> Step:
+    """Each model's hidden states, and the step that probes them."""
+    *models, examples, config = arguments
+    return probe.step(state_steps(models, examples) | {"examples": examples}, config)
+
+
 def check(examples: Examples, config: ProbeConfig) -> None:
     """Refuse texts that don't tell what is asked for."""
     from bertscope.analyses.probe.targets import choose_targets
 
-    choose_targets(examples, config.targets, _limits(config))
+    choose_targets(examples, config.targets, limits(config))
 
 
-def _limits(config: ProbeConfig) -> Limits:
+def limits(config: ProbeConfig) -> Limits:
+    """How much of a corpus each target takes."""
     from bertscope.analyses.probe.targets import Limits
 
     return Limits(config.words, config.balanced, config.types, config.bins)
 
 
-@question(
-    "probe",
-    inputs=("states", "examples"),
+probe = Question(
+    __name__,
+    """Probes learn to read a label (part of speech, relation, frame, entity, gender, the task's label, length, word)
+    off the vectors of each layer of each checkpoint. Beside their accuracy on other texts stand the majority's, that
+    of the word's usual label, and that of a control task in which every word has a random label: what a probe learns
+    by heart. The length of an online code says how easily the label is read; the expected layer where it comes
+    from.""",
+    config=ProbeConfig,
+    inputs={"states": STATES, "examples": EXAMPLES},
+    given={"models": MODELS, "examples": EXAMPLES},
     version=2,
     main="mean accuracy",
     cite="Hewitt & Liang 2019, Designing and Interpreting Probes with Control Tasks; Voita & Titov 2020, "
     "Information-Theoretic Probing with Minimum Description Length; Tenney et al. 2019, BERT Rediscovers the "
     "Classical NLP Pipeline",
-    plan=planned("probe"),
+    plan=plan,
     check=check,
 )
-def probe(
-    states: Given | Sequence[Given],
-    examples: Examples | str,
-    config: ProbeConfig = ProbeConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """What else does a layer know?
-
-    Probes learn to read a label (part of speech, relation, frame, entity, gender, the task's label, length, word) off
-    the vectors of each layer of each checkpoint. Beside their accuracy on other texts stand the majority's, that of
-    the word's usual label, and that of a control task in which every word has a random label: what a probe learns by
-    heart. The length of an online code says how easily the label is read; the expected layer where it comes from.
-    """
-    from bertscope.analyses.probe.asked import Asked
-    from bertscope.analyses.probe.result import make_result
-    from bertscope.analyses.probe.targets import choose_targets
-    from bertscope.analyses.probe.vectors import Rows
-    from bertscope.core.progress import progress
-    from bertscope.core.resampling import Resampling
-
-    examples = open_examples(examples)
-    limits = _limits(config)
-    targets, notes = choose_targets(examples, config.targets, limits)
-    stores = open_states(states, examples)
-    rows = {name: Rows(store, examples) for name, store in stores.items()}
-    resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed)
-    asked = []
-    with progress("probing", len(targets)) as bar:
-        for target in targets:
-            try:
-                asked.append(Asked.of(target, examples, rows, limits, config, resampling))
-            except UserError as error:  # too few texts; what was asked for by name can't be left out
-                if config.targets or (target is targets[-1] and not asked):
-                    raise
-                notes.append(f"left out: {error}")
-            bar.advance(target=target.name)
-    result = make_result(asked, config)
-    result.subject = {"model": " and ".join(stores)} | ({"task": examples.name} if examples.name else {})
-    left_out = {text for store in stores.values() for text in store.left_out}
-    too_long = [f"{len(left_out)} texts are longer than a model reads and were left out"] if left_out else []
-    result.notes = [*examples.notes, *notes, *too_long, *result.notes]
-    return result

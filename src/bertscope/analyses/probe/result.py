@@ -1,19 +1,17 @@
-"""The answer of `probe`: tables, headline and figures of all targets that were asked."""
+"""The answer of `probe`: tables, headline and figures of all targets that were probed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.probe.asked import Asked, Probed
-from bertscope.analyses.probe.measures import expected_layer
-from bertscope.analyses.probe.question import ProbeConfig, ProbeKind
-from bertscope.analyses.probe.sample import PARTS, TRAIN, majority, usual_label
+from bertscope.analyses.probe.question import ProbeConfig, ProbeKind, probe
+from bertscope.analyses.probe.sample import PARTS, TEST, TRAIN, Sample, majority, usual_label
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
@@ -30,22 +28,62 @@ _MEANT = {
 }  # fmt: skip
 
 
-def make_result(asked: Sequence[Asked], config: ProbeConfig) -> Result:
-    checkpoints = list(dict.fromkeys(found.checkpoint for one in asked for found in one.found))
+@dataclass(frozen=True, eq=False)
+class ProbedLayers:
+    """What probes of one kind found in the layers of one checkpoint. Draws are [1 + repeats, layer]."""
+
+    checkpoint: str
+    probe: ProbeKind
+    layers: list[int]
+    accuracy: np.ndarray
+    control: np.ndarray | None
+    validation_loss: np.ndarray
+    bits: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class ProbedTarget:
+    """A target and what was found of it."""
+
+    sample: Sample
+    found: list[ProbedLayers]
+    mixes: dict[str, tuple[list[int], np.ndarray]]
+    """By checkpoint: layers, and draws of the accuracy of a mix of layers 0 to each."""
+
+    @property
+    def name(self) -> str:
+        return self.sample.target.name
+
+    @property
+    def n(self) -> int:
+        return len(self.sample.items(TEST))
+
+    def best(self, checkpoint: str, probe: ProbeKind) -> tuple[int, np.ndarray]:
+        """The layer with the lowest loss on validation, and draws of its accuracy on test."""
+        one = next(found for found in self.found if (found.checkpoint, found.probe) == (checkpoint, probe))
+        at = int(one.validation_loss.argmin())
+        return one.layers[at], one.accuracy[:, at]
+
+
+def probe_result(
+    probed: Sequence[ProbedTarget], config: ProbeConfig, subject: dict[str, str], notes: list[str]
+) -> Result:
+    checkpoints = list(dict.fromkeys(found.checkpoint for one in probed for found in one.found))
     tables = {
-        "probes": _table(_probe_rows(one) for one in asked),
-        "targets": _table([_about(one)] for one in asked),
-        "curves": _table(_curve_rows(one, config.probes[0], len(checkpoints)) for one in asked),
-        "selectivity": _table(_selectivity_rows(one) for one in asked),
-        "changes": _table(_change_rows(one, checkpoints) for one in asked),
-        "mixes": _table(_mix_rows(one) for one in asked),
-        "expected": _table(_expected_rows(one) for one in asked),
+        "probes": _table(_probe_rows(one) for one in probed),
+        "targets": _table([_about(one)] for one in probed),
+        "curves": _table(_curve_rows(one, config.probes[0], len(checkpoints)) for one in probed),
+        "selectivity": _table(_selectivity_rows(one) for one in probed),
+        "changes": _table(_change_rows(one, checkpoints) for one in probed),
+        "mixes": _table(_mix_rows(one) for one in probed),
+        "expected": _table(_expected_rows(one) for one in probed),
     }
     tables = {name: table for name, table in tables.items() if len(table)}
-    return Result(
-        "probe", 2, tables=tables, headline=_headline(asked, checkpoints, config.probes[0]),
-        figures=[each for each in _figures(asked, config) if {*each.columns()} <= {*tables.get(each.table, ())}],
-        notes=[*([f"the numbers are those of {checkpoints[-1]}"] if len(checkpoints) > 1 else []), *_notes(asked)],
+    last = [f"the numbers are those of {checkpoints[-1]}"] if len(checkpoints) > 1 else []
+    return probe.result(
+        tables=tables, subject=subject, headline=_headline(probed, checkpoints, config.probes[0]),
+        figures=[each for each in _figures(probed, config) if {*each.columns()} <= {*tables.get(each.table, ())}],
+        notes=[*notes, *last, *_notes(probed)],
     )  # fmt: skip
 
 
@@ -59,19 +97,19 @@ def _long(row: dict[str, Any]) -> bool:
     return any(isinstance(value, (list, np.ndarray)) for value in row.values())
 
 
-def _about(one: Asked) -> dict[str, Any]:
+def _about(one: ProbedTarget) -> dict[str, Any]:
     """What there is to know of a target before any probe."""
     sample, target = one.sample, one.sample.target
     parts = {name: len(sample.items(part)) for part, name in enumerate(PARTS)}
-    usual = float(usual_label(sample).mean()) if target.has_control else math.nan
+    known = float(usual_label(sample).mean()) if target.has_control else math.nan
     return (
         {"target": target.name, "unit": target.unit, "classes": len(target.classes)} | parts
-        | {"texts": len(np.unique(target.example)), "majority": float(majority(sample).mean()), "usual_label": usual}
+        | {"texts": len(np.unique(target.example)), "majority": float(majority(sample).mean()), "usual_label": known}
         | {"uniform_bits": parts["train"] * math.log2(len(target.classes))}
     )  # fmt: skip
 
 
-def _where(one: Asked, found: Probed) -> dict[str, Any]:
+def _where(one: ProbedTarget, found: ProbedLayers) -> dict[str, Any]:
     return {"checkpoint": found.checkpoint, "target": one.name, "probe": found.probe, "layer": found.layers}
 
 
@@ -80,7 +118,7 @@ def _with_interval(name: str, draws: np.ndarray) -> dict[str, np.ndarray]:
     return {name: draws[0], "low": low, "high": high}
 
 
-def _probe_rows(one: Asked) -> Iterator[dict[str, Any]]:
+def _probe_rows(one: ProbedTarget) -> Iterator[dict[str, Any]]:
     for found in one.found:
         row = _where(one, found) | _with_interval("accuracy", found.accuracy)
         row |= {"n": one.n, "validation_loss": found.validation_loss}
@@ -94,7 +132,7 @@ def _probe_rows(one: Asked) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _curve_rows(one: Asked, kind: ProbeKind, checkpoints: int) -> Iterator[dict[str, Any]]:
+def _curve_rows(one: ProbedTarget, kind: ProbeKind, checkpoints: int) -> Iterator[dict[str, Any]]:
     """The accuracies that one figure shows together, a line each."""
     target = {"target": one.name}
     for found in (found for found in one.found if found.probe == kind):
@@ -109,14 +147,14 @@ def _curve_rows(one: Asked, kind: ProbeKind, checkpoints: int) -> Iterator[dict[
         yield target | {"series": USUAL, "layer": layers, "accuracy": about["usual_label"]}
 
 
-def _selectivity_rows(one: Asked) -> Iterator[dict[str, Any]]:
+def _selectivity_rows(one: ProbedTarget) -> Iterator[dict[str, Any]]:
     for found in one.found:
         if found.control is not None:
             both = {"accuracy": found.accuracy[0], "control": found.control[0]}
             yield _where(one, found) | both | _with_interval("selectivity", found.accuracy - found.control)
 
 
-def _change_rows(one: Asked, checkpoints: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _change_rows(one: ProbedTarget, checkpoints: Sequence[str]) -> Iterator[dict[str, Any]]:
     """What each later checkpoint's layers have more than the first's."""
     first = {found.probe: found for found in one.found if found.checkpoint == checkpoints[0]}
     for found in one.found:
@@ -125,14 +163,14 @@ def _change_rows(one: Asked, checkpoints: Sequence[str]) -> Iterator[dict[str, A
             yield _where(one, found) | _with_interval("change", found.accuracy - before.accuracy)
 
 
-def _mix_rows(one: Asked) -> Iterator[dict[str, Any]]:
+def _mix_rows(one: ProbedTarget) -> Iterator[dict[str, Any]]:
     for name, (layers, draws) in one.mixes.items():
         gain = {"gain": np.diff(draws[0], prepend=np.nan)}
         where = {"checkpoint": name, "target": one.name, "layer": layers}
         yield where | _with_interval("accuracy", draws) | gain
 
 
-def _expected_rows(one: Asked) -> Iterator[dict[str, Any]]:
+def _expected_rows(one: ProbedTarget) -> Iterator[dict[str, Any]]:
     """The expected layer, where the gain of the whole mix over its first layer is known to within half of itself: a
     mean over gains that may be noise could be anything."""
     for name, (layers, draws) in one.mixes.items():
@@ -147,21 +185,33 @@ def _expected_rows(one: Asked) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def _headline(asked: Sequence[Asked], checkpoints: Sequence[str], kind: ProbeKind) -> list[Number]:
+def expected_layer(scores: np.ndarray, layers: Sequence[int]) -> np.ndarray:
+    """Where on average a mix of layers gains its score (Tenney et al. 2019): sum(l delta_l) / sum(delta_l).
+
+    scores   [..., layer]: of mixes of layers 0 to l; delta_l is what layer l adds to the mix below it. What the first
+             layer of all has is nobody's gain. NaN where the whole mix is no better than that layer.
+    """
+    gains = np.diff(scores, axis=-1)
+    whole = gains.sum(-1)
+    weighted = (gains * np.asarray(layers, dtype=np.float64)[1:]).sum(-1)
+    return np.divide(weighted, whole, out=np.full_like(whole, np.nan), where=whole > 0)
+
+
+def _headline(probed: Sequence[ProbedTarget], checkpoints: Sequence[str], kind: ProbeKind) -> list[Number]:
     """The last checkpoint's: of two, the one after. Each target at the layer that validation chooses."""
     last = checkpoints[-1]
-    best = {one.name: one.best(last, kind) for one in asked}
+    best = {one.name: one.best(last, kind) for one in probed}
     mean = np.mean([draws for _, draws in best.values()], axis=0)
-    numbers = [drawn_number("mean accuracy", mean, sum(one.n for one in asked), "accuracy")]
-    for one in asked:
+    numbers = [drawn_number("mean accuracy", mean, sum(one.n for one in probed), "accuracy")]
+    for one in probed:
         layer, draws = best[one.name]
         numbers.append(drawn_number(f"{one.name}, layer {layer}", draws, one.n, "accuracy"))
     return numbers
 
 
-def _notes(asked: Sequence[Asked]) -> list[str]:
-    texts = [one.name for one in asked if one.sample.target.unit == "text"]
-    words = [one.name for one in asked if one.sample.target.unit != "text" and not one.sample.target.has_control]
+def _notes(probed: Sequence[ProbedTarget]) -> list[str]:
+    texts = [one.name for one in probed if one.sample.target.unit == "text"]
+    words = [one.name for one in probed if one.sample.target.unit != "text" and not one.sample.target.has_control]
     notes = []
     if texts:
         notes.append(
@@ -174,14 +224,14 @@ def _notes(asked: Sequence[Asked]) -> list[str]:
     return notes
 
 
-def _figures(asked: Sequence[Asked], config: ProbeConfig) -> list[Figure]:
+def _figures(probed: Sequence[ProbedTarget], config: ProbeConfig) -> list[Figure]:
     kind = config.probes[0]
-    meant = "; ".join(f"{one.name}: {_MEANT[one.name]}" for one in asked if one.name in _MEANT)
-    said = "a linear probe" if kind == "linear" else "a probe with one hidden layer"
+    meant = "; ".join(f"{one.name}: {_MEANT[one.name]}" for one in probed if one.name in _MEANT)
+    such = "a linear probe" if kind == "linear" else "a probe with one hidden layer"
     accuracy = Figure(
         "lines", "curves", x="layer", y="accuracy", low="low", high="high", color="series", facet="target",
         title="What each layer knows",
-        caption=f"How often {said} reads the label off a layer's vectors, on texts that it was not trained on, with "
+        caption=f"How often {such} reads the label off a layer's vectors, on texts that it was not trained on, with "
         "its 95% bootstrap interval over texts. Control task: every word has a random label of its own; what a probe "
         "reaches there it learned by heart. Layer 0 is the output of the embeddings, which knows no context."
         + (f" What is read: {meant}." if meant else ""),

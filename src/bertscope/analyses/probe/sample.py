@@ -28,7 +28,7 @@ class Sample:
 
     target: Target
     part: np.ndarray
-    """Where each item belongs: FIT, SELECT or REPORT."""
+    """Where each item belongs: TRAIN, VALIDATION or TEST."""
 
     def items(self, part: int) -> np.ndarray:
         return np.flatnonzero(self.part == part)
@@ -82,8 +82,8 @@ def usual_label(sample: Sample) -> np.ndarray:
     assert target.type is not None
     counts = np.zeros((len(target.types), len(target.classes)), dtype=np.int64)
     np.add.at(counts, (target.type[train], target.label[train]), 1)
-    usual = np.where(counts.any(1), counts.argmax(1), counts.sum(0).argmax())
-    return usual[target.type[test]] == target.label[test]
+    likeliest = np.where(counts.any(1), counts.argmax(1), counts.sum(0).argmax())
+    return likeliest[target.type[test]] == target.label[test]
 
 
 def word_luck(by_text: np.ndarray, place: np.ndarray) -> np.ndarray:
@@ -92,15 +92,15 @@ def word_luck(by_text: np.ndarray, place: np.ndarray) -> np.ndarray:
 
 
 def text_parts(examples: Examples, seed: int) -> np.ndarray:
-    """Where each text belongs: FIT, SELECT or REPORT."""
+    """Where each text belongs: TRAIN, VALIDATION or TEST."""
     return np.digitize(to_unit(mixed(text_hashes(examples, seed), _SPLIT)), _SHARES)
 
 
 def text_hashes(examples: Examples, seed: int) -> np.ndarray:
     """A number for each text that equal texts share."""
     both = examples.text if examples.pair is None else tuple(zip(examples.text, examples.pair, strict=True))
-    places = {said: at for at, said in enumerate(dict.fromkeys(both))}
-    return hashed([str(said) for said in places], seed)[[places[said] for said in both]]
+    places = {text: at for at, text in enumerate(dict.fromkeys(both))}
+    return hashed([str(text) for text in places], seed)[[places[text] for text in both]]
 
 
 def _drawn(items: np.ndarray, label: np.ndarray, luck: np.ndarray, most: int, *, balanced: bool) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a probe is asked: a label for a word, for a word and its head, or for a whole text, as a corpus has them."""
+"""What a probe reads: a label of a word, of a word and its governor, or of a whole text, as a corpus has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.analyses.probe.question import TARGETS
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
 
@@ -37,7 +36,7 @@ class Target:
     example: np.ndarray
     """The text each item is in."""
     words: np.ndarray
-    """[item, 0, 1 or 2]: none for a whole text; a word; a word and its head. Counted within the text."""
+    """[item, 0, 1 or 2]: none for a whole text; a word; a word and its governor. Counted within the text."""
     label: np.ndarray
     """Numbers of `classes`."""
     classes: tuple[str, ...]
@@ -59,7 +58,7 @@ class Target:
         return self.type is not None and self.name not in _SAME_BY_TYPE
 
     def of_words(self) -> Target:
-        """The same label for single words: that of a word and its head is the word's."""
+        """The same label for single words: that of a word and its governor is the word's."""
         return replace(self, words=self.words[:, :1])
 
     def take(self, items: np.ndarray) -> Target:
@@ -70,35 +69,36 @@ class Target:
 
 
 def choose_targets(
-    examples: Examples, asked: Sequence[str], limits: Limits, known: Sequence[str] = TARGETS
+    examples: Examples, wanted: Sequence[str], limits: Limits, known: Sequence[str] = ()
 ) -> tuple[list[Target], list[str]]:
-    """The targets that were asked for, or all that the corpus has of those known, and what to say of others."""
-    found = {name: _COLLECTORS[name](examples, limits) for name in known}
+    """The targets that are wanted, or all that the corpus has of those known (by default all that there are), and
+    what to say of others."""
+    found = {name: _COLLECTORS[name](examples, limits) for name in known or _COLLECTORS}
     usable = {name: target for name, target in found.items() if target is not None and len(target.classes) > 1}
-    if missing := [name for name in asked if name not in usable]:
+    if missing := [name for name in wanted if name not in usable]:
         raise UserError(
             f"these texts don't tell {' or '.join(missing)} of at least two kinds; "
             + (f"they have: {', '.join(usable)}" if usable else "give a treebank (.conllu) or demo/corpus")
         )
     if not usable:
         raise UserError("these texts tell nothing to probe for; give a treebank, demo/corpus or a task")
-    alike = [name for name, target in found.items() if target is not None and name not in usable and not asked]
+    alike = [name for name, target in found.items() if target is not None and name not in usable and not wanted]
     notes = [f"left out, since all have the same: {', '.join(alike)}"] if alike else []
-    return [usable[name] for name in dict.fromkeys(asked or usable)], notes
+    return [usable[name] for name in dict.fromkeys(wanted or usable)], notes
 
 
-def _numbered(said: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
+def _numbered(values: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     """The different values in alphabetical order, and each entry's number among them."""
-    values, numbers = np.unique(np.array(said, dtype=object).astype(str), return_inverse=True)
-    return tuple(map(str, values)), numbers.astype(np.int64)
+    different, numbers = np.unique(np.array(values, dtype=object).astype(str), return_inverse=True)
+    return tuple(map(str, different)), numbers.astype(np.int64)
 
 
 def _of_words(name: str, examples: Examples, entries: Sequence[tuple[int, tuple[int, ...], str]]) -> Target | None:
     """A target of entries (text, words in it, label)."""
     if not entries or examples.words is None:
         return None
-    example, words, said = (list(column) for column in zip(*entries, strict=True))
-    classes, label = _numbered(said)
+    example, words, labels = (list(column) for column in zip(*entries, strict=True))
+    classes, label = _numbered(labels)
     types, kind = _numbered([examples.words[row][at[0]].casefold() for row, at in zip(example, words, strict=True)])
     return Target(name, np.array(example), np.array(words), label, classes, types, kind)
 
@@ -112,39 +112,39 @@ def _mark(kind: str) -> Callable[[Examples, Limits], Target | None]:
 
     def collect(examples: Examples, limits: Limits) -> Target | None:
         rows = enumerate(examples.marks.get(kind, ()))
-        said = [(row, (at,), value) for row, values in rows for at, value in enumerate(values) if value]
-        return _of_words(kind, examples, said)
+        entries = [(row, (at,), value) for row, values in rows for at, value in enumerate(values) if value]
+        return _of_words(kind, examples, entries)
 
     return collect
 
 
 def _relation(examples: Examples, limits: Limits) -> Target | None:
-    """The relation of a word to its head, without subtypes; the root has none."""
+    """The relation of a word to its governor, without subtypes; the root has none."""
     if examples.governors is None or "relation" not in examples.marks:
         return None
     rows = enumerate(zip(examples.governors, examples.marks["relation"], strict=True))
-    said = [
-        (row, (at, head), value.partition(":")[0])
+    entries = [
+        (row, (at, governor), value.partition(":")[0])
         for row, both in rows
-        for at, (head, value) in enumerate(zip(*both, strict=True))
-        if head != ROOT and value
+        for at, (governor, value) in enumerate(zip(*both, strict=True))
+        if governor != ROOT and value
     ]
-    return _of_words("relation", examples, said)
+    return _of_words("relation", examples, entries)
 
 
 def _frame(examples: Examples, limits: Limits) -> Target | None:
     """The frame that a word evokes; of a target of several words, the first."""
     rows = enumerate(examples.links or ())
-    said = {(row, link.target[:1]): link.frame for row, links in rows for link in reversed(links) if link.frame}
-    return _of_words("frame", examples, [(row, word, frame) for (row, word), frame in sorted(said.items()) if word])
+    evoked = {(row, link.target[:1]): link.frame for row, links in rows for link in reversed(links) if link.frame}
+    return _of_words("frame", examples, [(row, word, frame) for (row, word), frame in sorted(evoked.items()) if word])
 
 
 def _word(examples: Examples, limits: Limits) -> Target | None:
     """Which word it is, of the most frequent ones."""
     words = [[word.casefold() for word in row] for row in examples.words or ()]
     frequent = {word for word, _ in Counter(chain.from_iterable(words)).most_common(limits.types)}
-    said = [(row, (at,), word) for row, of in enumerate(words) for at, word in enumerate(of) if word in frequent]
-    return _of_words("word", examples, said)
+    entries = [(row, (at,), word) for row, of in enumerate(words) for at, word in enumerate(of) if word in frequent]
+    return _of_words("word", examples, entries)
 
 
 def _label(examples: Examples, limits: Limits) -> Target | None:
@@ -170,5 +170,5 @@ def _length(examples: Examples, limits: Limits) -> Target | None:
 
 _COLLECTORS: dict[str, Callable[[Examples, Limits], Target | None]] = {
     "pos": _mark("pos"), "relation": _relation, "frame": _frame, "entity": _mark("entity"),
-    "gender": _mark("gender"), "label": _label, "length": _length, "word": _word,
+    "gender": _mark("gender"), "word": _word, "label": _label, "length": _length,
 }  # fmt: skip

@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy, log_softmax
 
 from bertscope.analyses.probe.vectors import Vectors, joined
 
-_BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's usual
+_BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's
 _BLOCK = 2048  # items that are scored at a time
 
 
@@ -60,10 +60,10 @@ class Probes:
     def hits_and_losses(self, labels: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:
         """[probe, item]: whether the likeliest class is that of `labels` [probe, all items], and the loss in nats."""
         hits, losses = [], []
-        for block, said in self.log_probabilities(items):
+        for block, answers in self.log_probabilities(items):
             gold = labels[:, block]
-            hits.append(said.argmax(-1) == gold)
-            losses.append(-said.gather(-1, gold[..., None])[..., 0])
+            hits.append(answers.argmax(-1) == gold)
+            losses.append(-answers.gather(-1, gold[..., None])[..., 0])
         return torch.cat(hits, 1), torch.cat(losses, 1)
 
 
@@ -189,13 +189,13 @@ class _Run:
 
     def _losses(self, items: Tensor) -> Tensor:
         """[probe]: the mean loss of the probes that are going."""
-        said = _answers(self._vectors, self._reads[self.going], self._weights, items)
+        logits = _answers(self._vectors, self._reads[self.going], self._weights, items)
         gold = self._labels[self.going][:, items]
-        return cross_entropy(said.flatten(0, 1), gold.flatten(), reduction="none").view(gold.shape).mean(1)
+        return cross_entropy(logits.flatten(0, 1), gold.flatten(), reduction="none").view(gold.shape).mean(1)
 
 
 def _batches(train: Tensor, order: torch.Generator, training: Training) -> Iterator[Tensor]:
-    """Fit once through in a new order; several times, if that is less than `least_steps`."""
+    """Train once through in a new order; several times, if that is less than `least_steps`."""
     size = min(training.batch, len(train))
     times = -(-training.least_steps * size // len(train))
     for _ in range(max(1, times)):

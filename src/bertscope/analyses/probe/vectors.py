@@ -34,7 +34,7 @@ class Vectors:
     """[unit, source, dim]: each dimension with mean 0 and deviation 1 over train's units. A probe with a bias can
     undo that, so it changes nothing of what can be read; it lets one learning rate serve all layers."""
     units: Tensor
-    """[item, 1 or 2]: the unit of each item, or of the word and its head."""
+    """[item, 1 or 2]: the unit of each item, or of the word and its governor."""
 
     @property
     def width(self) -> int:
@@ -42,17 +42,17 @@ class Vectors:
         return self.stack.shape[2] * (1 if self.units.shape[1] == 1 else 3)
 
     def read(self, items: Tensor) -> list[Tensor]:
-        """The items' vectors, or those of the words and those of the heads, each [item, source, dim]."""
+        """The items' vectors, or those of the words and those of their governors, each [item, source, dim]."""
         return [self.stack.index_select(0, unit) for unit in self.units[items].unbind(1)]
 
 
 def joined(vectors: Sequence[Tensor]) -> Tensor:
-    """What a probe reads: a vector as it is; of a word and its head both and their product, without which a linear
-    probe would see neither in the light of the other."""
+    """What a probe reads: a vector as it is; of a word and its governor both and their product, without which a
+    linear probe would see neither in the light of the other."""
     if len(vectors) == 1:
         return vectors[0]
-    word, head = vectors
-    return torch.cat([word, head, word * head], -1)
+    word, governor = vectors
+    return torch.cat([word, governor, word * governor], -1)
 
 
 class Rows:

@@ -1,1 +1,1 @@
-"""`project`: `reader` takes a text's vectors, `projection` puts them in a plane, layer after layer."""
+"""`project`: a text's tokens in a plane, layer after layer."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bertscope.analyses.checkpoints import open_checkpoints, subject
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
-from bertscope.core.result import Result
-from bertscope.data.corpus import open_examples
+from bertscope.core.question import EXAMPLES, MODELS, Question
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
-    from bertscope.models.encoder import Encoder
 
 
 @dataclass(frozen=True)
@@ -37,41 +32,10 @@ class ProjectConfig:
 
 def check(examples: Examples, config: ProjectConfig) -> None:
     """Refuse a text that isn't there."""
-    _find(examples, config.example)
+    text_row(examples, config.example)
 
 
-@question(
-    "project",
-    inputs=("models", "examples"),
-    version=1,
-    main="explained variance",
-    cite="van Aken et al. 2020, VisBERT: Hidden-State Visualizations for Transformers",
-    check=check,
-)
-def project(
-    models: Encoder | str | Sequence[Encoder | str],
-    examples: Examples | str,
-    config: ProjectConfig = ProjectConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """How do a sentence's tokens travel through the layers?
-
-    The vectors of all tokens of one text, special ones included, in two dimensions, a layer at a time, with the share
-    of the variance that the plane has. The texts of a pair and a question's answers have their colours. Several
-    checkpoints stand side by side.
-    """
-    from bertscope.analyses.project.reader import read_sentence
-    from bertscope.analyses.project.result import make_result
-
-    checkpoints, examples = open_checkpoints(models), open_examples(examples)
-    row = _find(examples, config.example)
-    sentence = read_sentence(list(checkpoints.values()), examples, row)
-    result = make_result(sentence, list(checkpoints), config)
-    result.subject = subject(list(checkpoints), examples, weighted=False) | {"text": examples.ids[row]}
-    result.notes = [*examples.notes, *result.notes]
-    return result
-
-
-def _find(examples: Examples, example: str) -> int:
+def text_row(examples: Examples, example: str) -> int:
     """The place of the text of that id, or else of that number."""
     if example in examples.ids:
         return examples.ids.index(example)
@@ -80,3 +44,17 @@ def _find(examples: Examples, example: str) -> int:
     raise UserError(
         f"there is no text {example!r}; give its number, 1 to {len(examples):,}, or an id such as {examples.ids[0]!r}"
     )
+
+
+project = Question(
+    __name__,
+    """The vectors of all tokens of one text, special ones included, in two dimensions, a layer at a time, with the
+    share of the variance that the plane has. The texts of a pair and a question's answers have their colours. Several
+    checkpoints stand side by side.""",
+    config=ProjectConfig,
+    inputs={"models": MODELS, "examples": EXAMPLES},
+    version=1,
+    main="explained variance",
+    cite="van Aken et al. 2020, VisBERT: Hidden-State Visualizations for Transformers",
+    check=check,
+)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from bertscope.analyses.checkpoints import tidy
-from bertscope.analyses.project.projection import Projected, by_umap, jointly, layer_by_layer
-from bertscope.analyses.project.question import ProjectConfig
-from bertscope.analyses.project.reader import Sentence
+from bertscope.analyses.project.question import ProjectConfig, project
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 
@@ -22,8 +22,32 @@ _HOW = {
 }
 
 
-def make_result(sentence: Sentence, names: Sequence[str], config: ProjectConfig) -> Result:
-    pictures = dict(zip(names, _pictures(sentence, config), strict=True))
+@dataclass(frozen=True, eq=False)
+class Sentence:
+    tokens: list[str]
+    kinds: list[str]
+    """Of each token: a special one, of the text or, of a pair, of which text, or of an answer."""
+    states: list[np.ndarray]
+    """Of each encoder [layer, token, dim]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """One checkpoint's picture."""
+
+    points: np.ndarray
+    """[layer, token, 2]"""
+    explained: np.ndarray | None
+    """[layer, 2]: the share of the layer's variance that lies along the two axes of the plane; None where a picture
+    has none to speak of."""
+
+
+def project_result(
+    sentence: Sentence, pictures: Mapping[str, Projected], config: ProjectConfig, subject: dict[str, str],
+    notes: list[str],
+) -> Result:  # fmt: skip
+    """`pictures` are by checkpoint."""
+    names = list(pictures)
     points = [_points(sentence, picture).assign(checkpoint=name) for name, picture in pictures.items()]
     tables = {"points": pd.concat(points, ignore_index=True)}
     headline = [Number("tokens", float(len(sentence.tokens)))]
@@ -42,18 +66,8 @@ def make_result(sentence: Sentence, names: Sequence[str], config: ProjectConfig)
             Number(f"least explained, layer {least}", float(of_last[least]), unit="share"),
             *headline,
         ]
-    return Result("project", 1, tables=tables, headline=headline, figures=_figures(tables, names, config))
-
-
-def _pictures(sentence: Sentence, config: ProjectConfig) -> list[Projected]:
-    """Each checkpoint's picture; later ones are turned onto the first."""
-    if config.method == "umap":
-        return [by_umap(states, config.seed) for states in sentence.states]
-    lay = layer_by_layer if config.method == "pca" else jointly
-    pictures: list[Projected] = []
-    for states in sentence.states:
-        pictures.append(lay(states, pictures[0].points[0] if pictures else None))
-    return pictures
+    figures = _figures(tables, names, config)
+    return project.result(tables=tables, headline=headline, figures=figures, subject=subject, notes=notes)
 
 
 def _points(sentence: Sentence, picture: Projected) -> pd.DataFrame:

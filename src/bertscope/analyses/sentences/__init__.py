@@ -1,1 +1,1 @@
-"""`sentences`: `question` asks whether vectors of texts follow their meanings, `result` measures it."""
+"""`sentences`: do the vectors of whole texts follow what people say of their meanings?"""

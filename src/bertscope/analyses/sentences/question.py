@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
-from bertscope.core.result import Result
+from bertscope.core.question import MODEL, TASK, Question
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
 
 _FEWEST = 10  # pairs
 
@@ -47,9 +45,13 @@ def check(task: Task, config: SentencesConfig) -> None:
         raise UserError(f"{task.name} has {len(task.test)} pairs to test on; give at least {_FEWEST}")
 
 
-@question(
-    "sentences",
-    inputs=("model", "task"),
+sentences = Question(
+    __name__,
+    """Nothing is trained. Each text of the test set's pairs is read alone; its vector is the first token's, or the
+    mean of its tokens'. By layer: how the cosine of two texts follows their score (Spearman), how near texts are that
+    mean the same (alignment), and how evenly all lie (uniformity).""",
+    config=SentencesConfig,
+    inputs={"model": MODEL, "task": TASK},
     version=1,
     main="Spearman, mean",
     better="higher",
@@ -57,21 +59,3 @@ def check(task: Task, config: SentencesConfig) -> None:
     "2021, SimCSE",
     check=check,
 )
-def sentences(
-    model: Encoder | str,
-    task: Task | str,
-    config: SentencesConfig = SentencesConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """Are the vectors of texts alike where their meanings are?
-
-    Nothing is trained. Each text of the test set's pairs is read alone; its vector is the first token's, or the
-    mean of its tokens'. By layer: how the cosine of two texts follows their score (Spearman), how near texts are that
-    mean the same (alignment), and how evenly all lie (uniformity).
-    """
-    from bertscope.analyses.sentences.result import sentences_result
-    from bertscope.data.read import read_task
-    from bertscope.models.load import load
-
-    task = read_task(task) if isinstance(task, str) else task
-    check(task, config)
-    return sentences_result(load(model) if isinstance(model, str) else model, task, config)

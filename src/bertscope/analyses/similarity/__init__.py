@@ -1,1 +1,1 @@
-"""`similarity`: `sample` takes the same words from two spaces, `measures` says how alike these are."""
+"""`similarity`: `rsa_cka` says how alike two spaces are that the same words were put into."""

@@ -2,68 +2,89 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from bertscope.analyses.occurrences import left_out_notes
-from bertscope.analyses.similarity.figures import similarity_figures
-from bertscope.analyses.similarity.sample import (
-    CKA,
-    PLAIN,
-    RSA,
-    Corpus,
-    Sample,
-    Sides,
-    by_layer,
-    every_two_layers,
-    three_layers,
-)
-from bertscope.core.errors import UserError
+from bertscope.analyses.similarity.question import SimilarityConfig, similarity
+from bertscope.core.figure import Figure
 from bertscope.core.intervals import jackknife_interval, jackknife_interval_of_difference
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:
-    from bertscope.analyses.similarity.question import SimilarityConfig
+    from bertscope.analyses.similarity.measure import Corpus
 
-_FEWEST = 50  # words: fewer say nothing
-_HALVINGS = 4  # of the sample, to see how the value settles
+RSA, CKA, PLAIN = "RSA", "CKA", "plain cosine (defeated by rotation)"
 _UNITS = {RSA: "correlation", CKA: "alignment", PLAIN: "cosine"}
+_LABELS = {
+    "value": "similarity", "other_layer": "layer", "n": "words", "series": "", "measure": "", "low": "from",
+    "high": "to",
+}  # fmt: skip
+_MEANINGS = {
+    RSA: "RSA correlates the cosines between all sampled words in one with those in the other; 1 is no change.",
+    CKA: "CKA compares the vectors themselves, up to rotation and scale; 1 is no change.",
+    PLAIN: "The plain cosine of a word's two vectors falls with any rotation of the space, which loses nothing.",
+}
+_BAND = "Bands are 95% intervals by leaving groups of texts out."
 
-Draws = dict[str, np.ndarray]
+
+@dataclass(frozen=True, order=True)
+class Space:
+    checkpoint: str
+    layer: int
 
 
-def similarity_result(corpora: list[Corpus], config: SimilarityConfig) -> Result:
+@dataclass(frozen=True)
+class Sides:
+    """Two spaces to compare."""
+
+    one: Space
+    other: Space
+    pair: str
+    """What tables call the two checkpoints."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Comparisons of spaces, and what they gave."""
+
+    sides: list[Sides]
+    draws: dict[str, np.ndarray]
+    """By measure, [1 + groups, comparison]; NaN where there is nothing to compare."""
+    n: int
+    """Words."""
+
+
+def similarity_result(
+    corpora: list[Corpus], layers: list[Compared], settling: list[Compared], grid: Compared | None,
+    config: SimilarityConfig,
+) -> Result:  # fmt: skip
+    """`layers` are compared in each corpus; `settling`, in growing parts of the sample, and `grid` in the first."""
     stores, texts = corpora[0].stores, corpora[0].examples.name
-    _refuse_few(corpora)
-    sides = by_layer(stores, config.pairs)
-    draws = [Sample(corpus, config.words, config.groups).compare(sides, plain=True) for corpus in corpora]
-    tables = {"layers": _layers_table(sides, draws, corpora, config)}
+    tables = {"layers": _layers_table(layers, corpora, config)}
     if len(corpora) > 1:
-        tables["corpora"] = _corpora_table(sides, draws, corpora)
-    tables["by_words"] = _settling_table(sides, corpora[0], config)
-    if config.grid:
-        tables["grid"] = _grid_table(corpora[0], config)
+        tables["corpora"] = _corpora_table(layers, corpora)
+    tables["by_words"] = _settling_table(settling)
+    if grid is not None:
+        tables["grid"] = _table(grid)
     against = {"against": corpora[1].name} if len(corpora) > 1 else {}
-    return Result(
-        "similarity",
-        1,
+    return similarity.result(
         tables=tables,
-        headline=_headline(sides, draws, corpora, config),
-        figures=similarity_figures(tables, list(stores), config.pairs),
+        headline=_headline(layers, corpora),
+        figures=_figures(tables, list(stores), config.pairs),
         subject={"model": " and ".join(stores)} | ({"task": texts} if texts else {}) | against,
         notes=_notes(corpora, config),
     )
 
 
-def _layers_table(
-    sides: list[Sides], draws: list[Draws], corpora: list[Corpus], config: SimilarityConfig
-) -> pd.DataFrame:
+def _layers_table(layers: list[Compared], corpora: list[Corpus], config: SimilarityConfig) -> pd.DataFrame:
     """`series` says what a line is of, in the words that tell it from the others."""
     tables = []
-    for corpus, found in zip(corpora, draws, strict=True):
-        table = _table(sides, found, corpus.size(config.words)).assign(corpus=corpus.name)
+    for corpus, compared in zip(corpora, layers, strict=True):
+        table = _table(compared).assign(corpus=corpus.name)
         table["series"] = table["pair"] if config.pairs == "all" else table["other"]
         if len(corpora) > 1:
             table["series"] = table["series"] + f", {corpus.name}" if table["series"].nunique() > 1 else corpus.name
@@ -71,43 +92,32 @@ def _layers_table(
     return pd.concat(tables, ignore_index=True)
 
 
-def _corpora_table(sides: list[Sides], draws: list[Draws], corpora: list[Corpus]) -> pd.DataFrame:
+def _corpora_table(layers: list[Compared], corpora: list[Corpus]) -> pd.DataFrame:
     """The difference of two corpora, which are independent samples."""
     tables = []
-    for measure, here in draws[0].items():
-        there = draws[1][measure]
-        difference = here[0] - there[0]
+    for measure, here in layers[0].draws.items():
+        there = layers[1].draws[measure]
         low, high = jackknife_interval_of_difference(here, there)
-        table = _named(sides).assign(
-            measure=measure, here=here[0], there=there[0], difference=difference, low=low, high=high
+        table = _named(layers[0].sides).assign(
+            measure=measure, here=here[0], there=there[0], difference=here[0] - there[0], low=low, high=high
         )
         tables.append(table[table["difference"].notna()])
     return pd.concat(tables, ignore_index=True).assign(corpus=corpora[0].name, against=corpora[1].name)
 
 
-def _settling_table(sides: list[Sides], corpus: Corpus, config: SimilarityConfig) -> pd.DataFrame:
+def _settling_table(settling: list[Compared]) -> pd.DataFrame:
     """RSA and CKA of three layers from parts of the sample, each of which holds the one before."""
-    chosen = three_layers(sides)
-    whole = corpus.size(config.words)
-    sizes = [n for n in sorted(whole >> halvings for halvings in range(_HALVINGS + 1)) if n >= _FEWEST]
-    tables = [_table(chosen, Sample(corpus, n, config.groups).compare(chosen), n) for n in sizes]
-    table = pd.concat(tables, ignore_index=True)
+    table = pd.concat([_table(compared) for compared in settling], ignore_index=True)
     several = table["pair"].nunique() > 1
     return table.assign(panel=table["measure"] + (" · " + table["pair"] if several else ""))
 
 
-def _grid_table(corpus: Corpus, config: SimilarityConfig) -> pd.DataFrame:
-    sides = every_two_layers(corpus.stores, config.pairs)
-    found = Sample(corpus, config.words, config.groups).compare(sides)
-    return _table(sides, found, corpus.size(config.words))
-
-
-def _table(sides: list[Sides], draws: Draws, n: int) -> pd.DataFrame:
+def _table(compared: Compared) -> pd.DataFrame:
     """A row for each comparison and measure."""
     tables = []
-    for measure, values in draws.items():
+    for measure, values in compared.draws.items():
         low, high = jackknife_interval(values, least=-1.0, most=1.0)
-        table = _named(sides).assign(measure=measure, value=values[0], low=low, high=high, n=n)
+        table = _named(compared.sides).assign(measure=measure, value=values[0], low=low, high=high, n=compared.n)
         tables.append(table[table["value"].notna()])
     return pd.concat(tables, ignore_index=True)
 
@@ -124,9 +134,8 @@ def _named(sides: list[Sides]) -> pd.DataFrame:
     )
 
 
-def _headline(
-    sides: list[Sides], draws: list[Draws], corpora: list[Corpus], config: SimilarityConfig
-) -> list[Number]:
+def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
+    sides = layers[0].sides
     pairs = list(dict.fromkeys(each.pair for each in sides))
     below = " with the layer below" if len(corpora[0].stores) == 1 else ""
     numbers = []
@@ -134,15 +143,15 @@ def _headline(
         blocks = [at for at, each in enumerate(sides) if each.pair == pair and each.one.layer > 0]
         depths = {store.n_layers for store in corpora[0].stores.values()}
         last = "last layer" if len(depths) == 1 else f"layer {sides[blocks[-1]].one.layer}"
-        for corpus, found in zip(corpora, draws, strict=True):
+        for corpus, compared in zip(corpora, layers, strict=True):
             which = (f", {pair}" if len(pairs) > 1 else "") + (f", {corpus.name}" if corpus is not corpora[0] else "")
-            n = corpus.size(config.words)
-            for measure, values in found.items():
+            n = compared.n
+            for measure, values in compared.draws.items():
                 numbers += [
                     _number(f"{measure}{below}, {last}{which}", values[:, blocks[-1]], n, _UNITS[measure]),
                     _number(f"{measure}{below}, mean{which}", values[:, blocks].mean(1), n, _UNITS[measure]),
                 ]
-            lowest = sides[blocks[int(np.argmin(found[RSA][0, blocks]))]].one.layer
+            lowest = sides[blocks[int(np.argmin(compared.draws[RSA][0, blocks]))]].one.layer
             numbers.append(Number(f"layer with the lowest RSA{which}", float(lowest), n=len(blocks)))
     return [number for number in numbers if not np.isnan(number.value)]
 
@@ -154,26 +163,12 @@ def _number(name: str, draws: np.ndarray, n: int, unit: str) -> Number:
     return Number(name, float(draws[0]), float(low), float(high), n, unit)
 
 
-def _refuse_few(corpora: list[Corpus]) -> None:
-    for corpus in corpora:
-        if (found := corpus.words.shape[1]) < _FEWEST:
-            raise UserError(
-                f"only {found} words of {corpus.name} are words for all checkpoints, and {_FEWEST} are needed; give "
-                "more texts, or checkpoints of one tokenizer"
-            )
-        stores = corpus.stores.values()
-        if len(corpus.stores) == 1 and len(next(iter(stores)).layers) < 2:
-            raise UserError("one layer of one checkpoint has nothing to be compared with; keep two layers or more")
-        if not any(layer > 0 for layer in set.intersection(*(set(store.layers) for store in stores))):
-            raise UserError(f"{' and '.join(corpus.stores)} have no layer in common; keep the same layers of all")
-
-
 def _notes(corpora: list[Corpus], config: SimilarityConfig) -> list[str]:
     notes = []
     if len(depths := {store.n_layers for store in corpora[0].stores.values()}) > 1:
-        said = " and ".join(map(str, sorted(depths)))
+        counts = " and ".join(map(str, sorted(depths)))
         notes.append(
-            f"the checkpoints have {said} layers: by layer, layer k of one stands beside layer k of the other, as "
+            f"the checkpoints have {counts} layers: by layer, layer k of one stands beside layer k of the other, as "
             "far as both go; `grid` has every two"
         )
     for corpus in corpora:
@@ -187,3 +182,44 @@ def _notes(corpora: list[Corpus], config: SimilarityConfig) -> list[str]:
         if shared < config.words:
             notes.append(f"{corpus.name} has {shared:,} words: all are compared")
     return notes
+
+
+def _figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], pairs: str) -> list[Figure]:
+    figures = [_by_layer(tables["layers"], checkpoints, pairs)]
+    if "grid" in tables:
+        figures += [_grid(tables["grid"], measure) for measure in (RSA, CKA)]
+    return [*figures, _settling()]
+
+
+def _by_layer(table: pd.DataFrame, checkpoints: list[str], pairs: str) -> Figure:
+    alone = table["series"].nunique() == 1
+    meanings = [_MEANINGS[measure] for measure in table["measure"].unique()]
+    if len(checkpoints) > 2 and pairs == "first":
+        meanings.insert(0, f"Each checkpoint beside {checkpoints[0]}.")
+    return Figure(
+        "lines", "layers", x="layer", y="value", low="low", high="high",
+        color="measure" if alone else "series", facet=None if alone else "measure",
+        title="Similarity by layer" if len(checkpoints) > 1 else "Similarity of each layer with the one below",
+        caption=" ".join([*meanings, _BAND]), labels=_LABELS,
+    )  # fmt: skip
+
+
+def _grid(table: pd.DataFrame, measure: str) -> Figure:
+    several = table["pair"].nunique() > 1
+    order = " Rows are layers of the checkpoint named first, columns of the second." if several else ""
+    return Figure(
+        "heatmap", "grid", x="other_layer", y="layer", value="value", low="low", high="high",
+        facet="pair" if several else None, where={"measure": measure}, title=f"{measure} of every two layers",
+        caption=f"{_MEANINGS[measure]} Layer 0 is the embedding output.{order}", labels=_LABELS | {"value": measure},
+    )  # fmt: skip
+
+
+def _settling() -> Figure:
+    return Figure(
+        "lines", "by_words", x="n", y="value", low="low", high="high", color="layer", facet="panel", log_x=True,
+        title="As more words are taken",
+        caption="The same measure from parts of the sample, each holding the one before. Where a line is flat, more "
+        "words would change nothing. CKA of few words is too high: with as few as dimensions, any two spaces look "
+        f"alike. {_BAND}",
+        labels=_LABELS,
+    )  # fmt: skip

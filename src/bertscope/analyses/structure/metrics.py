@@ -28,36 +28,36 @@ _TOGETHER = 512  # sentences resampled at a time
 
 
 def spanning_trees(distances: Tensor, outside: Tensor, start: Tensor) -> Tensor:
-    """The minimum spanning trees of many sentences at once (Prim's algorithm), as heads [B, N].
+    """The minimum spanning trees of many sentences at once (Prim's algorithm), as governors [B, N].
 
     distances   [B, N, N]
     outside     bool [B, N]: the words that don't take part
-    start       int64 [B]: the word that each tree hangs from; it has the head `ROOT`, as have words outside
+    start       int64 [B]: the word that each tree hangs from; it has the governor `ROOT`, as have words outside
     """
     rows = torch.arange(len(distances), device=distances.device)
     free = ~outside
     free[rows, start] = False
-    near, heads = distances[rows, start], start[:, None].expand_as(free).clone()
+    near, governors = distances[rows, start], start[:, None].expand_as(free).clone()
     for _ in range(distances.shape[1] - 1):
         word = near.masked_fill(~free, torch.inf).argmin(1)
         free[rows, word] = False
         reach = distances[rows, word]
         closer = (reach < near) & free
         near = torch.where(closer, reach, near)
-        heads = torch.where(closer, word[:, None], heads)
-    heads[rows, start] = ROOT
-    return heads.masked_fill_(outside, ROOT)
+        governors = torch.where(closer, word[:, None], governors)
+    governors[rows, start] = ROOT
+    return governors.masked_fill_(outside, ROOT)
 
 
-def edges_found(heads: Tensor, gold: Tensor) -> Tensor:
-    """[B, N]: whether the edge from each word to its head is an edge of the gold tree, whichever end is its head."""
-    above = gold.gather(1, heads.clamp_min(0))
-    words = torch.arange(heads.shape[1], device=heads.device)
-    return (heads != ROOT) & ((heads == gold) | (above == words))
+def edges_found(governors: Tensor, gold: Tensor) -> Tensor:
+    """[B, N]: whether the edge from each word to its governor is an edge of the gold tree, whichever end governs."""
+    above = gold.gather(1, governors.clamp_min(0))
+    words = torch.arange(governors.shape[1], device=governors.device)
+    return (governors != ROOT) & ((governors == gold) | (above == words))
 
 
 def edges_to_find(gold: Tensor, outside: Tensor) -> Tensor:
-    """[B, N]: whether a word and its head both take part."""
+    """[B, N]: whether a word and its governor both take part."""
     return (gold != ROOT) & ~outside & ~outside.gather(1, gold.clamp_min(0))
 
 
@@ -87,7 +87,7 @@ class Scored:
     """[S]."""
     hits: np.ndarray
     """[S, prediction]: edges that were found, or whether the root was."""
-    asked: np.ndarray
+    to_find: np.ndarray
     """[S]: edges that are there; 1 where there is a root to be found."""
     order: np.ndarray
     """[S, prediction]: the rank correlation; of distances, the mean over words."""
@@ -114,7 +114,7 @@ class Scored:
         share = self.share
         for start in range(0, len(self.sentences), _TOGETHER):
             part = slice(start, start + _TOGETHER)
-            exact.add(self.sentences[part], self.hits[part], self.asked[part])
+            exact.add(self.sentences[part], self.hits[part], self.to_find[part])
             correlated.add(self.sentences[part], self.order[part] * share[part, None], share[part])
         return dict(zip(METRICS[self.kind], (exact.draws, correlated.draws), strict=True))
 
@@ -123,9 +123,9 @@ def evaluate(kind: Kind, predictions: Predictions, trees: Trees, sentences: np.n
     """Score what is predicted of these sentences against their trees."""
     batches = list(of_one_length(trees, sentences))
     scored = [_score(kind, predictions(batch), trees, batch) for batch in batches]
-    hits, asked, order = (np.concatenate(each) for each in zip(*scored, strict=True))
+    hits, to_find, order = (np.concatenate(each) for each in zip(*scored, strict=True))
     lengths = np.concatenate([batch.lengths for batch in batches])
-    return Scored(kind, np.concatenate([batch.sentences for batch in batches]), lengths, hits, asked, order)
+    return Scored(kind, np.concatenate([batch.sentences for batch in batches]), lengths, hits, to_find, order)
 
 
 def linear_chain(kind: Kind) -> Predictions:
@@ -139,32 +139,33 @@ def linear_chain(kind: Kind) -> Predictions:
 
 
 def _score(kind: Kind, predicted: Tensor, trees: Trees, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hits [S, probe], asked [S] and order [S, probe] of predictions [probe, S, ...] for sentences of one length."""
+    """Hits [S, probe], what is to be found [S] and order [S, probe] of predictions [probe, S, ...] for sentences of
+    one length."""
     device = predicted.device
-    gold, outside = (torch.from_numpy(each).to(device) for each in (trees.heads_of(batch), trees.outside(batch)))
+    gold, outside = (torch.from_numpy(each).to(device) for each in (trees.governors_of(batch), trees.outside(batch)))
     if kind == "distance":
-        hits, asked = _edges(predicted, gold, outside)
+        hits, to_find = _edges(predicted, gold, outside)
         goal = trees.distances(batch)
     else:
-        hits, asked = _roots(predicted, gold, outside)
+        hits, to_find = _roots(predicted, gold, outside)
         goal = trees.depths(batch)
     order = torch.zeros(predicted.shape[:2], device=device)
     if SHORTEST <= predicted.shape[2] <= LONGEST:
         order = correlation(ranks(predicted), ranks(torch.from_numpy(goal).to(device)))
         order = order.mean(-1) if kind == "distance" else order
-    return hits.T.cpu().numpy(), asked.cpu().numpy(), order.T.cpu().numpy()
+    return hits.T.cpu().numpy(), to_find.cpu().numpy(), order.T.cpu().numpy()
 
 
 def _edges(distances: Tensor, gold: Tensor, outside: Tensor) -> tuple[Tensor, Tensor]:
     probes, sentences = distances.shape[:2]
     first = outside.to(torch.uint8).argmin(1)
-    heads = spanning_trees(distances.flatten(0, 1), outside.repeat(probes, 1), first.repeat(probes))
-    found = edges_found(heads, gold.repeat(probes, 1)).sum(1).view(probes, sentences)
+    governors = spanning_trees(distances.flatten(0, 1), outside.repeat(probes, 1), first.repeat(probes))
+    found = edges_found(governors, gold.repeat(probes, 1)).sum(1).view(probes, sentences)
     return found, edges_to_find(gold, outside).sum(1)
 
 
 def _roots(depths: Tensor, gold: Tensor, outside: Tensor) -> tuple[Tensor, Tensor]:
     root = (gold == ROOT).to(torch.uint8).argmax(1)
     lowest = depths.masked_fill(outside, torch.inf).argmin(-1)
-    asked = ~outside.gather(1, root[:, None])[:, 0]  # where punctuation is the root, it can't be found
-    return (lowest == root) & asked, asked
+    to_find = ~outside.gather(1, root[:, None])[:, 0]  # where punctuation is the root, it can't be found
+    return (lowest == root) & to_find, to_find

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bertscope.analyses.checkpoints import subject
-from bertscope.analyses.states import StatesConfig, open_states, opened, state_steps
-from bertscope.core.catalogue import question
+from bertscope.analyses.states.question import StatesConfig, state_steps, states
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
-from bertscope.core.registry import find
-from bertscope.core.result import Result
+from bertscope.core.question import EXAMPLES, MODELS, STATES, Input, Question
 from bertscope.core.step import Root, Step
-from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
-    from bertscope.analyses.states import Given
     from bertscope.core.examples import Examples
-    from bertscope.models.encoder import Encoder
-    from bertscope.models.states_store import StatesStore
 
 
 @dataclass(frozen=True)
@@ -67,10 +59,8 @@ def plan(*arguments: Any, train: Root | None = None) -> Step:
             inputs |= state_steps(models, corpus, name=name)
             if config.random:
                 unlearned = StatesConfig(init="random", seed=config.seed)
-                inputs[f"{name}.{len(models)}"] = find("states").step(
-                    {"model": models[0], "examples": corpus}, unlearned
-                )
-    return find("structure").step(inputs, config)
+                inputs[f"{name}.{len(models)}"] = states.step({"model": models[0], "examples": corpus}, unlearned)
+    return structure.step(inputs, config)
 
 
 def check(examples: Examples, config: StructureConfig) -> None:
@@ -80,10 +70,24 @@ def check(examples: Examples, config: StructureConfig) -> None:
     Trees.of(examples)
 
 
-@question(
-    "structure",
-    inputs=("states", "examples"),
-    optional=("train", "train_states"),
+structure = Question(
+    __name__,
+    """Linear maps are trained under which squared distances between words are their distances in the dependency tree,
+    and squared lengths their depths: one of each for every layer of every checkpoint, all at once. They are scored on
+    other sentences, beside a chain of words, random weights and random trees. `train` is another corpus to train on;
+    without it one corpus is split in three. From Python, states that are stores already must include the random
+    model's, and `train_states` holds theirs of `train`.""",
+    config=StructureConfig,
+    inputs={"states": STATES, "examples": EXAMPLES},
+    optional={
+        "train": Input(
+            "examples",
+            flag="Other data to train on; --on is then scored whole. By default --on is split.",
+            checked=True,
+        ),
+        "train_states": STATES,
+    },
+    given={"models": MODELS, "examples": EXAMPLES},
     version=2,
     main="UUAS",
     better="higher",
@@ -92,52 +96,4 @@ def check(examples: Examples, config: StructureConfig) -> None:
     plan=plan,
     check=check,
     card=(),  # its table of trees has heads too: the words that others depend on
-)
-def structure(
-    states: Given | Sequence[Given],
-    examples: Examples | str,
-    config: StructureConfig = StructureConfig(),  # noqa: B008 (frozen)
-    *,
-    train: Examples | str | None = None,
-    train_states: Given | Sequence[Given] | None = None,
-) -> Result:
-    """Does a layer hold the syntax tree?
-
-    Linear maps are trained under which squared distances between words are their distances in the dependency tree,
-    and squared lengths their depths: one of each for every layer of every checkpoint, all at once. They are scored on
-    other sentences, beside a chain of words, random weights and random trees. `train` is another corpus to train on;
-    without it one corpus is split in three. From Python, states that are stores already must include the random
-    model's, and `train_states` holds theirs of `train`.
-    """
-    from bertscope.analyses.structure.data import gather
-    from bertscope.analyses.structure.result import structure_result
-    from bertscope.analyses.structure.study import study
-    from bertscope.analyses.structure.trees import Trees
-    from bertscope.models.evaluating import full_precision
-
-    examples = open_examples(examples)
-    train = open_examples(train) if train is not None else None
-    for texts in (examples, train):
-        if texts is not None:
-            Trees.of(texts)  # what has no trees is refused before a model runs
-    given = _with_random(states, config)
-    scored = open_states(given, examples)
-    fitted = None if train is None else open_states(given if train_states is None else train_states, train)
-    material = gather(scored, examples, fitted, train, config.seed)
-    with full_precision():
-        result = structure_result(study(material, config), material)
-    trained_on = {"probes trained on": train.name} if train is not None and train.name else {}
-    result.subject = subject(list(scored), examples, weighted=False) | trained_on
-    result.notes = [*examples.notes, *(train.notes if train else ()), *result.notes]
-    return result
-
-
-def _with_random(states: Given | Sequence[Given], config: StructureConfig) -> list[StatesStore | Encoder]:
-    """The states as a list, models loaded, and the first model with random weights among them if it is asked for."""
-    from bertscope.models.encoder import Encoder
-    from bertscope.models.new_task_head import with_random_weights
-
-    given = list(opened(states))
-    if config.random and isinstance(given[0], Encoder):
-        given.append(with_random_weights(given[0], config.seed))
-    return given
+)  # fmt: skip

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.structure.data import Material
 from bertscope.analyses.structure.metrics import DSPR, LONGEST, METRICS, NSPR, ROOT_ACCURACY, SHORTEST, UUAS
 from bertscope.analyses.structure.probes import KINDS, Kind
-from bertscope.analyses.structure.study import CHAIN, CONTROL, PROBE, Drawn, Findings
+from bertscope.analyses.structure.question import structure
 from bertscope.core.examples import ROOT
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 
-_SAID = {
+if TYPE_CHECKING:
+    from bertscope.analyses.structure.metrics import Scored
+    from bertscope.analyses.structure.probes import Stack
+
+PROBE, CONTROL, CHAIN = "probe", "control", "linear chain"
+_WORDS = {
     UUAS: "The share of the gold tree's edges, punctuation excluded, that are in the minimum spanning tree of the "
     "distances that the layer's probe predicts",
     DSPR: "Spearman's correlation of a word's predicted and gold distances to all words of its sentence, averaged "
@@ -30,20 +35,81 @@ _LABELS = {"rank": "rank of the probe", "edge": "", "head": "head (0: root)", "c
 BOTH, ONE = "in both trees", "in one tree only"
 
 
-def structure_result(findings: Findings, material: Material) -> Result:
+@dataclass(frozen=True)
+class Arm:
+    """One prediction that is scored."""
+
+    name: str
+    """`probe`, `control` or `linear chain`."""
+    checkpoint: str | None = None
+    layer: int | None = None
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A trained probe, and how it does on the validation sentences."""
+
+    stack: Stack
+    place: int
+    """Its place in the stack."""
+    score: float
+    """UUAS or root accuracy."""
+
+    @property
+    def layer(self) -> int:
+        return self.stack.layers[self.place]
+
+    @property
+    def epochs(self) -> int:
+        return self.stack.epochs[self.place]
+
+    @property
+    def loss(self) -> float:
+        return self.stack.schedules[self.place].least
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A sentence's tree, and the one that a checkpoint's best probes predict."""
+
+    checkpoint: str
+    layer: int
+    id: str
+    words: tuple[str, ...]
+    outside: np.ndarray
+    """bool [N]: punctuation."""
+    gold: np.ndarray
+    predicted: np.ndarray
+    """Governors [N]: the spanning tree of the distances, hung from the word of the least depth."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    probes: list[Probe]
+    chosen: dict[tuple[str, Kind], Probe]
+    """Each checkpoint's best of each kind, by validation."""
+    arms: dict[Kind, list[Arm]]
+    scored: dict[Kind, Scored]
+    """How each arm does on each test sentence."""
+    draws: dict[str, np.ndarray]
+    """By metric, [1 + repeats, arm of its kind]."""
+    drawn: list[Drawn]
+
+
+def structure_result(findings: Findings, subject: dict[str, str], notes: list[str]) -> Result:
     tables = {"scores": _scores(findings), "training": _training(findings)}
     if (changes := _changes(findings)) is not None:
         tables["changes"] = changes
     if findings.drawn:
         trees = pd.concat([_tree(drawn) for drawn in findings.drawn], ignore_index=True)
         tables["trees"] = trees.astype({"edge": pd.CategoricalDtype([BOTH, ONE], ordered=True)})
-    return Result(
-        "structure",
-        2,
+    return structure.result(
         tables=tables,
         headline=_headline(findings),
         figures=_figures(findings, tables),
-        notes=[*material.notes, *_notes(findings)],
+        subject=subject,
+        notes=[*notes, *_notes(findings)],
     )
 
 
@@ -63,7 +129,7 @@ def _scores(findings: Findings) -> pd.DataFrame:
         for metric in METRICS[kind]:
             draws = findings.draws[metric]
             low, high = interval(draws)
-            parts.append(frame.assign(metric=metric, value=draws[0], low=low, high=high, n=_asked(findings, metric)))
+            parts.append(frame.assign(metric=metric, value=draws[0], low=low, high=high, n=_n(findings, metric)))
     whole = pd.concat(parts, ignore_index=True)
     return whole[["checkpoint", "layer", "rank", "probe", "arm", "metric", "value", "low", "high", "n", "best_layer",
                   "best_rank"]]  # fmt: skip
@@ -74,20 +140,20 @@ def _changes(findings: Findings) -> pd.DataFrame | None:
     first, *others = dict.fromkeys(checkpoint for checkpoint, _ in findings.chosen)
     rows: list[dict[str, Any]] = []
     for name in others:
-        for metric in _SAID:
+        for metric in _WORDS:
             draws = _draws(findings, metric, PROBE, name) - _draws(findings, metric, PROBE, first)
             value, low, high = map(float, (draws[0], *interval(draws)))
             rows.append({"checkpoint": name, "against": first, "metric": metric, "value": value, "low": low,
-                         "high": high, "n": _asked(findings, metric)})  # fmt: skip
+                         "high": high, "n": _n(findings, metric)})  # fmt: skip
     return pd.DataFrame(rows) if rows else None
 
 
-def _asked(findings: Findings, metric: str) -> int:
+def _n(findings: Findings, metric: str) -> int:
     """How many edges, roots or sentences a metric is over."""
     kind = _kind_of(metric)
     scored = findings.scored[kind]
     if metric in (UUAS, ROOT_ACCURACY):
-        return int(scored.asked.sum())
+        return int(scored.to_find.sum())
     return int(((scored.lengths >= SHORTEST) & (scored.lengths <= LONGEST)).sum())
 
 
@@ -124,7 +190,7 @@ def _headline(findings: Findings) -> list[Number]:
     """The first checkpoint beside its baselines, then the others; each by the layer that validation chose for it."""
 
     def number(name: str, metric: str, draws: np.ndarray) -> Number:
-        return drawn_number(name, draws, _asked(findings, metric), _UNITS[metric])
+        return drawn_number(name, draws, _n(findings, metric), _UNITS[metric])
 
     first, *others = dict.fromkeys(checkpoint for checkpoint, _ in findings.chosen)
     found = _draws(findings, UUAS, PROBE, first)
@@ -132,45 +198,45 @@ def _headline(findings: Findings) -> list[Number]:
     if _controlled(findings):
         control = _draws(findings, UUAS, CONTROL, first)
         numbers += [number("control", UUAS, control), number("selectivity", UUAS, found - control)]
-    numbers += [number(metric, metric, _draws(findings, metric, PROBE, first)) for metric in _SAID if metric != UUAS]
+    numbers += [number(metric, metric, _draws(findings, metric, PROBE, first)) for metric in _WORDS if metric != UUAS]
     for kind in KINDS:
         layers = len({arm.layer for arm in findings.arms[kind] if arm.checkpoint == first})
         numbers.append(Number(f"best layer for {kind}", float(findings.chosen[first, kind].layer), n=layers))
     for name in others:
-        numbers += [number(f"{metric}, {name}", metric, _draws(findings, metric, PROBE, name)) for metric in _SAID]
+        numbers += [number(f"{metric}, {name}", metric, _draws(findings, metric, PROBE, name)) for metric in _WORDS]
     return numbers
 
 
 def _tree(drawn: Drawn) -> pd.DataFrame:
-    """Both trees of a sentence, a row for each word of each: its head, 0 for the root, none for punctuation."""
+    """Both trees of a sentence, a row for each word of each: its governor, 0 for the root, none for punctuation."""
     edges = {"gold": _edges(drawn.gold, drawn.outside), "predicted": _edges(drawn.predicted, drawn.outside)}
-    asked, found = (
+    there_are, found = (
         sum(ROOT not in edge for edge in some) for some in (edges["gold"], edges["gold"] & edges["predicted"])
     )
     rows: list[dict[str, Any]] = []
-    for tree, heads in (("gold", drawn.gold), ("predicted", drawn.predicted)):
-        for word, head in enumerate(heads):
-            edge = frozenset((word, int(head)))
+    for tree, governors in (("gold", drawn.gold), ("predicted", drawn.predicted)):
+        for word, governor in enumerate(governors):
+            edge = frozenset((word, int(governor)))
             there = edge in edges[tree]
             rows.append({
                 "checkpoint": drawn.checkpoint, "layer": drawn.layer, "sentence": drawn.id,
-                "picture": f"{drawn.id} · {found} of {asked} edges", "tree": tree, "position": word + 1,
-                "word": drawn.words[word], "head": int(head) + 1 if there else None,
+                "picture": f"{drawn.id} · {found} of {there_are} edges", "tree": tree, "position": word + 1,
+                "word": drawn.words[word], "head": int(governor) + 1 if there else None,
                 "edge": (BOTH if all(edge in some for some in edges.values()) else ONE) if there else None,
             })  # fmt: skip
     return pd.DataFrame(rows).astype({"head": "Int64"})
 
 
-def _edges(heads: np.ndarray, outside: np.ndarray) -> set[frozenset[int]]:
+def _edges(governors: np.ndarray, outside: np.ndarray) -> set[frozenset[int]]:
     """Both ends of each edge between words that aren't punctuation; the root's is to `ROOT`."""
-    inside = [(word, int(head)) for word, head in enumerate(heads) if not outside[word]]
+    inside = [(word, int(governor)) for word, governor in enumerate(governors) if not outside[word]]
     return {frozenset(edge) for edge in inside if edge[1] == ROOT or not outside[edge[1]]}
 
 
 def _figures(findings: Findings, tables: dict[str, pd.DataFrame]) -> list[Figure]:
     several = len({probe.stack.rank for probe in findings.probes}) > 1
     figures = []
-    for metric in _SAID:
+    for metric in _WORDS:
         figures.append(
             _lines(
                 findings, metric, "layer", where={"best_rank": True},
@@ -193,7 +259,7 @@ def _lines(findings: Findings, metric: str, x: str, *, where: dict[str, Any], mo
     return Figure(
         "lines", "scores", x=x, y="value", color="checkpoint", low="low", high="high", log_x=x == "rank",
         where={"metric": metric, "arm": PROBE} | where, title=f"{metric[0].upper()}{metric[1:]} by {x}",
-        caption=f"{_SAID[metric]}; with its 95% bootstrap interval over sentences. {more}",
+        caption=f"{_WORDS[metric]}; with its 95% bootstrap interval over sentences. {more}",
         labels=_LABELS | {"value": metric}, rules=rules,
     )  # fmt: skip
 

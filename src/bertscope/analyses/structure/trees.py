@@ -45,7 +45,7 @@ class Trees:
     lengths: np.ndarray
     """[sentence]: how many words each has."""
     governors: np.ndarray
-    """[word of all sentences]: the head of each, counted within its sentence; `ROOT` where it has none."""
+    """[word of all sentences]: the governor of each, counted within its sentence; `ROOT` where it has none."""
     punctuation: np.ndarray
     """[word of all sentences]: whether each is punctuation."""
 
@@ -104,7 +104,7 @@ class Trees:
         rows = self._squares[batch.sentences, None] + batch.words * batch.lengths[:, None]
         return self._distances[rows[:, :, None] + batch.words[:, None, :]].astype(np.float32)
 
-    def heads_of(self, batch: Batch) -> np.ndarray:
+    def governors_of(self, batch: Batch) -> np.ndarray:
         """int64 [S, N]."""
         return self.governors[self._at(batch)]
 
@@ -131,7 +131,7 @@ class Trees:
 
 
 def parts(texts: Sequence[str], seed: int, *, test: bool) -> list[np.ndarray]:
-    """The sentences that are for fitting and for selecting, and with `test` those to be scored.
+    """The sentences that are for training and for validation, and with `test` those to be scored.
 
     By a hash of the text, so that the same sentence is never in two parts and others don't matter.
     """

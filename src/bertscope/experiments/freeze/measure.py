@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.similarity.sample import RSA, Corpus, Sample, by_layer
+from bertscope.analyses.similarity.measure import Corpus, Sample, by_layer
+from bertscope.analyses.similarity.result import RSA
 from bertscope.core.examples import Examples
 from bertscope.core.intervals import jackknife_interval_over_runs
 from bertscope.core.layers import Layers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from bertscope.analyses.states import state_steps
+from bertscope.analyses.states.question import state_steps
 from bertscope.core.config import check_least, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import EMBEDDINGS, ENCODER, Layers

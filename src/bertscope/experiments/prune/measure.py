@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.analyses.importance.gradients import gate_gradients, unit_length
+from bertscope.analyses.gradients import gate_gradients, unit_length
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, explained, write_text

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from bertscope.analyses.importance.gradients import Gradients, gate_gradients, losses
+from bertscope.analyses.gradients import Gradients, gate_gradients, losses
 from bertscope.core.errors import UserError
 from bertscope.core.progress import progress
 from bertscope.core.units import Unit, UnitKind

@@ -97,11 +97,11 @@ def _normalised(product: Callable[[int, int], np.ndarray], pairs: Sequence[Pair]
     """Each pair's product by the root of their products with themselves; NaN where there is nothing to compare."""
     with np.errstate(invalid="ignore", divide="ignore"):
         own = {one: product(one, one) for one in {one for pair in pairs for one in pair}}
-        made = {(one, one): values for one, values in own.items()}
+        products = {(one, one): values for one, values in own.items()}
         for one, other in pairs:
-            if (one, other) not in made:
-                made[one, other] = made[other, one] = product(one, other)
-        return np.stack([made[one, other] / np.sqrt(own[one] * own[other]) for one, other in pairs], 1)
+            if (one, other) not in products:
+                products[one, other] = products[other, one] = product(one, other)
+        return np.stack([products[one, other] / np.sqrt(own[one] * own[other]) for one, other in pairs], 1)
 
 
 def _crossed(one: Tensor, other: Tensor, edges: np.ndarray) -> Tensor:

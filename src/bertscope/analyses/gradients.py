@@ -142,7 +142,7 @@ def example_gradients(
         raise UserError("there is no loss without labelled examples; give a labelled split of the task")
     order, _ = task.match_labels(encoder.labels)
     gold = torch.from_numpy(examples.label).to(encoder.device)
-    # The way back needs what the way forth made: half of the usual budget spares a GPU's memory and a CPU's cache.
+    # The way back needs what the way forth left: half of the usual budget spares a GPU's memory and a CPU's cache.
     budget = tokens or default_budget(encoder) // 2
     with (
         evaluating([encoder]),
@@ -156,13 +156,13 @@ def example_gradients(
             encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, device=encoder.device
         ):
             with torch.enable_grad():
-                asked = rest.ask(gates, batch, per_token=per_token)
+                separate = rest.separate(gates, batch, per_token=per_token)
                 outputs = encoder.model(**batch.inputs).logits[:, order]
                 loss = losses(task, outputs, gold[torch.from_numpy(batch.rows).to(encoder.device)]).sum()
-                found = torch.autograd.grad(loss, asked, materialize_grads=True)
+                found = torch.autograd.grad(loss, separate, materialize_grads=True)
             if per_token:  # padding has no part in the loss: its gradients are 0
                 found = tuple(gradient.abs().sum(1) for gradient in found)
-            yield rest.answer(batch, outputs, found)
+            yield rest.collect(batch, outputs, found)
             bar.advance(len(batch))
 
 
@@ -194,7 +194,7 @@ class _Rest:
         values = [gates.neurons.get(layer, gates.mlps.new_ones(n)) for layer, n in enumerate(counts)]
         return cls(gates.heads, gates.mlps, values if neurons else [], encoder.head_counts, counts)
 
-    def ask(self, gates: Gates, batch: Batch, *, per_token: bool) -> list[Tensor]:
+    def separate(self, gates: Gates, batch: Batch, *, per_token: bool) -> list[Tensor]:
         """Give each example of the batch, or each of its tokens, gates of its own, whose gradient is wanted."""
         rows, width = batch.inputs["input_ids"].shape
         own = (rows, width) if per_token else (rows,)
@@ -207,7 +207,7 @@ class _Rest:
         gates.neurons |= dict(enumerate(each))
         return [gates.heads, gates.mlps, *each]
 
-    def answer(self, batch: Batch, outputs: Tensor, found: tuple[Tensor, ...]) -> ExampleGradients:
+    def collect(self, batch: Batch, outputs: Tensor, found: tuple[Tensor, ...]) -> ExampleGradients:
         heads, mlps, *neurons = (gradient.cpu().numpy() for gradient in found)
         for layer, (n_heads, n_neurons) in enumerate(zip(self.head_counts, self.neuron_counts, strict=True)):
             heads[:, layer, n_heads:] = np.nan

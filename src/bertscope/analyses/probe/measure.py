@@ -1,10 +1,10 @@
-"""What trained probes are measured by: accuracy beside a control task, the length of an online code, the layer by
-which a mix of layers has what it needs."""
+"""`probe`: trained probes of every layer, and what they are measured by: accuracy beside a control task, the length
+of an online code, mixes of layers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,14 +12,82 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, Sample, control_labels
+from bertscope.analyses.probe.question import ProbeConfig, ProbeKind, limits
+from bertscope.analyses.probe.result import ProbedLayers, ProbedTarget, probe_result
+from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, Sample, control_labels, draw_sample
+from bertscope.analyses.probe.targets import Target, choose_targets
 from bertscope.analyses.probe.training import Probes, Training, train_probes
-from bertscope.analyses.probe.vectors import Vectors, same_layers
+from bertscope.analyses.probe.vectors import Rows, Vectors, gather, have_vectors, same_layers
+from bertscope.analyses.state_inputs import Given, open_states
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.progress import progress
 from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.result import Result
+from bertscope.models.evaluating import best_device, full_precision
 
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
 """The shares of train after which an online code trains anew (Voita & Titov 2020)."""
 _TEXTS = 512  # that are resampled at a time
+
+
+def measure(states: Sequence[Given], examples: Examples, config: ProbeConfig) -> Result:
+    targets, notes = choose_targets(examples, config.targets, limits(config))
+    stores = open_states(states, examples)
+    rows = {name: Rows(store, examples) for name, store in stores.items()}
+    resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed)
+    probed = []
+    with progress("probing", len(targets)) as bar:
+        for target in targets:
+            try:
+                probed.append(probe_target(target, examples, rows, config, resampling))
+            except UserError as error:  # too few texts; what was asked for by name can't be left out
+                if config.targets or (target is targets[-1] and not probed):
+                    raise
+                notes.append(f"left out: {error}")
+            bar.advance(target=target.name)
+    left_out = {text for store in stores.values() for text in store.left_out}
+    too_long = [f"{len(left_out)} texts are longer than a model reads and were left out"] if left_out else []
+    subject = {"model": " and ".join(stores)} | ({"task": examples.name} if examples.name else {})
+    return probe_result(probed, config, subject, [*examples.notes, *notes, *too_long])
+
+
+def probe_target(
+    target: Target, examples: Examples, rows: Mapping[str, Rows], config: ProbeConfig, resampling: Resampling
+) -> ProbedTarget:
+    """Probe every layer of every checkpoint for a target."""
+    sample = draw_sample(target, examples, limits(config), config.seed, have_vectors(rows, target))
+    found: list[ProbedLayers] = []
+    mixes: dict[str, tuple[list[int], np.ndarray]] = {}
+    with full_precision():
+        for vectors in gather(rows, sample, best_device()):
+            for place, kind in enumerate(dict.fromkeys(config.probes)):
+                training = Training(hidden=config.hidden if kind == "mlp" else 0, seed=config.seed)
+                found += _probed(vectors, sample, kind, training, config.code and not place, resampling)
+                if config.expected and not place:
+                    draws = cumulative(vectors, sample, training, resampling)
+                    mixes |= {name: (layers, draws[:, at]) for name, layers, at in _checkpoints(vectors)}
+    # Stacks are by width; checkpoints come in the order in which they were given.
+    found.sort(key=lambda one: (config.probes.index(one.probe), list(rows).index(one.checkpoint)))
+    return ProbedTarget(sample, found, {name: mixes[name] for name in rows if name in mixes})
+
+
+def _probed(
+    vectors: Vectors, sample: Sample, kind: ProbeKind, training: Training, code: bool, resampling: Resampling
+) -> Iterator[ProbedLayers]:
+    right = accuracies(vectors, sample, training, resampling)
+    bits = codelengths(vectors, sample, training) if code else None
+    for name, layers, at in _checkpoints(vectors):
+        control = None if right.control is None else right.control[:, at]
+        of_code = None if bits is None else bits[at]
+        yield ProbedLayers(name, kind, layers, right.target[:, at], control, right.validation_loss[at], of_code)
+
+
+def _checkpoints(vectors: Vectors) -> Iterator[tuple[str, list[int], list[int]]]:
+    """The checkpoints of a stack: their layers, and where in the stack those are."""
+    for name in dict.fromkeys(source.checkpoint for source in vectors.sources):
+        at = [place for place, source in enumerate(vectors.sources) if source.checkpoint == name]
+        yield name, [vectors.sources[place].layer for place in at], at
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,18 +146,6 @@ def cumulative(vectors: Vectors, sample: Sample, training: Training, resampling:
     reads = same_layers(vectors.sources)
     answers = torch.from_numpy(sample.target.label).to(vectors.stack.device).expand(len(reads), -1)
     return _accuracy(_trained(vectors, reads, answers, sample, training), answers, sample, resampling)
-
-
-def expected_layer(scores: np.ndarray, layers: Sequence[int]) -> np.ndarray:
-    """Where on average a mix of layers gains its score (Tenney et al. 2019): sum(l delta_l) / sum(delta_l).
-
-    scores   [..., layer]: of mixes of layers 0 to l; delta_l is what layer l adds to the mix below it. What the first
-             layer of all has is nobody's gain. NaN where the whole mix is no better than that layer.
-    """
-    gains = np.diff(scores, axis=-1)
-    whole = gains.sum(-1)
-    weighted = (gains * np.asarray(layers, dtype=np.float64)[1:]).sum(-1)
-    return np.divide(weighted, whole, out=np.full_like(whole, np.nan), where=whole > 0)
 
 
 def text_draws(hits: np.ndarray, texts: np.ndarray, resampling: Resampling) -> np.ndarray:

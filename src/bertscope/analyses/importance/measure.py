@@ -1,23 +1,34 @@
-"""What `importance` reads off one pass over the validation set: each part's gradients, resampled over examples."""
+"""`importance`: each part's gradients, read off one pass over the validation set and resampled over examples."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from bertscope.analyses.importance.gradients import Gradients, cumulated, example_gradients, losses, unit_length
+from bertscope.analyses.gradients import Gradients, cumulated, example_gradients, losses, unit_length
+from bertscope.analyses.importance.faithful import faithfulness
+from bertscope.analyses.importance.question import ImportanceConfig
+from bertscope.analyses.importance.result import importance_result
 from bertscope.core.errors import UserError
 from bertscope.core.resampling import Resampling, resampled_means
+from bertscope.core.result import Result
 from bertscope.core.units import Unit, every
+from bertscope.data.task import Scores, Task
+from bertscope.models.encoder import Encoder
 
-if TYPE_CHECKING:
-    from bertscope.analyses.importance.question import ImportanceConfig
-    from bertscope.data.task import Scores, Task
-    from bertscope.models.encoder import Encoder
+
+def measure(model: Encoder, task: Task, config: ImportanceConfig) -> Result:
+    model.need_classifier(task.n_outputs)
+    if config.faithful and config.mode == "uniform":
+        with model.gates(mode="uniform"):  # refused where it can't be, before anything is computed
+            pass
+    resampling = Resampling(task.validation.ids, repeats=config.repeats, seed=config.seed)
+    found = read_importance(model, task, config, resampling)
+    checked = faithfulness(model, task, found, config, resampling) if config.faithful and found.units else None
+    return importance_result(model, task, found, checked, config)
 
 
 @dataclass(frozen=True)

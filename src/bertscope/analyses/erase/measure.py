@@ -1,4 +1,4 @@
-"""Erasers of a label for every layer, and what a model can do with and without what they erase."""
+"""`erase`: erasers of a label for every layer, and what a model can do with and without what they erase."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import torch
 from torch import Tensor
 
 from bertscope.analyses.erase.leace import Eraser, Whitened
-from bertscope.analyses.erase.question import EraseConfig, Likeness
+from bertscope.analyses.erase.question import EraseConfig
+from bertscope.analyses.erase.result import Check, Erasing, erase_result
+from bertscope.analyses.probe.question import OF_WORDS
 from bertscope.analyses.probe.sample import (
     TEST,
     TRAIN,
@@ -24,17 +26,44 @@ from bertscope.analyses.probe.sample import (
     text_parts,
     word_luck,
 )
-from bertscope.analyses.probe.targets import Limits, Target
+from bertscope.analyses.probe.targets import Limits, Target, choose_targets
 from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Rows, Source, Vectors, have_vectors, standardised
+from bertscope.analyses.state_inputs import Given, open_states
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Resampling, RunningMean, group_bounds, metric_draws
+from bertscope.core.result import Result
+from bertscope.data.read import read_task
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
 from bertscope.models.intervene import Change, logits_with, masked_losses
 from bertscope.models.states_store import StatesStore
+
+
+def measure(
+    model: Encoder, examples: Examples, config: EraseConfig, *, task: Task | None = None, states: Given | None = None
+) -> Result:
+    if task is None and config.task is not None:
+        task = read_task(config.task)
+    limits = Limits(words=config.words, types=config.types)
+    targets, _ = choose_targets(examples, config.targets, limits, OF_WORDS)
+    ability = ability_of(model, examples, task, config)
+    ((_, store),) = open_states([states or model], examples).items()
+    if unknown := [layer for layer in config.layers if layer not in store.layers]:
+        raise UserError(f"{model.name} has the layers 0 to {model.n_layers}, not {unknown[0]}")
+    layers = sorted(set(config.layers)) or list(store.layers)
+    erased = [learn_erasers(target, examples, store, layers, limits, config) for target in targets]
+    changes = [change for one in erased for layer in layers for change in _changes(one, layer, model.device)]
+    draws = ability.draws([None, *changes])
+    subject = {"model": model.name} | ({"task": task.name} if task else {})
+    subject |= {"erased by": examples.name} if examples.name else {}
+    left_out = [f"{len(store.left_out)} texts of {examples.name} are longer than the model reads and were left out"]
+    notes = [
+        *examples.notes, *(task.notes if task else ()), *ability.notes, *(left_out if store.left_out else ())
+    ]  # fmt: skip
+    return erase_result(ability, draws, erased, layers, config, subject, notes)
 
 
 @dataclass(frozen=True)
@@ -107,66 +136,37 @@ def _few(examples: Examples, rows: np.ndarray, config: EraseConfig) -> np.ndarra
     return np.sort(rows[np.argsort(luck, kind="stable")[: config.texts]])
 
 
-@dataclass(frozen=True, eq=False)
-class Check:
-    """How well linear probes read a label, on texts from which neither they nor an eraser learned."""
-
-    accuracy: np.ndarray
-    """[layer]"""
-    bits: np.ndarray
-    """[layer]: what the probe tells of a label beyond how frequent labels are where it learned; chance is 0."""
-
-
-@dataclass(frozen=True, eq=False)
-class Erasing:
-    """A target's erasers, a random one for each beside it, and how well a probe reads it before and after."""
-
-    target: str
-    concept: dict[int, Eraser]
-    """By layer."""
-    random: dict[int, dict[Likeness, list[Eraser]]]
-    """By layer, as many of each kind."""
-    checks: dict[str, Check]
-    """What probes read of vectors as they are; of erased ones, learning from the words that the eraser learned from;
-    and of erased ones, learning from other texts."""
-    majority: float
-
-    @classmethod
-    def of(
-        cls,
-        target: Target,
-        examples: Examples,
-        store: StatesStore,
-        layers: Sequence[int],
-        limits: Limits,
-        config: EraseConfig,
-    ) -> Erasing:
-        rows = Rows(store, examples)
-        target = target.of_words()
-        sample = draw_sample(target, examples, limits, config.seed, have_vectors({"": rows}, target))
-        place = rows.of(sample.target)[:, 0]
-        train, labels = place[sample.items(TRAIN)], sample.target.label[sample.items(TRAIN)]
-        every = _fit_rows(store, examples, config)
-        generator = np.random.default_rng(config.seed)
-        concept, random = {}, {}
-        for layer in layers:
-            whitened = Whitened(store.vectors(layer)[every])
-            concept[layer] = whitened.leace(store.vectors(layer)[train], labels)
-            rank, moved = concept[layer].rank, {"rank": 0.0, "variance": concept[layer].moved}
-            random[layer] = {
-                like: [whitened.random(rank, generator, moved=moved[like]) for _ in range(config.random)]
-                for like in dict.fromkeys(config.like)
-            }
-        checks = _checked(sample, place, store, concept, config)
-        return cls(target.name, concept, random, checks, float(majority(sample).mean()))
-
-    def changes(self, layer: int, device: torch.device) -> list[Change]:
-        """The concept's, then the random ones, kind by kind."""
-        erasers = (self.concept[layer], *chain.from_iterable(self.random[layer].values()))
-        return [Change(layer, eraser.on(device)) for eraser in erasers]
+def learn_erasers(
+    target: Target, examples: Examples, store: StatesStore, layers: Sequence[int], limits: Limits, config: EraseConfig
+) -> Erasing:
+    """The erasers of a target for every layer, random ones beside them, and whether the label is gone."""
+    rows = Rows(store, examples)
+    target = target.of_words()
+    sample = draw_sample(target, examples, limits, config.seed, have_vectors({"": rows}, target))
+    place = rows.of(sample.target)[:, 0]
+    train, labels = place[sample.items(TRAIN)], sample.target.label[sample.items(TRAIN)]
+    every = _train_rows(store, examples, config)
+    generator = np.random.default_rng(config.seed)
+    concept, random = {}, {}
+    for layer in layers:
+        whitened = Whitened(store.vectors(layer)[every])
+        concept[layer] = whitened.leace(store.vectors(layer)[train], labels)
+        rank, moved = concept[layer].rank, {"rank": 0.0, "variance": concept[layer].moved}
+        random[layer] = {
+            like: [whitened.random(rank, generator, moved=moved[like]) for _ in range(config.random)]
+            for like in dict.fromkeys(config.like)
+        }
+    checks = _checked(sample, place, store, concept, config)
+    return Erasing(target.name, concept, random, checks, float(majority(sample).mean()))
 
 
-def _fit_rows(store: StatesStore, examples: Examples, config: EraseConfig) -> np.ndarray:
+def _changes(one: Erasing, layer: int, device: torch.device) -> list[Change]:
+    """The concept's, then the random ones, kind by kind."""
+    erasers = (one.concept[layer], *chain.from_iterable(one.random[layer].values()))
+    return [Change(layer, eraser.on(device)) for eraser in erasers]
+
+
+def _train_rows(store: StatesStore, examples: Examples, config: EraseConfig) -> np.ndarray:
     """The rows of train's words, labelled or not; drawn as the labelled ones are, where there are too many."""
     text = np.repeat(np.arange(len(examples)), np.diff(store.starts))
     rows = np.flatnonzero(text_parts(examples, config.seed)[text] == TRAIN)
@@ -196,8 +196,10 @@ def _checked(
         bits = (without - losses.mean(1)) / math.log(2)
         return Check(hits.float().mean(1).cpu().numpy(), bits.cpu().numpy())
 
-    n = len(erasers)
-    half = int(group_bounds(sample.target.example[sample.items(TEST)], 2)[1])  # whole texts on either side
+    n, half = (
+        len(erasers),
+        int(group_bounds(sample.target.example[sample.items(TEST)], 2)[1]),
+    )  # whole texts on either side
     with full_precision():
         return {
             "as they are": check(range(n), train, test),
