@@ -17,7 +17,9 @@ from bertscope.study.claims.claim import VERDICTS, Estimate, Published, task_key
 from bertscope.study.claims.ledger import CLAIMS, judged
 from bertscope.study.claims.question import claims, claims_step
 from bertscope.study.claims.words import percent, points, sure
-from planted_results import PLANTED, SURE, compared, good, scratch, truncate
+from planted_claims import PLANTED
+from planted_results import SURE
+from planted_trainings import compared, good, scratch, truncate
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
 

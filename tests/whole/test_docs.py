@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import importlib
 import inspect
@@ -25,8 +24,8 @@ from bertscope.cli.main import app
 from bertscope.cli.options import DataOptions, RunOptions, default_in_words
 from bertscope.core import registry
 from bertscope.models.families import FAMILIES
+from doc_pages import HERE, code_blocks, run_blocks
 
-HERE = Path(__file__).resolve().parents[2]
 COMMANDS = HERE / "docs" / "commands.md"
 PLACES = ("*.md", "docs/**/*.md", "benchmarks/*.md", "patterns/*.md")
 PAGES = [page for place in PLACES for page in sorted(HERE.glob(place))]
@@ -34,7 +33,6 @@ SHARED = "every question"
 """The table of what all questions take: how data is read, and where results go."""
 
 _BLOCK = re.compile(r"(<!-- flags of (?P<name>[\w -]+) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
-_FENCE = re.compile(r"(?P<mark><!-- not run[^\n]*-->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.DOTALL | re.M)
 _LINK = re.compile(r"\]\((?!https?:|mailto:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]+))?\)")
 
 
@@ -133,12 +131,6 @@ def test_the_drift_test_sees_drift():
     assert _takes(tuple[int, ...]) == "a number; one or more"
 
 
-def code_blocks(page: Path, *languages: str) -> list[tuple[str, bool]]:
-    """The page's code in these languages, and whether it is to be run."""
-    found = _FENCE.finditer(page.read_text(encoding="utf-8"))
-    return [(block["code"], block["mark"] is None) for block in found if block["language"] in languages]
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_command_lines_in_the_pages_are_understood(page):
     for code, _ in code_blocks(page, "sh"):
@@ -149,22 +141,6 @@ def test_command_lines_in_the_pages_are_understood(page):
                     app.parse_args(words[1:], exit_on_error=False, print_error=False)
                 except CycloptsError as error:
                     pytest.fail(f"{page.name}: {line.strip()}: {error}")
-
-
-def run_blocks(blocks: list[tuple[str, bool]]) -> None:
-    """Run code blocks in order, as one session; `print(...)  # this` must print this."""
-    printed: list[str] = []
-    session = {"__name__": "__docs__", "print": lambda *values: printed.append(" ".join(map(str, values)))}
-    for code, runs in blocks:
-        tree = ast.parse(code)  # also what isn't run must be Python
-        if not runs:
-            continue
-        printed.clear()
-        exec(compile(tree, "docs", "exec"), session)
-        expected = re.findall(r"^ *print\(.*\)(?:  # (.*))?$", code, re.M)
-        assert len(expected) == len(printed)
-        for said, wanted in zip(printed, expected, strict=True):
-            assert not wanted or said == wanted, f"prints {said!r}, the page says {wanted!r}"
 
 
 def test_the_python_page_runs(tmp_path, monkeypatch):
