@@ -26,6 +26,7 @@ from device import on_cpu
 from sums import CALLS, register, step
 
 distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.alone
 
 SUPPORT = Path(__file__).parents[1] / "support"
 
