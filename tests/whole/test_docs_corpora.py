@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-pytest.importorskip("cyclopts")  # test_docs needs it
-
 from bertscope.data.features import FEATURES, NEGATIONS
 from bertscope.data.relations import read_relations
 from doc_pages import HERE, code_blocks, run_blocks
