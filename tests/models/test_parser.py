@@ -101,7 +101,8 @@ READ = """
 import sys
 from bertscope import load, read_examples
 encoder = load(sys.argv[1], device="cpu")
-print(encoder.task_head, encoder.name, encoder.fingerprint, encoder.predict(read_examples(sys.argv[2])).logits.tolist())
+logits = encoder.predict(read_examples(sys.argv[2])).logits
+print(encoder.task_head, encoder.name, encoder.fingerprint, logits.tolist())
 """
 
 
