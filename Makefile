@@ -13,11 +13,18 @@ help: ## show what can be made
 demo: $(VENV)/.installed ## run the demo on the built-in model and language: demo-report.html
 	$(BIN)/bertscope demo
 
+# A worker for each core that this process may use; a file's tests stay together, as they share what is slow to make.
+WORKERS = $(shell $(BIN)/python -c 'import os; \
+	cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(); \
+	print("-n", cores, "--dist loadfile") if cores > 1 else None')
+
 test: $(VENV)/.tested ## run the tests that take seconds
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not alone" $(WORKERS)
+	$(BIN)/python -m pytest -m "not slow and alone"
 
 test-all: $(VENV)/.tested ## run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not alone" $(WORKERS)
+	$(BIN)/python -m pytest -m alone
 
 lint: $(VENV)/.tested ## check style and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

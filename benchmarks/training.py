@@ -155,7 +155,7 @@ def copied(encoder: Encoder, *, dropout: bool = True) -> Encoder:
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout) and not dropout:
             module.p = 0.0
-    return Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.head)
+    return Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.task_head)
 
 
 class _Silent:

@@ -14,9 +14,8 @@ from bertscope.core.statistics import holm
 from bertscope.core.units import Unit, every
 from bertscope.models.replay import predict_without
 from planted_task import leave_one_head
+from quick_configs import QUICK_ABLATE
 from toy import task_of
-
-FEW = AblateConfig(repeats=200, permutations=199)
 
 
 @pytest.fixture
@@ -58,7 +57,7 @@ def test_the_model_is_left_as_it_was(tiny, examples):
 
 def test_a_planted_head_is_the_only_one_that_counts(tiny, examples):
     leave_one_head(tiny, examples, mlps=False)
-    result = ablate(tiny, task_of(examples, tiny), replace(FEW, mode="zero"))
+    result = ablate(tiny, task_of(examples, tiny), replace(QUICK_ABLATE, mode="zero"))
     heads = result.table[result.table["kind"] == "head"].set_index("unit")["effect"]
     assert heads.drop("head:2.3").abs().max() == 0
     assert heads["head:2.3"] < -0.2
@@ -70,7 +69,7 @@ def test_a_planted_head_is_the_only_one_that_counts(tiny, examples):
 
 def test_effects_are_differences_of_plain_scores(tiny, examples):
     task = replace(task_of(examples, tiny), test=examples)
-    result = ablate(tiny, task, FEW)
+    result = ablate(tiny, task, QUICK_ABLATE)
     full = (tiny.predict(examples).logits.argmax(-1) == examples.label).mean()
     assert result.number("score").value == pytest.approx(full)
     for unit in ("head:1.2", "heads:3", "mlp:2", "layer:1"):
@@ -85,7 +84,7 @@ def test_effects_are_differences_of_plain_scores(tiny, examples):
 
 def test_named_sets_are_switched_off_together(tiny, examples):
     task = replace(task_of(examples, tiny), test=examples)
-    config = replace(FEW, units=("mlp",), sets=("top = head:3.1+head:3.2", "mixed=mlp:1+layer:3+neuron:2.7"))
+    config = replace(QUICK_ABLATE, units=("mlp",), sets=("top = head:3.1+head:3.2", "mixed=mlp:1+layer:3+neuron:2.7"))
     result = ablate(tiny, task, config)
     sets = result.table[result.table["kind"] == "set"].set_index("unit")
     assert list(sets.index) == ["top", "mixed"] and sets["layer"].isna().all() and sets["head"].isna().all()
@@ -105,13 +104,13 @@ def test_named_sets_are_switched_off_together(tiny, examples):
 
 
 def test_what_improves_is_listed_best_first(tiny, examples):
-    result = ablate(tiny, replace(task_of(examples, tiny), test=examples), FEW)
+    result = ablate(tiny, replace(task_of(examples, tiny), test=examples), QUICK_ABLATE)
     effects, improves = result.tables["effects"], result.tables["improves"]
     assert 0 < len(improves) < len(effects)
     assert set(improves["unit"]) == set(effects[effects["effect"] > 0]["unit"])
     assert improves["effect"].is_monotonic_decreasing and list(improves) == list(effects)
     assert result.number("parts without which the score is higher").value == len(improves)
-    perfect = ablate(tiny, task_of(examples, tiny), FEW)  # nothing is better than all
+    perfect = ablate(tiny, task_of(examples, tiny), QUICK_ABLATE)  # nothing is better than all
     assert (
         not len(perfect.tables["improves"]) and perfect.number("parts without which the score is higher").value == 0
     )
@@ -121,33 +120,36 @@ def test_accuracy_is_tested_by_mcnemar_and_others_by_permutation(tiny, examples)
     from statsmodels.stats.contingency_tables import mcnemar
 
     task = replace(task_of(examples, tiny), test=examples)
-    result = ablate(tiny, task, FEW)
+    result = ablate(tiny, task, QUICK_ABLATE)
     whole = tiny.predict(examples).logits.argmax(-1) == examples.label
     for unit, p in result.table.set_index("unit")["p"].items():
         with tiny.gates(off=[unit], mode="uniform"):
             less = tiny.predict(examples).logits.argmax(-1) == examples.label
         table = [[(whole & less).sum(), (whole & ~less).sum()], [(~whole & less).sum(), (~whole & ~less).sum()]]
         assert p == pytest.approx(mcnemar(table, exact=True).pvalue)
-    by_swaps = ablate(tiny, replace(task, metric="matthews"), FEW)
+    by_swaps = ablate(tiny, replace(task, metric="matthews"), QUICK_ABLATE)
     assert (by_swaps.table["p"] * 200 % 1).round(9).isin([0, 1]).all(), "199 swaps and the real one"
     assert "199 permutations are too few for any of 12 head parts to be certain" in by_swaps.notes
     assert not any("permutations" in note for note in result.notes)
 
 
 def test_the_range_is_that_of_single_heads_and_of_layers_heads(tiny, examples):
-    result = ablate(tiny, replace(task_of(examples, tiny), test=examples), FEW)
+    result = ablate(tiny, replace(task_of(examples, tiny), test=examples), QUICK_ABLATE)
     for kind, words in (("head", "one head"), ("heads", "all heads of a layer")):
         scores = result.table[result.table["kind"] == kind].set_index("unit")["score"]
         ends = [number for number in result.headline if f"without {words} " in number.name]
         assert [number.value for number in ends] == [scores.min(), scores.max()]
         assert [scores[number.name.split("(")[1][:-1]] for number in ends] == [scores.min(), scores.max()]
-    names = [number.name for number in ablate(tiny, task_of(examples, tiny), replace(FEW, units=("mlp",))).headline]
+    names = [
+        number.name
+        for number in ablate(tiny, task_of(examples, tiny), replace(QUICK_ABLATE, units=("mlp",))).headline
+    ]
     assert sum("without the MLP of a layer" in name for name in names) == 2
 
 
 def test_results_repeat_and_come_back(tiny, examples, tmp_path):
     task = task_of(examples, tiny)
-    one, two = ablate(tiny, task, FEW), ablate(tiny, task, FEW)
+    one, two = ablate(tiny, task, QUICK_ABLATE), ablate(tiny, task, QUICK_ABLATE)
     assert one.equals(two)
     assert type(one).load(one.save(tmp_path / "r")).equals(one)
 

@@ -9,13 +9,8 @@ import torch
 from bertscope.analyses.attention.maps import read_maps
 from bertscope.core.examples import Examples
 from device import DEVICE
-
-WORDS = (
-    ("The", "keys", "to", "the", "cabinets", "unquestionably", "disappeared", "."),
-    ("She", "slept", "."),
-    ("Nobody", "knows", "what", "the", "old", "gardener", "whispered", "to", "them", "."),
-)
-EXAMPLES = Examples(ids=("a", "b", "c"), text=tuple(map(" ".join, WORDS)), words=WORDS)
+from plain_attention import plain_maps_of_words
+from three_sentences import EXAMPLES, WORDS
 
 
 class Keep:
@@ -51,21 +46,9 @@ def kept(request, pocket):
     return reader.found
 
 
-def plain_maps(pocket, row):
-    """What transformers itself gives, without padding: [layer, head, query, key]."""
-    words = [" " + word for word in WORDS[row]]
-    coded = pocket.tokenizer([words], is_split_into_words=True, return_tensors="pt").to(pocket.device)
-    before = pocket.model.config._attn_implementation
-    pocket.model.set_attn_implementation("eager")
-    with torch.inference_mode():
-        output = pocket.model(**coded, output_attentions=True)
-    pocket.model.set_attn_implementation(before)
-    return torch.stack([maps[0] for maps in output.attentions]).cpu().numpy(), coded.word_ids()
-
-
 @pytest.mark.parametrize("row", range(3))
 def test_reductions_are_those_of_the_plain_map(pocket, kept, row):
-    maps, word_ids = plain_maps(pocket, row)
+    maps, word_ids = plain_maps_of_words(pocket, row)
     for layer in range(pocket.n_layers):
         found = {name: np.asarray(torch.as_tensor(value).cpu()) for name, value in kept[0, layer, row].items()}
         want = maps[layer]

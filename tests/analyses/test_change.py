@@ -19,6 +19,7 @@ from bertscope.core.result import Result
 from bertscope.models.load import load
 from device import on_cpu
 from families import CONFIGS, tiny_model
+from plain_attention import bits, plain_maps
 from planted_features import planted
 from six_sentences import SENTENCES
 
@@ -35,22 +36,6 @@ def other(tiny):
             parameter += (torch.randn(parameter.shape, generator=generator) * 0.05).to(parameter.device)
     moved.name = "moved"
     return moved
-
-
-def plain_maps(encoder, text):
-    """[layer, head, query, key] as transformers gives them, without padding."""
-    before = encoder.model.config._attn_implementation
-    encoder.model.set_attn_implementation("eager")
-    with torch.inference_mode():
-        found = encoder.model(
-            **encoder.tokenizer(text, return_tensors="pt").to(encoder.device), output_attentions=True
-        )
-    encoder.model.set_attn_implementation(before)
-    return torch.stack([maps[0] for maps in found.attentions]).double().cpu().numpy()
-
-
-def bits(p):
-    return -sum(x * np.log2(x) for x in p if x > 0)
 
 
 def test_heads_are_those_of_plain_maps_compared_one_by_one(tiny, other, texts):

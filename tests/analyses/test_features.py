@@ -8,30 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from test_attention import EXAMPLES, WORDS, plain_maps
 
-from bertscope.analyses.attention.maps import read_maps
-from bertscope.analyses.features.question import FeaturesConfig, features, features_result
-from bertscope.analyses.features.reader import FeatureReader, expected_maximum_weights
+from bertscope.analyses.features.question import FeaturesConfig, features
+from bertscope.analyses.features.reader import expected_maximum_weights
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
 from bertscope.models.load import load
 from device import DEVICE
 from families import tiny_model
+from marked_words import MARKED, features_of
+from plain_attention import plain_maps_of_words
 from planted_features import HEADS, VERBS, planted, sentences
-
-NOUNS, LONG = {"keys", "cabinets", "gardener"}, {"cabinets", "unquestionably", "disappeared", "whispered"}
-MARKED = {
-    name: tuple(np.array([word in having for word in row]) for row in WORDS)
-    for name, having in (("noun", NOUNS), ("long", LONG), ("she", {"She"}))
-}
-
-
-def result_of(encoders, examples, marked, *, tokens=None, names=("a",), **config):
-    config = FeaturesConfig(repeats=200, **config)
-    reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
-    return features_result(reader, read_maps(encoders, examples, [reader], tokens=tokens), names)
+from three_sentences import EXAMPLES, WORDS
 
 
 @pytest.mark.parametrize("total", [1, 2, 5, 9])
@@ -53,11 +42,11 @@ def test_the_expected_maximum_of_long_texts():
 
 @pytest.mark.parametrize("tokens", [64, 4096])
 def test_means_are_those_of_loops_over_plain_maps(pocket, tokens):
-    tables = result_of([pocket], EXAMPLES, MARKED, tokens=tokens).tables
+    tables = features_of([pocket], EXAMPLES, MARKED, tokens=tokens).tables
     found = tables["heads"].set_index(["by", "feature", "layer", "head"])
     pairs = tables["pairs_of_heads"].set_index(["from", "to", "layer", "head"]).sort_index()
     special = tables["special"].set_index(["token", "layer", "head"])
-    plain = [plain_maps(pocket, row) for row in range(3)]
+    plain = [plain_maps_of_words(pocket, row) for row in range(3)]
     for layer, head in ((1, 3), (6, 12), (12, 1)):
         values, nulls, between, all_pairs, sums = {}, {}, {}, {}, []
         for row, (maps, word_ids) in enumerate(plain):
@@ -107,7 +96,7 @@ def test_means_are_those_of_loops_over_plain_maps(pocket, tokens):
 
 
 def test_layers_are_means_over_heads_with_intervals(pocket):
-    tables = result_of([pocket], EXAMPLES, MARKED).tables
+    tables = features_of([pocket], EXAMPLES, MARKED).tables
     keys = ["by", "feature", "layer"]
     means = tables["heads"].groupby(keys)[["attention", "null", "excess"]].mean()
     layers = tables["layers"].set_index(keys)
@@ -117,15 +106,15 @@ def test_layers_are_means_over_heads_with_intervals(pocket):
 
 def test_separators_of_pairs_count_each_and_together(tiny):
     pairs = Examples(ids=("0", "1"), text=("the old dog .", "no ."), pair=("a man saw it .", "it rained here ."))
-    special = result_of([tiny], pairs, {}).tables["special"].set_index("token")
+    special = features_of([tiny], pairs, {}).tables["special"].set_index("token")
     assert special.loc["[SEP]", "each"].to_numpy() == pytest.approx(special.loc["[SEP]", "attention"].to_numpy() / 2)
 
 
 def test_nothing_moves_with_batches_order_or_padding(pocket):
-    forward = result_of([pocket], EXAMPLES, MARKED, tokens=4096)
+    forward = features_of([pocket], EXAMPLES, MARKED, tokens=4096)
     order = [2, 0, 1]
     turned = {name: tuple(rows[row] for row in order) for name, rows in MARKED.items()}
-    backward = result_of([pocket], EXAMPLES.take(order), turned, tokens=16)
+    backward = features_of([pocket], EXAMPLES.take(order), turned, tokens=16)
     for name, table in forward.tables.items():
         pd.testing.assert_frame_equal(table, backward.tables[name], check_exact=False, atol=1e-5, rtol=0)
     assert forward.headline == backward.headline
@@ -134,14 +123,14 @@ def test_nothing_moves_with_batches_order_or_padding(pocket):
 @pytest.mark.parametrize("family", ["roberta", "distilbert", "modernbert", "deberta-v2"])
 def test_padding_does_not_matter_in_other_families(pocket, family):
     encoder = load(tiny_model(family).to(DEVICE), tokenizer=pocket.tokenizer)
-    alone, padded = (result_of([encoder], EXAMPLES, MARKED, tokens=tokens) for tokens in (1, 4096))
+    alone, padded = (features_of([encoder], EXAMPLES, MARKED, tokens=tokens) for tokens in (1, 4096))
     for name, table in alone.tables.items():
         pd.testing.assert_frame_equal(table, padded.tables[name], check_exact=False, atol=1e-5, rtol=0)
 
 
 def test_a_head_planted_on_the_separator_is_the_one_that_is_found(pocket):
     model = planted(pocket.tokenizer)
-    result = result_of([model], sentences(20), {})
+    result = features_of([model], sentences(20), {})
     special = result.tables["special"].set_index(["token", "head"])["attention"]
     by_head = dict(zip(HEADS, special["[SEP]"], strict=True))
     assert by_head.pop("sep") > 0.98 and max(by_head.values()) < 0.2
@@ -153,7 +142,7 @@ def test_a_head_planted_on_objects_attends_to_nouns(pocket):
     examples = sentences(20)
     nouns = tuple(np.array([mark == "obj" for mark in row]) for row in examples.marks["relation"])
     verbs = tuple(np.isin(row, VERBS) for row in examples.words)
-    tables = result_of([planted(pocket.tokenizer)], examples, {"verb": verbs, "object": nouns}).tables
+    tables = features_of([planted(pocket.tokenizer)], examples, {"verb": verbs, "object": nouns}).tables
     pairs = tables["pairs_of_heads"].set_index(["from", "to", "head"])["attention"]
     match = HEADS.index("match") + 1
     assert pairs["verb", "object", match] > 0.98 and pairs["object", "verb", match] < 0.1
@@ -163,7 +152,7 @@ def test_a_head_planted_on_objects_attends_to_nouns(pocket):
 
 
 def test_a_model_beside_itself_has_not_changed(tiny, tmp_path):
-    result = result_of([tiny, tiny], EXAMPLES, MARKED, names=("a", "b"))
+    result = features_of([tiny, tiny], EXAMPLES, MARKED, names=("a", "b"))
     for name in ("change", "change_of_layers", "change_of_pairs"):
         assert set(result.tables[name]["checkpoint"]) == {"b"}
         assert (result.tables[name][["change", "low", "high"]].fillna(0) == 0).all(axis=None)
@@ -173,8 +162,8 @@ def test_a_model_beside_itself_has_not_changed(tiny, tmp_path):
 
 def test_changes_are_differences_on_the_same_texts(pocket):
     models = [planted(pocket.tokenizer, heads) for heads in (HEADS[1:], HEADS[:4])]
-    alone = [result_of([one], EXAMPLES, MARKED).tables["heads"] for one in models]
-    both = result_of(models, EXAMPLES, MARKED, names=("a", "b"))
+    alone = [features_of([one], EXAMPLES, MARKED).tables["heads"] for one in models]
+    both = features_of(models, EXAMPLES, MARKED, names=("a", "b"))
     want = alone[1]["attention"] - alone[0]["attention"]
     np.testing.assert_allclose(both.tables["change"]["change"], want, atol=1e-6)
     changes = both.tables["change"]
@@ -183,7 +172,7 @@ def test_changes_are_differences_on_the_same_texts(pocket):
 
 def test_layers_that_were_cut_keep_their_own_number_of_heads(tiny):
     smaller = tiny.cut(["head:1.2", "heads:2"])
-    result = result_of([tiny, smaller], EXAMPLES, MARKED, names=("whole", "cut"))
+    result = features_of([tiny, smaller], EXAMPLES, MARKED, names=("whole", "cut"))
     counts = result.tables["heads"].groupby(["checkpoint", "layer"])["head"].nunique()
     assert counts["whole"].to_dict() == {1: 4, 2: 4, 3: 4}
     assert counts["cut"].to_dict() == {1: 3, 3: 4}

@@ -8,21 +8,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from test_attention import EXAMPLES
-from test_features import MARKED, result_of
 
 from bertscope.analyses.features.question import FeaturesConfig, features
 from bertscope.analyses.features.reader import LayerMeans
 from bertscope.analyses.features.tables import mostly_special
 from bertscope.core.examples import Examples
+from marked_words import MARKED, features_of
 from planted_features import HEADS, planted, sentences
+from three_sentences import EXAMPLES
 
 KEYS = ["from", "to", "layer"]
 
 
 def test_pairs_by_layer_are_the_means_of_the_heads_on_the_texts_that_have_them(tiny):
     """Layers of 2, 3 and 4 heads; two of the three texts have a noun, one has `She`."""
-    tables = result_of([tiny.cut(["head:1.1", "head:1.2", "head:2.1"])], EXAMPLES, MARKED).tables
+    tables = features_of([tiny.cut(["head:1.1", "head:1.2", "head:2.1"])], EXAMPLES, MARKED).tables
     means = tables["pairs_of_heads"].groupby(KEYS)[["attention", "null", "n"]].mean().sort_index()
     layers = tables["pairs"].set_index(KEYS).sort_index()
     np.testing.assert_allclose(layers[means.columns], means, atol=1e-7)
@@ -36,7 +36,7 @@ def test_a_uniform_head_gives_special_tokens_their_share(pocket):
     examples = Examples(("0", "1"), *texts)
     lengths = np.array([len(pocket.tokenizer(*pair)["input_ids"]) for pair in zip(*texts, strict=True)])
     model = planted(pocket.tokenizer)
-    table = result_of([model], examples, {}).tables["special"].set_index(["token", "head"])
+    table = features_of([model], examples, {}).tables["special"].set_index(["token", "head"])
     for token, count in (("[CLS]", 1), ("[SEP]", 2), ("[CLS] and [SEP]", 3)):
         row = table.loc[(token, HEADS.index("uniform") + 1)]
         assert row["uniform"] == pytest.approx(np.mean(count / lengths))
@@ -59,7 +59,7 @@ def test_heads_mostly_on_special_tokens_are_counted_over_the_model():
 def test_what_every_word_has_receives_as_much_as_random_words_in_every_resample(tiny):
     """Of as many words as there are, the strongest is the strongest: the excess is 0, and so is its interval."""
     everything = {"any": tuple(np.ones(len(words), dtype=bool) for words in EXAMPLES.words)}
-    heads = result_of([tiny], EXAMPLES, everything).tables["heads"]
+    heads = features_of([tiny], EXAMPLES, everything).tables["heads"]
     mine = heads[heads["feature"] == "any"]
     assert (mine["attention"] > 0).all() and (mine["high"] > mine["low"]).all()
     np.testing.assert_allclose(mine[["excess", "excess_low", "excess_high"]], 0, atol=1e-6)
@@ -72,7 +72,7 @@ def test_a_word_that_no_token_shows_neither_has_the_feature_nor_is_drawn(pocket)
     examples = Examples(("a", "b"), ("a", "b"), words=words)
     marked = {"gone": (np.array([False, True, False, False]), np.zeros(3, bool)),
               "some": (np.array([True, True, False, False]), np.array([True, False, False]))}  # fmt: skip
-    table = result_of([model], examples, marked).tables["heads"].query("head == 1").set_index(["by", "feature"])
+    table = features_of([model], examples, marked).tables["heads"].query("head == 1").set_index(["by", "feature"])
     assert table.loc[("all tokens", "gone"), "n"] == 0 and np.isnan(table.loc[("all tokens", "gone"), "attention"])
     some = table.loc[("all tokens", "some")]
     assert some["n"] == 2 and some["null"] == pytest.approx(0.2, abs=1e-5)
@@ -89,9 +89,9 @@ def test_changes_are_later_minus_first(pocket):
         for heads, marks in zip(examples.governors, examples.marks["relation"], strict=True)
     )  # fmt: skip
     models = [planted(pocket.tokenizer, heads) for heads in (("sep", "match"), ("uniform", "previous"))]
-    both = result_of(models, examples, marked, names=("a", "b"))
+    both = features_of(models, examples, marked, names=("a", "b"))
     assert both.number("change from a to b").value == -0.5
-    alone = [result_of([model], examples, marked).tables for model in models]
+    alone = [features_of([model], examples, marked).tables for model in models]
     for name, table, keys in (
         ("change", "heads", ["by", "feature", "head"]),
         ("change_of_layers", "layers", ["by", "feature"]),

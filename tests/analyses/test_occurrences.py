@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import test_models_words as tokenizers
 from transformers import BertConfig, BertModel
 
+import tokenizer_kinds
 from bertscope.analyses.occurrences import common_words, owners, word_forms
 from bertscope.core.examples import Examples
 from bertscope.models.load import load
@@ -19,7 +19,7 @@ PAIR = ("Yes.", "no no", "only here", "(end)")
 
 def encoder(kind, pocket):
     """A tiny BERT with any family's kind of tokenizer."""
-    tokenizer = pocket.tokenizer if kind == "bert" else getattr(tokenizers, kind)()
+    tokenizer = pocket.tokenizer if kind == "bert" else getattr(tokenizer_kinds, kind)()
     config = BertConfig(
         vocab_size=8192, hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8,
         max_position_embeddings=128,
@@ -32,7 +32,7 @@ def named(texts, pair=None):
 
 
 @pytest.mark.parametrize("pair", [None, PAIR])
-@pytest.mark.parametrize("kind", tokenizers.KINDS)
+@pytest.mark.parametrize("kind", tokenizer_kinds.KINDS)
 def test_forms_are_the_tokenizers_words(kind, pair, pocket):
     examples, model = named(TEXTS, pair), encoder(kind, pocket)
     store = hidden_states(model, examples)

@@ -20,17 +20,9 @@ from bertscope.analyses.shapes.synthetic import make
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
-from planted_features import FILLERS, planted
+from planted_features import pairs, planted
 
 PLANTED = {"previous": "diagonal", "sep": "vertical", "segment": "block", "uniform": "block"}
-
-
-def pairs(n: int = 60) -> Examples:
-    """Pairs of texts of 4 to 11 words."""
-    random = np.random.default_rng(0)
-    texts = [" ".join(random.choice(FILLERS, random.integers(4, 12))) for _ in range(2 * n)]
-    ids = tuple(str(row) for row in range(n))
-    return Examples(ids, tuple(texts[:n]), tuple(texts[n:]), name="made up")
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from test_change import plain_maps
-from test_patterns import pairs
 
 from bertscope.analyses.attention.maps import LayerMaps, View, read_maps
 from bertscope.analyses.patterns.question import PatternsConfig, patterns
@@ -15,7 +13,8 @@ from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.exemplars import Typical
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.net import shipped
-from planted_features import planted
+from plain_attention import plain_maps
+from planted_features import pairs, planted
 
 FEW = PatternsConfig(repeats=100)
 LAYERS = (2, 3, 4)  # heads

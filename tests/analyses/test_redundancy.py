@@ -8,10 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from test_change import bits, plain_maps
 
 from bertscope.analyses.attention.maps import LayerMaps, read_maps
-from bertscope.analyses.redundancy.interactions import together
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
 from bertscope.analyses.redundancy.reader import RedundancyReader, cka
 from bertscope.core.errors import UserError
@@ -23,6 +21,7 @@ from bertscope.data.read import task_root
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from families import CONFIGS, tiny_model
+from plain_attention import bits, plain_maps
 from toy import task_of
 
 FEW = RedundancyConfig(repeats=100, pairs=4)
@@ -283,21 +282,3 @@ def test_what_can_not_work_is_refused(tiny, many):
     ):
         with pytest.raises(UserError, match=message):
             RedundancyConfig(**settings)
-
-
-def test_named_heads_go_off_together_beside_random_ones(tiny, many):
-    task = task_of(many, tiny)
-    result = redundancy(tiny, task, replace(FEW, together=("head:1.1", "head:2.3"), pairs=0))
-    alone = together(tiny, task, ["head:1.1", "head:2.3"], mode=FEW.mode, repeats=FEW.repeats)
-    sets = result.tables["together"]
-    assert sets["set"].tolist() == ["named", *["random"] * len(alone.random)]
-    np.testing.assert_allclose(sets["effect"], [alone.effect, *alone.random])
-    assert result.number("p that random heads cost as much").value == alone.p
-    with pytest.raises(UserError, match="give a task"):
-        redundancy(tiny, many, replace(FEW, together=("head:1.1",)))
-
-
-def test_a_corpus_without_labels_is_read_too(tmp_path):
-    (tmp_path / "some.txt").write_text("the old man saw a dog\nshe never said that\nit rained again\n" * 4)
-    result = redundancy("pocket", str(tmp_path / "some.txt"), FEW)
-    assert result.about == "pocket on some.txt" and "interaction" not in result.tables["pairs"]

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from bertscope.analyses.attention.maps import read_maps
 from bertscope.analyses.redundancy.clusters import clusters, plane
-from bertscope.analyses.redundancy.interactions import interactions
+from bertscope.analyses.redundancy.interactions import interactions, together
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
 from bertscope.analyses.redundancy.reader import RedundancyReader
 from bertscope.core.errors import UserError
@@ -101,3 +101,21 @@ def test_heads_that_can_not_go_off_together_are_refused_before_the_pass(tiny, ma
     ):
         with pytest.raises(UserError, match=message):
             redundancy(tiny, data, replace(FEW, together=heads))
+
+
+def test_named_heads_go_off_together_beside_random_ones(tiny, many):
+    task = task_of(many, tiny)
+    result = redundancy(tiny, task, replace(FEW, together=("head:1.1", "head:2.3"), pairs=0))
+    alone = together(tiny, task, ["head:1.1", "head:2.3"], mode=FEW.mode, repeats=FEW.repeats)
+    sets = result.tables["together"]
+    assert sets["set"].tolist() == ["named", *["random"] * len(alone.random)]
+    np.testing.assert_allclose(sets["effect"], [alone.effect, *alone.random])
+    assert result.number("p that random heads cost as much").value == alone.p
+    with pytest.raises(UserError, match="give a task"):
+        redundancy(tiny, many, replace(FEW, together=("head:1.1",)))
+
+
+def test_a_corpus_without_labels_is_read_too(tmp_path):
+    (tmp_path / "some.txt").write_text("the old man saw a dog\nshe never said that\nit rained again\n" * 4)
+    result = redundancy("pocket", str(tmp_path / "some.txt"), FEW)
+    assert result.about == "pocket on some.txt" and "interaction" not in result.tables["pairs"]

@@ -9,17 +9,19 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest, ttest_1samp
 from statsmodels.stats.multitest import multipletests
-from test_attention import EXAMPLES, WORDS, plain_maps
 
 from bertscope.analyses.attention.maps import read_maps
-from bertscope.analyses.relations.pairs import NONE, OFFSETS, collect_pairs
+from bertscope.analyses.relations.pairs import OFFSETS, collect_pairs
 from bertscope.analyses.relations.question import RelationsConfig, relations, relations_result
 from bertscope.analyses.relations.reader import RelationReader
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.result import Result
 from bertscope.core.statistics import ClusteredDifference, holm, sign_flip_p
+from plain_attention import plain_maps_of_words
 from planted_features import HEADS, planted, sentences
+from relation_units import spelled
+from three_sentences import EXAMPLES, WORDS
 
 TREES = ((1, 6, 4, 4, 1, 6, ROOT, 6), (1, ROOT, 1), (1, ROOT, 6, 5, 5, 6, 1, 8, 6, 1))
 MARKS = (
@@ -50,21 +52,6 @@ def result_of(encoders, examples, *, tokens=None, names=("a",), **config):
     reader = RelationReader(pairs, examples.ids, repeats=config.repeats, seed=config.seed)
     passed = read_maps(encoders, examples, [reader], tokens=tokens)
     return relations_result(reader, passed, names, config)
-
-
-def spelled(pairs, examples, units):
-    """Units as tuples of words, [pair][end]; () for none."""
-    said = []
-    for pair, ends in enumerate(units):
-        row = np.searchsorted(pairs.starts, pair, side="right") - 1
-        words = len(examples.words[row])
-        spans = pairs.span_starts[row]
-        said.append([
-            () if unit == NONE else (int(unit),) if unit < words
-            else tuple(pairs.span_words[slice(*pairs.word_starts[spans + unit - words :][:2])].tolist())
-            for unit in ends
-        ])  # fmt: skip
-    return said
 
 
 def test_pairs_are_those_of_trees_and_links():
@@ -128,7 +115,7 @@ def test_sums_are_those_of_loops_over_plain_maps(pocket, tokens):
     frames = result.tables["frames"].set_index(["layer", "head"])
     pairs = collect_pairs(BOTH)
     ends, controls = (spelled(pairs, BOTH, units) for units in (pairs.ends, pairs.controls))
-    plain = [plain_maps(pocket, row) for row in range(3)]
+    plain = [plain_maps_of_words(pocket, row) for row in range(3)]
     for layer, head in product((1, 3, 12), range(1, 13)):
         hits, attention, apart, scores, by_distance = {}, {}, {}, {}, {}
         for pair, (true, control) in enumerate(zip(ends, controls, strict=True)):

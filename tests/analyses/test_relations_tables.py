@@ -13,13 +13,13 @@ import statsmodels.api as sm
 import torch
 from scipy.stats import permutation_test, ttest_rel
 from statsmodels.stats.multitest import multipletests
-from test_relations import spelled
 
 from bertscope.analyses.relations.pairs import collect_pairs
 from bertscope.analyses.relations.question import RelationsConfig, relations
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from planted_features import FILLERS, HEADS, NOUNS, VERBS, planted, sentences
+from relation_units import spelled
 
 CONFIG = RelationsConfig(repeats=100, least=7)
 DIRECTIONS = ("source to target", "target to source")

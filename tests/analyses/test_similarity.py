@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import test_models_words as tokenizers
 import torch
 from scipy.stats import t
 
 import bertscope
+import tokenizer_kinds
 from bertscope.analyses.similarity.question import SimilarityConfig, plan, similarity
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
@@ -157,7 +157,7 @@ def test_other_tokenizers_are_compared_on_words_they_share(tiny, corpus):
     """Without marked words: SentencePiece cuts at spaces only, BERT at punctuation too."""
     plain = bertscope.Examples(ids=corpus.ids, text=corpus.text)
     other = copy.deepcopy(tiny)
-    other.name, other.tokenizer = "pieces", tokenizers.sentencepiece()
+    other.name, other.tokenizer = "pieces", tokenizer_kinds.sentencepiece()
     result = similarity([tiny, other], plain)
     shared = result.table["n"].iloc[0]
     words = len(bertscope.hidden_states(tiny, plain))

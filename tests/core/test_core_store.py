@@ -115,6 +115,7 @@ def test_what_runs_in_a_store_that_may_only_be_read(tmp_path, monkeypatch):
     assert not store.is_running(step()) and not store.running()
 
 
+@pytest.mark.alone
 def test_a_killed_process_claims_nothing(tmp_path):
     """kill -9 of the process that makes a step: the next one can make it at once."""
     claimed = multiprocessing.get_context("fork").Event()
@@ -146,6 +147,7 @@ def test_what_killed_processes_left_is_not_stored(tmp_path):
     assert sorted(path.name for path in store.path(step()).iterdir()) == ["result", "step.json"]
 
 
+@pytest.mark.alone
 def test_killed_while_writing_leaves_nothing_and_goes_on(tmp_path):
     """kill -9 in the middle of a save: the step isn't there, and the next run makes it."""
     script = textwrap.dedent("""

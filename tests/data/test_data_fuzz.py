@@ -9,10 +9,6 @@ import zipfile
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_data_frames import EVERY, FILES, FULL
-from test_data_penn import DP, MRG
-from test_data_relations import PAIR, TEXT, WORDS
-from test_data_treebank import HARD, PLAIN
 
 from bertscope.core.errors import UserError
 from bertscope.data.frames import read_frames
@@ -20,6 +16,9 @@ from bertscope.data.penn import read_brackets
 from bertscope.data.relations import read_relations
 from bertscope.data.text import read_text
 from bertscope.data.treebank import read_treebank
+from framenet_files import EVERY, FILES, FULL
+from linked_rows import PAIR, TEXT, WORDS
+from treebank_files import DP, HARD, MRG, PLAIN
 
 
 def zipped(files) -> bytes:

@@ -11,14 +11,7 @@ from bertscope.core.examples import ROOT
 from bertscope.data.penn import UPOS, read_brackets, upos
 from bertscope.data.treebank import read_treebank
 from corpora import EWT, NLTK, laid_out, packed, with_shared
-
-DP = "Mr.\tNNP\t2\nVinken\tNNP\t3\neats\tVBZ\t0\n-LRB-\t-LRB-\t3\n\n1\\/2\tCD\t0\n"
-MRG = """
-( (S (NP-SBJ=1 (NNP Mr.) (NNP Vinken) )
-     (VP (VBZ is) (NP (-NONE- *T*-1) ) (`` ``) (ADJP-PRD (JJ old) )) (. .) ))
-
-( (X (CD 1\\/2) ))
-"""
+from treebank_files import DP, MRG
 
 
 @pytest.fixture(params=["folder", "zip"])

@@ -10,13 +10,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Link
 from bertscope.data.relations import read_relations
 from corpora import EWT, NLTK, conllu, laid_out, packed, with_shared
-
-WORDS = {"words": ["Anna", "gave", "it", "away"], "links": [{"name": "Donor", "source": [0], "target": [3, 1]}]}
-TEXT = {
-    "id": "mine",
-    "text": "Anna gave, it away",
-    "links": [{"name": "Theme", "source": [10, 13], "target": [6, 8], "frame": "Giving", "core": False}],
-}
+from linked_rows import PAIR, TEXT, WORDS
 
 
 @pytest.fixture
@@ -39,13 +33,6 @@ def test_words_and_characters(write):
         (Link("Theme", (3,), (1,), "Giving", core=False),),
         (),
     )
-
-
-PAIR = {
-    "text": "Anna left.", "text_pair": "She was tired.", "words": ["Anna", "left", ".", "She", "was", "tired", "."],
-    "first_words": 3, "heads": [1, -1, 1, 5, 5, -1, 5], "gender": ["f", "", "", "f", "", "", ""],
-    "answers": [[4, 13]], "label": "why",
-}  # fmt: skip
 
 
 def test_everything_else_that_can_be_said(write):

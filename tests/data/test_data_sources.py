@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-from test_data_frames import EVERY, FILES, FULL
 
 from bertscope.core.errors import UserError
 from bertscope.data import sources
@@ -15,6 +14,7 @@ from bertscope.data.penn import read_brackets
 from bertscope.data.sources import Collection
 from bertscope.data.treebank import read_treebank
 from corpora import conllu, laid_out, packed
+from framenet_files import EVERY, FILES, FULL
 
 FEW = {"a.txt": "a", "b/a.txt": "b", "b/c/a.txt": "c", "b/c/d/a.txt": "d"}
 

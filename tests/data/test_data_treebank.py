@@ -7,27 +7,13 @@ import gzip
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_data_trees import trees
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
 from bertscope.data.treebank import read_treebank, write_conllu
 from corpora import EWT, conllu, laid_out, packed, with_shared
-
-PLAIN = conllu("Dogs NOUN 2 nsubj", "bark VERB 0 root SpaceAfter=No", ". PUNCT 2 punct")
-HARD = """# newdoc id = d
-# sent_id = hard-1
-# a comment without a value
-# text_en = They don't know, it is = said.
-1\tThey\tthey\tPRON\tPRP\tCase=Nom\t4\tnsubj\t4:nsubj\t_
-2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
-2\tdo\tdo\tAUX\tVBP\tMood=Ind\t4\taux\t4:aux\t_
-3\tn't\tnot\tPART\tRB\t_\t4\tadvmod\t4:advmod\t_
-4\tknow\tknow\tVERB\tVB\tVerbForm=Inf\t0\troot\t0:root|5:x\tSpaceAfter=No
-4.1\tknown\tknow\tVERB\tVBN\t_\t_\t_\t0:root\tCopyOf=4
-5\t_\t_\tPUNCT\t:\t_\t4\tpunct\t4:punct\tSpaceAfter=No
-
-"""
+from random_trees import trees
+from treebank_files import HARD, PLAIN
 
 
 @pytest.fixture

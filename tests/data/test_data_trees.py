@@ -12,18 +12,7 @@ from scipy.sparse.csgraph import shortest_path
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT
 from bertscope.data.trees import all_depths, all_distances, check_tree, depths, distances
-
-
-@st.composite
-def trees(draw, largest=40):
-    """Heads of a random tree: each word hangs on one before it, then the words are shuffled."""
-    count = draw(st.integers(1, largest))
-    heads = [ROOT, *(draw(st.integers(0, word - 1)) for word in range(1, count))]
-    order = draw(st.permutations(range(count)))
-    shuffled = [ROOT] * count
-    for word, head in enumerate(heads):
-        shuffled[order[word]] = ROOT if head == ROOT else order[head]
-    return shuffled
+from random_trees import trees
 
 
 def walked(heads):

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from test_training import make_task
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -24,18 +23,9 @@ from bertscope.models.masks import prunable, split
 from bertscope.models.source import model_root
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from families import tiny_model
+from quick_configs import QUICK_LOTTERY
+from short_training import make_task
 from toy import write_reviews
-
-QUICK = LotteryConfig(
-    methods=("s", "m"),
-    seeds=(0, 1),
-    epochs=2,
-    learning_rate=2e-3,
-    share=0.3,
-    threshold=0.5,
-    patterns=False,
-    force=True,
-)
 
 
 @pytest.fixture
@@ -45,7 +35,7 @@ def rows(tmp_path):
 
 @pytest.fixture
 def step(tmp_path, tiny, rows):
-    return plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), QUICK)
+    return plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), QUICK_LOTTERY)
 
 
 def test_the_whole_of_it(tmp_path, step):
@@ -78,7 +68,9 @@ def test_the_whole_of_it(tmp_path, step):
 
 
 def test_differences_are_those_of_the_table(tmp_path, tiny, rows):
-    one = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK, methods=("s",), seeds=(3,)))
+    one = plan(
+        model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK_LOTTERY, methods=("s",), seeds=(3,))
+    )
     result = Store(tmp_path / "store").result(one) if Store(tmp_path / "store").run(one) else None
     arms = result.tables["arms"].set_index(["arm", "stage"])
     for _, row in result.tables["comparisons"].iterrows():
@@ -151,7 +143,7 @@ def test_hans_is_scored_by_halves_and_over_seeds(tmp_path, tiny):
     lines = [f"the {w} road,a {w} road,{'entailment' if row % 2 else 'not_entailment'}"
              for row, w in enumerate(["long", "old"] * 30)]  # fmt: skip
     rows.write_text("\n".join(["text,text_pair,label", *lines]) + "\n")
-    config = replace(QUICK, methods=("s",), seeds=(0,), hans=str(hans), epochs=1)
+    config = replace(QUICK_LOTTERY, methods=("s",), seeds=(0,), hans=str(hans), epochs=1)
     step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
     store = Store(tmp_path / "store")
     store.run(step)
@@ -169,7 +161,7 @@ def test_methods_in_any_order(tmp_path, tiny, rows):
     step = plan(
         model_root(tiny.save(tmp_path / "tiny")),
         task_root(rows),
-        replace(QUICK, methods=("m", "s"), seeds=(0,), epochs=1),
+        replace(QUICK_LOTTERY, methods=("m", "s"), seeds=(0,), epochs=1),
     )
     store = Store(tmp_path / "store")
     store.run(step)

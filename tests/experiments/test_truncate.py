@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from test_training import make_task
 
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
@@ -27,6 +26,7 @@ from bertscope.models.source import model_root
 from bertscope.models.surgery import without_layers
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from families import tiny_model
+from short_training import make_task
 from toy import write_reviews
 
 QUICK = TruncateConfig(epochs=1, learning_rate=2e-3)

@@ -145,6 +145,7 @@ for n in map(int, sys.argv[1:]):
 """
 
 
+@pytest.mark.alone
 def test_memory_is_flat_in_the_number_of_texts():
     done = subprocess.run([sys.executable, "-c", PEAK, "2000", "20000"], capture_output=True, text=True, check=True)
     few, many = map(int, done.stdout.split())

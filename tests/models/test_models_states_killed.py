@@ -45,6 +45,7 @@ def start(folder, *counts, window=20, size=24):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_killed_at_random_moments_it_ends_bit_equal(tmp_path):
     undisturbed = start(tmp_path / "whole", 600)
     began = time.monotonic()
@@ -64,6 +65,7 @@ def test_killed_at_random_moments_it_ends_bit_equal(tmp_path):
         assert path.read_bytes() == (place / path.name).read_bytes(), path.name
 
 
+@pytest.mark.alone
 def test_memory_is_flat(tmp_path):
     counts = (1_000, 10_000)
     output, _ = start(tmp_path, *counts, window=512, size=96).communicate()

@@ -10,10 +10,9 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from test_report import ablation, data_of, heads, heat, page_of, put
-
 from bertscope.core.result import Number, Result
 from bertscope.report.sections import ROWS
+from planted_page import ablation, data_of, heads, heat, page_of, put
 
 
 def test_a_table_that_many_figures_draw_is_stored_once(tmp_path):

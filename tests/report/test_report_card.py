@@ -12,12 +12,11 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from test_report import HOSTILE, heat, put
-
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from browsing import NEEDS_CHROMIUM, browser, draw_all, unfold, visit  # noqa: F401
+from planted_page import HOSTILE, heat, put
 
 pytestmark = NEEDS_CHROMIUM
 LAYERS, HEADS = 3, 4

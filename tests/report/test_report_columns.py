@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pandas as pd
-from test_report import page_of, put
 
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.columns import ALWAYS, BY_DEFAULT, ENDS, explained
+from planted_page import page_of, put
 
 FIGURE = Figure(
     "lines", "curves", x="layer", y="gain", low="low", high="high", title="", caption="",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,34 +11,12 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from test_report import HOSTILE, heads, heat
-
 from bertscope.core.figure import Figure
 from bertscope.report import theme
 from bertscope.report.charts import chart, draw, save_figure
 from bertscope.report.drawing import Drawing, round_numbers
-
-CLASSES = ["vertical", "diagonal", "block"]
-SHARES = {1: [0.5, 0.3, 0.2], 2: [0.1, 0.1, 0.8]}
-
-
-def shares(model: str = "pocket") -> pd.DataFrame:
-    rows = [(model, layer, name, x) for layer, of in SHARES.items() for name, x in zip(CLASSES, of, strict=True)]
-    return pd.DataFrame(rows, columns=["model", "layer", "pattern", "share"])
-
-
-def bars(**more) -> Figure:
-    about = {"x": "share", "y": "layer", "color": "pattern"} | more
-    return Figure("bars", "t", title="Class shares", caption="c", **about)
-
-
-def layers(figure: Figure, table: pd.DataFrame) -> list[dict]:
-    spec = draw(figure, table).to_dict()
-    return spec.get("spec", spec)["layer"]
-
-
-def svg(figure: Figure, table: pd.DataFrame, folder: Path) -> str:
-    return save_figure(figure, table, folder / "figure.svg").read_text(encoding="utf-8")
+from planted_figures import CLASSES, SHARES, bars, layers, shares, svg
+from planted_page import HOSTILE, heads, heat
 
 
 def segments(picture: str) -> dict[tuple[str, str], tuple[float, float]]:

@@ -8,13 +8,12 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from test_report import heads as of_heads
-
 from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.registry import QUESTIONS, find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.report import head_card, subjects
+from planted_page import heads as of_heads
 
 
 class Declared:

@@ -13,16 +13,12 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-import test_report_trees as sentences
-from test_report import heads, heat, put
-from test_report_figures import bars, shares
-from test_report_maps import cells, maps
-from test_report_steps import stepped, walk
-
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401
+from planted_figures import bars, cells, maps, shares, stepped, tree_figure, tree_table, walk
+from planted_page import heads, heat, put
 
 A_FEW = 12  # pixels
 SERIES = [f"a name, the {number}th" for number in range(9)]
@@ -36,7 +32,7 @@ def drawn() -> list[tuple[Figure, pd.DataFrame]]:
     rows = Figure("intervals", "t", "effect", "kind", "Rows", "c")
     named = heads(9, 3).assign(relation=lambda table: table["head"].map({1: "a", 2: "subject of a verb", 3: "b"}))
     panels = pd.concat([shares(name) for name in ("a", "b", "c · and more", "d", "e")])
-    trees = pd.concat([sentences.table(), sentences.table(sentence="s2 · 2 of 4 edges")])
+    trees = pd.concat([tree_table(), tree_table(sentence="s2 · 2 of 4 edges")])
     return [
         (lines, heads(1)),
         (replace(lines, color="kind", rules={"chance": 0.0}), some),
@@ -52,7 +48,7 @@ def drawn() -> list[tuple[Figure, pd.DataFrame]]:
         (heat(facet="of", labels={"head": ""}), some),
         (bars(facet="model"), panels),
         (maps(token="token"), cells(*np.random.default_rng(0).random((4, 12, 12)))),
-        (sentences.figure(), trees),
+        (tree_figure(), trees),
         (stepped(facet="model"), pd.concat([walk(model="a"), walk(model="b")])),
     ]
 

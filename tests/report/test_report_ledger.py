@@ -22,7 +22,9 @@ from bertscope.core.store import Store
 from bertscope.report.compare import compare_page, compare_stores
 from bertscope.report.export import export_report, safe_name
 from bertscope.study.claims.question import claims_step, refresh
-from planted_results import PLANTED, SURE, compared
+from planted_claims import PLANTED
+from planted_results import SURE
+from planted_trainings import compared
 
 HOSTILE = "</script><script>alert('x')</script>/../..\\\"quoted\" & \u202eright to left"
 

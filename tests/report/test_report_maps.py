@@ -15,27 +15,11 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from test_report_figures import layers, svg
-
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.report import packed, theme
 from bertscope.report.charts import draw
-
-
-def maps(**more) -> Figure:
-    about = {"x": "key", "y": "query", "value": "attention", "facet": "map"} | more
-    return Figure("maps", "t", title="Maps", caption="c", **about)
-
-
-def cells(*matrices: np.ndarray) -> pd.DataFrame:
-    """The tidy table of some maps: a row per cell."""
-    sheets = []
-    for number, values in enumerate(matrices, start=1):
-        query, key = (at.ravel() + 1 for at in np.indices(values.shape))
-        of = {"map": f"head {number} · block", "query": query, "key": key, "attention": values.ravel()}
-        sheets.append(pd.DataFrame(of | {"token": np.array(["[CLS]", "the", "the", "[SEP]"] * 99)[query - 1]}))
-    return pd.concat(sheets, ignore_index=True)
+from planted_figures import cells, layers, maps, svg
 
 
 def pixels(row: dict) -> np.ndarray:

@@ -13,15 +13,13 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from test_report import HOSTILE, ablation, heads, heat, put
-from test_report_figures import bars, shares
-from test_report_maps import cells, maps
-
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from bertscope.report.sections import ROWS
 from browsing import NEEDS_CHROMIUM, browser, draw_all, unfold, visit  # noqa: F401
+from planted_figures import bars, cells, maps, shares
+from planted_page import HOSTILE, ablation, heads, heat, put
 
 FIGURES = 8
 SHEET = cells(*np.random.default_rng(0).random((7, 20, 20)))

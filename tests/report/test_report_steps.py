@@ -4,37 +4,18 @@ from __future__ import annotations
 
 import re
 import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from test_report import HOSTILE, put
-
-from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
-from bertscope.report.charts import draw, save_figure
+from bertscope.report.charts import draw
 from browsing import CHROMIUM, QUIET
-
-
-def walk(layers: int = 3, tokens: tuple[str, ...] = ("[CLS]", "good", "food"), **more) -> pd.DataFrame:
-    rows = [
-        (layer, place, token, 10.0 * layer + place, float(place)) for layer in range(layers) for place, token in
-        enumerate(tokens)
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["layer", "position", "token", "x", "y"]).assign(**more)
-
-
-def stepped(**more) -> Figure:
-    about = {"x": "x", "y": "y", "token": "token", "step": "layer", "path": "position"} | more
-    return Figure("points", "t", title="Tokens", caption="c", **about)
-
-
-def svg(figure: Figure, table: pd.DataFrame, folder: Path) -> str:
-    return save_figure(figure, table, folder / "figure.svg").read_text(encoding="utf-8")
+from planted_figures import stepped, svg, walk
+from planted_page import HOSTILE, put
 
 
 def points(picture: str) -> int:

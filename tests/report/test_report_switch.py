@@ -13,8 +13,6 @@ import pytest
 pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("playwright")
 
-from test_report import heads
-
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
@@ -22,7 +20,8 @@ from bertscope.report.build import build_report, stored_findings
 from bertscope.report.subjects import parts
 from bertscope.study.claims.question import refresh
 from browsing import NEEDS_CHROMIUM, browser, visit  # noqa: F401
-from planted_results import truncate
+from planted_page import heads
+from planted_trainings import truncate
 
 TASKS = ("cola", "mnli", "rte", "sst2")
 EFFECTS = (-0.2, 0.0, 0.05, 0.1)  # of removing the top layer: one clear loss, three that can't be one

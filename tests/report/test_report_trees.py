@@ -9,30 +9,11 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from test_report_figures import layers, svg
-
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.report.charts import draw
 from bertscope.report.trees import HIGHEST, SIZE, STEM, UPRIGHT, WIDEST
-
-BOTH, ONE = "in both", "in one"
-
-
-def figure(**more) -> Figure:
-    about = {"token": "word", "side": "tree", "color": "edge", "facet": "sentence"} | more
-    return Figure("trees", "t", x="position", y="head", title="Trees", caption="c", **about)
-
-
-def table(words: str = "she read the book .", sentence: str = "s1") -> pd.DataFrame:
-    """she <- read -> book -> the, and the chain in which each word hangs on the one before it."""
-    rows = []
-    for tree, heads in (("gold", [2, 0, 4, 2, None]), ("predicted", [0, 1, 2, 3, None])):
-        for place, head in enumerate(heads, start=1):
-            edge = None if head is None else BOTH if {place, head} in ({1, 2}, {3, 4}) else ONE
-            rows.append((sentence, tree, place, words.split()[place - 1], head, edge))
-    frame = pd.DataFrame(rows, columns=["sentence", "tree", "position", "word", "head", "edge"])
-    return frame.astype({"head": "Int64"})
+from planted_figures import BOTH, ONE, layers, svg, tree_figure, tree_table
 
 
 def values(what: Figure, frame: pd.DataFrame) -> list[dict]:
@@ -44,7 +25,7 @@ def points(path: str) -> list[tuple[float, float]]:
 
 
 def test_words_stand_once_in_their_order_with_room_for_each():
-    rows = [row for row in values(figure(), table()) if "word" in row]
+    rows = [row for row in values(tree_figure(), tree_table()) if "word" in row]
     assert [row["word"] for row in rows] == ["she", "read", "the", "book", "."]
     assert [row["x"] for row in rows] == sorted(row["x"] for row in rows)
     left = [row["x"] - 3.1 * len(row["word"]) for row in rows]
@@ -53,15 +34,15 @@ def test_words_stand_once_in_their_order_with_room_for_each():
 
 
 def test_an_arc_for_each_edge_a_stem_for_each_root_and_nothing_for_the_rest():
-    rows = [row for row in values(figure(), table()) if "up" in row]
+    rows = [row for row in values(tree_figure(), tree_table()) if "up" in row]
     arcs = [(row["up"], row["c2"], row["c4"], row["span"]) for row in rows if "span" in row]
     assert arcs == [(1, 1, 2, 1), (1, 3, 4, 1), (1, 4, 2, 2), (-1, 2, 1, 1), (-1, 3, 2, 1), (-1, 4, 3, 1)]
     assert [(row["up"], row["c2"]) for row in rows if "span" not in row] == [(1, 2), (-1, 1)]
 
 
 def test_arcs_are_drawn_from_word_to_word_above_and_below(tmp_path):
-    centre = {row["word"]: row["x"] for row in values(figure(), table()) if "word" in row}
-    picture = svg(figure(), table(), tmp_path)
+    centre = {row["word"]: row["x"] for row in values(tree_figure(), tree_table()) if "word" in row}
+    picture = svg(tree_figure(), tree_table(), tmp_path)
     paths = re.findall(r'aria-roledescription="line mark"[^>]* d="([^"]+)"', picture)
     assert len(paths) == 6
     middle, ends = SIZE + HIGHEST, set()
@@ -89,21 +70,21 @@ def _near(x: float, centre: dict[str, float]) -> float:
 
 
 def test_series_have_a_colour_and_a_pattern_in_one_legend(tmp_path):
-    arcs = layers(figure(), table())[0]["encoding"]
+    arcs = layers(tree_figure(), tree_table())[0]["encoding"]
     assert arcs["color"]["scale"]["domain"] == arcs["strokeDash"]["scale"]["domain"] == [BOTH, ONE]
     assert arcs["color"]["legend"] == arcs["strokeDash"]["legend"]
-    picture = svg(figure(), table(), tmp_path)
+    picture = svg(tree_figure(), tree_table(), tmp_path)
     assert picture.count(f">{BOTH}<") == 1 and picture.count(f">{ONE}<") == 1
     assert picture.count(">gold<") == 1 and picture.count(">predicted<") == 1
     assert len(re.findall(r'aria-roledescription="line mark"[^>]*stroke-dasharray="5,3"', picture)) == 2
-    plain = layers(figure(color=None), table())[0]["encoding"]
+    plain = layers(tree_figure(color=None), tree_table())[0]["encoding"]
     assert "color" not in plain and "strokeDash" not in plain
 
 
 def test_each_sentence_has_its_panel_and_all_share_a_scale(tmp_path):
-    long = table("the professors understood internationalisation !", "s2 · 2 of 3 edges")
-    both = pd.concat([table(), long], ignore_index=True)
-    spec = draw(figure(), both).to_dict()
+    long = tree_table("the professors understood internationalisation !", "s2 · 2 of 3 edges")
+    both = pd.concat([tree_table(), long], ignore_index=True)
+    spec = draw(tree_figure(), both).to_dict()
     assert spec["facet"]["sort"] == ["s1", "s2 · 2 of 3 edges"]
     scales = {
         str(layer["encoding"]["x"].get("scale"))
@@ -111,30 +92,32 @@ def test_each_sentence_has_its_panel_and_all_share_a_scale(tmp_path):
         if "field" in layer["encoding"].get("x", {})
     }
     assert len(scales) == 1
-    picture = svg(figure(), both, tmp_path)
+    picture = svg(tree_figure(), both, tmp_path)
     assert picture.count('aria-roledescription="line mark"') == 12 and ">2 of 3 edges<" in picture
 
 
 def test_words_of_a_long_sentence_stand_upright():
     rows = [("s", "gold", place, f"word{place}", place - 1, ONE) for place in range(1, 41)]
     frame = pd.DataFrame(rows, columns=["sentence", "tree", "position", "word", "head", "edge"])
-    spec = draw(figure(), frame).to_dict()["spec"]
+    spec = draw(tree_figure(), frame).to_dict()["spec"]
     assert spec["width"] == 40 * UPRIGHT <= WIDEST
     (words,) = [layer["mark"] for layer in spec["layer"] if layer["mark"].get("style") == "tree-word"]
     assert words["angle"] == 270 and "child_width" in words["fontSize"]["expr"]
     (words,) = [
-        layer["mark"] for layer in layers(figure(facet=None), table()) if layer["mark"].get("style") == "tree-word"
+        layer["mark"]
+        for layer in layers(tree_figure(facet=None), tree_table())
+        if layer["mark"].get("style") == "tree-word"
     ]
     assert words["angle"] == 0 and "child_width" not in words["fontSize"]["expr"]
 
 
 def test_a_word_without_end_is_cut():
-    frame = table(f"she read the {'x' * 500} .")
-    assert draw(figure(), frame).to_dict()["spec"]["width"] < WIDEST
+    frame = tree_table(f"she read the {'x' * 500} .")
+    assert draw(tree_figure(), frame).to_dict()["spec"]["width"] < WIDEST
 
 
 def test_trees_without_words_or_sides_are_refused():
     with pytest.raises(UserError, match="trees need a token column"):
-        draw(figure(token=None), table())
+        draw(tree_figure(token=None), tree_table())
     with pytest.raises(UserError, match="and a side column"):
-        draw(figure(side=None), table())
+        draw(tree_figure(side=None), tree_table())

@@ -16,25 +16,23 @@ from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.records.claim import Estimate
 from bertscope.study.claims.records.estimates import extreme
 from bertscope.study.claims.records.evidence import lesson, lessons
+from planted_claims import PLANTED, depths
 from planted_results import (
     BASE,
-    PLANTED,
     RANDOM,
     SURE,
     TUNED,
     ablate,
     attention,
-    depths,
     ends,
     first_tokens,
-    good,
     patterns,
     redundancy,
     similarity,
     structure,
     taught,
-    truncate,
 )
+from planted_trainings import good, truncate
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
 

@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from test_ablate import FEW
-from test_lottery import QUICK
 
 import bertscope
 from bertscope.analyses.change.question import ChangeConfig
@@ -36,6 +34,7 @@ from bertscope.models.source import model_root
 from bertscope.study.claims.measure import judged, statements
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.statements import SENTENCES
+from quick_configs import QUICK_ABLATE, QUICK_LOTTERY
 from toy import task_of
 
 pytestmark = pytest.mark.slow
@@ -70,7 +69,7 @@ def analysed(pair, corpus) -> list[Result]:
         bertscope.change(before, after, corpus, ChangeConfig(**quick)),
         bertscope.relations([before], corpus, RelationsConfig(**quick)),
         bertscope.redundancy(after, task, RedundancyConfig(together=("head:1.1", "head:2.2"), pairs=2, **quick)),
-        bertscope.ablate(after, task, FEW),
+        bertscope.ablate(after, task, QUICK_ABLATE),
         bertscope.similarity([before, after], corpus, against=corpus.take(np.arange(40))),
         bertscope.structure([before, after], corpus, StructureConfig(ranks=(4,), epochs=1, **quick)),
         bertscope.probe([before, after], corpus, probes),
@@ -91,7 +90,7 @@ def trained(tmp_path_factory, pair) -> list[Result]:
     (folder / "texts.txt").write_text("\n".join(f"{text}." for text in texts))
     base, task = model_root(pair[0].save(folder / "tiny")), task_root(folder / "rows.csv")
     store = Store(folder / "store")
-    config = replace(QUICK, epochs=1, patterns=True)
+    config = replace(QUICK_LOTTERY, epochs=1, patterns=True)
     measured = ContrastConfig(sts=str(folder / "sts.csv"), corpus=str(folder / "texts.txt"), batch_size=8)
     steps = [
         lottery.plan(base, task, config),

@@ -98,6 +98,7 @@ def test_bad_numbers_of_workers_are_refused(tmp_path):
             run_steps([step()], Store(tmp_path), **wrong)
 
 
+@pytest.mark.alone
 def test_what_another_process_makes_is_passed_over_and_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "POLL", 0.02)
     store, theirs, ours = Store(tmp_path), step(add=1), step(add=2)
@@ -120,6 +121,7 @@ def test_what_another_process_makes_is_passed_over_and_waited_for(tmp_path, monk
     assert list(outcome.done) == [ours.id, last.id] and CALLS.count("sum") == 3
 
 
+@pytest.mark.alone
 def test_what_another_process_left_is_made_here(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "POLL", 0.02)
     claimed, go_on = threading.Event(), threading.Event()
@@ -137,6 +139,7 @@ def test_what_another_process_left_is_made_here(tmp_path, monkeypatch):
     thread.join()
 
 
+@pytest.mark.alone
 def test_sixteen_processes_share_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "POLL", 0.05)
     monkeypatch.setenv("SUMS_CALLS", str(tmp_path / "calls"))
@@ -157,6 +160,7 @@ def test_sixteen_processes_share_the_work(tmp_path, monkeypatch):
     assert Store(tmp_path / "store").result(last).number("total").value == total
 
 
+@pytest.mark.alone
 def test_a_finished_study_loads_no_torch_and_takes_no_time(tmp_path):
     """The demo's steps, as if they were stored: what is looked at is only whether they are there."""
     make = """

@@ -49,6 +49,7 @@ def equal(steps: list[Step], one: Store, other: Store) -> bool:
 
 @on_cpu
 @pytest.mark.slow
+@pytest.mark.alone
 def test_twenty_kills_leave_the_same_tables(steps, tmp_path):
     whole = Store(tmp_path / "whole")
     started = time.perf_counter()
@@ -80,6 +81,7 @@ def mount(folder: Path, size: str) -> None:
 
 @on_cpu
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_full_disk_gives_one_line_and_goes_on_when_there_is_room(steps, tmp_path, capfd):
     whole, disk = Store(tmp_path / "whole"), tmp_path / "disk"
     run_steps(steps, whole)

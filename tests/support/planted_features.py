@@ -97,3 +97,11 @@ def sentences(n: int = 120, seed: int = 0) -> Examples:
         governors=tuple(heads),
         marks={"relation": tuple(relations)},
     )
+
+
+def pairs(n: int = 60) -> Examples:
+    """Pairs of texts of 4 to 11 words."""
+    random = np.random.default_rng(0)
+    texts = [" ".join(random.choice(FILLERS, random.integers(4, 12))) for _ in range(2 * n)]
+    ids = tuple(str(row) for row in range(n))
+    return Examples(ids, tuple(texts[:n]), tuple(texts[n:]), name="made up")

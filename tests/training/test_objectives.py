@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from test_training import make_task
 from torch import nn
 from transformers import get_linear_schedule_with_warmup
 
@@ -22,6 +21,7 @@ from bertscope.training import loop
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import objective_of, with_task_head
+from short_training import make_task
 
 PLAIN = FinetuneConfig(epochs=2, learning_rate=2e-3, batch_size=8, warmup=0.0)
 

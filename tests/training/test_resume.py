@@ -28,6 +28,7 @@ def start(base: Path, out: Path) -> subprocess.Popen:
 
 @on_cpu
 @pytest.mark.slow
+@pytest.mark.alone
 def test_ten_kills_leave_the_same_weights(tiny, tmp_path):
     base = tiny.save(tmp_path / "base")
     started = time.perf_counter()

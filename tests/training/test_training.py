@@ -12,47 +12,20 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 from bertscope.core.bucketing import bucketed
 from bertscope.core.errors import UserError
-from bertscope.core.examples import Examples
 from bertscope.data.task import Task
 from bertscope.models.load import load
 from bertscope.training import loop, objective
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from device import DEVICE, on_cpu
+from short_training import QUICK, make_task, same, stop_in_epoch
 
 FILLERS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")
 LEARN = FinetuneConfig(epochs=5, learning_rate=5e-4, batch_size=8)
-QUICK = FinetuneConfig(epochs=3, learning_rate=2e-3, batch_size=8, warmup=0.1)
-
-
-def make_task(regression: bool = False) -> Task:
-    """Positive if it has 'good' and not 'bad'; or a score of 40 more for 'good', around 100."""
-    generator = np.random.default_rng(0)
-    words = np.array(
-        ["the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him"]
-    )
-
-    def split(name: str, n: int) -> Examples:
-        label = np.arange(n) % 2
-        text = [
-            " ".join([*generator.choice(words, generator.integers(2, 9)), "good" if good else "bad"])
-            for good in label
-        ]
-        gold = 100 + 40 * label.astype(float) + generator.normal(size=n) if regression else label
-        return Examples(tuple(f"{name}:{row}" for row in range(n)), tuple(text), label=gold)
-
-    kind, labels, metric = (
-        ("regression", (), "pearson") if regression else ("classification", ("no", "yes"), "accuracy")
-    )
-    return Task("toy", kind, labels, split("train", 60), split("validation", 20), split("test", 20), metric)
 
 
 @pytest.fixture
 def task() -> Task:
     return make_task()
-
-
-def same(one, other) -> bool:
-    return one.fingerprint == other.fingerprint
 
 
 def test_learns_and_says_how(pocket, task, tmp_path):
@@ -110,17 +83,6 @@ def test_regression_speaks_in_the_tasks_own_units(pocket):
     predicted = trained.encoder.predict(task.test).logits[:, 0]
     assert trained.result.number("after").value > 0.95
     assert np.abs(predicted - task.test.label).mean() < 10
-
-
-def stop_in_epoch(monkeypatch, epoch: int) -> None:
-    plain = loop.Training.epoch
-
-    def stopping(self, at, bar):
-        if at == epoch:
-            raise KeyboardInterrupt
-        return plain(self, at, bar)
-
-    monkeypatch.setattr(loop.Training, "epoch", stopping)
 
 
 @on_cpu

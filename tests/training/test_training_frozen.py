@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from test_training import make_task, same, stop_in_epoch
 from torch import nn
 
 from bertscope.core.errors import UserError
@@ -23,6 +22,7 @@ from bertscope.training.memory import KeptForBackward
 from bertscope.training.objective import Labelled
 from device import DEVICE, on_cpu
 from families import CONFIGS, tiny_model
+from short_training import make_task, same, stop_in_epoch
 
 EVERY = pytest.mark.parametrize("name", CONFIGS)
 QUICK = FinetuneConfig(epochs=2, learning_rate=2e-3, batch_size=8, warmup=0.1)

@@ -20,6 +20,7 @@ def demo(folder: Path) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_two_runs_agree_and_a_rerun_computes_nothing(tmp_path):
     assert "running" in demo(tmp_path / "one")
     demo(tmp_path / "two")

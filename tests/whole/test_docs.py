@@ -1,20 +1,12 @@
-"""The documentation can't drift: flags and their defaults, examples and links are checked against the code.
-
-`python tests/whole/test_docs.py` writes the tables of docs/commands.md anew from the commands themselves.
-"""
+"""The documentation can't drift: flags and their defaults, examples and links are checked against the code."""
 
 from __future__ import annotations
 
-import ast
-import functools
 import importlib
-import inspect
 import re
 import shlex
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
 
 import pytest
 
@@ -22,88 +14,14 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 from cyclopts import CycloptsError
 
 from bertscope.cli.main import app
-from bertscope.cli.options import DataOptions, RunOptions, default_in_words
 from bertscope.core import registry
 from bertscope.models.families import FAMILIES
+from command_tables import COMMANDS, SHARED, commands, documented, flag, tables, takes
+from doc_pages import HERE, code_blocks, run_blocks
 
-HERE = Path(__file__).resolve().parents[2]
-COMMANDS = HERE / "docs" / "commands.md"
 PLACES = ("*.md", "docs/**/*.md", "benchmarks/*.md", "patterns/*.md")
 PAGES = [page for place in PLACES for page in sorted(HERE.glob(place))]
-SHARED = "every question"
-"""The table of what all questions take: how data is read, and where results go."""
-
-_BLOCK = re.compile(r"(<!-- flags of (?P<name>[\w -]+) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
-_FENCE = re.compile(r"(?P<mark><!-- not run[^\n]*-->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.DOTALL | re.M)
 _LINK = re.compile(r"\]\((?!https?:|mailto:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]+))?\)")
-
-
-def commands(inside: Any = app, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Every command by the words that call it, `report build` included."""
-    for name in inside:
-        if not name.startswith("-"):
-            found = inside[name]
-            below = list(commands(found, f"{above}{name} "))
-            yield from below or [(f"{above}{name}", found)]
-
-
-@functools.cache
-def tables() -> dict[str, str]:
-    """The tables of docs/commands.md as they should be."""
-    shared_names = {*map(_flag, (*fields(DataOptions), *fields(RunOptions)))}
-    written: dict[str, str] = {}
-    for name, command in commands():
-        arguments = [one for one in command.assemble_argument_collection(parse_docstring=True) if one.show]
-        asked = name in registry.QUESTIONS
-        own = [one for one in arguments if not asked or one.name not in shared_names]
-        written[name] = _table(own)
-        shared = _table([one for one in arguments if one not in own])
-        if asked and registry.find(name).reads:  # what reads results alone has no options about data
-            assert written.setdefault(SHARED, shared) == shared, f"{name} has other shared options than its siblings"
-    return written
-
-
-def _flag(field: Any) -> str:
-    return "--" + field.name.replace("_", "-")
-
-
-def _table(arguments: list[Any]) -> str:
-    rows = ["| flag | takes | default | meaning |", "|---|---|---|---|"]
-    for one in arguments:
-        meaning = " ".join((one.parameter.help or "").split())
-        assert meaning, f"{one.name} has no help"
-        rows.append(f"| `{one.name}` | {_takes(one.hint)} | {_default(one)} | {meaning} |".replace("<", "&lt;"))
-    return "\n".join(rows) + "\n"
-
-
-def _takes(hint: Any) -> str:
-    """
-    >>> _takes(int | None), _takes(tuple[int, ...])
-    ('a number', 'a number; one or more')
-    """
-    named = {int: "a number", float: "a number", str: "text", Path: "a path", bool: "nothing"}
-    if hint in named:
-        return named[hint]
-    inner = [part for part in get_args(hint) if part not in (type(None), Ellipsis)]
-    if getattr(hint, "__origin__", None) is tuple:
-        return f"{_takes(inner[0])}; one or more"
-    if len(inner) == 1 and not isinstance(inner[0], str):
-        return _takes(inner[0])
-    return ", ".join(f"`{choice}`" for choice in inner)
-
-
-def _default(argument: Any) -> str:
-    value = argument.field_info.default
-    if argument.required:
-        return "required"
-    if value is inspect.Parameter.empty:
-        return ""
-    said = "off" if value is False else default_in_words(value)
-    return said if said in ("on", "off") else f"`{said}`" if said else ""
-
-
-def documented() -> dict[str, str]:
-    return {block["name"]: block["table"] for block in _BLOCK.finditer(COMMANDS.read_text(encoding="utf-8"))}
 
 
 def test_every_command_is_documented_and_no_other():
@@ -114,14 +32,14 @@ def test_every_command_is_documented_and_no_other():
 
 @pytest.mark.parametrize("name", tables())
 def test_flags_defaults_and_meanings_are_the_real_ones(name):
-    assert documented().get(name) == tables()[name], "run: python tests/whole/test_docs.py"
+    assert documented().get(name) == tables()[name], "run: python tests/support/command_tables.py"
 
 
 @pytest.mark.parametrize("name", [name for name, entry in registry.QUESTIONS.items() if entry.group])
-def test_every_setting_of_every_question_is_a_documented_flag(name):
-    told = documented()[name]
+def test_every_setting_of_every_question_is_a_documentedflag(name):
+    table = documented()[name]
     for field in fields(registry.find(name).config):
-        assert f"| `{_flag(field)}` |" in told
+        assert f"| `{flag(field)}` |" in table
     assert registry.find(name).line in COMMANDS.read_text(encoding="utf-8")
 
 
@@ -130,13 +48,7 @@ def test_the_drift_test_sees_drift():
     assert "| `--batch-size` | a number | `32` | Examples per step. |" in table
     assert "| `--keep` | `last`, `best` | `last` |" in table
     assert "--store" not in table and "--store" in tables()[SHARED]
-    assert _takes(tuple[int, ...]) == "a number; one or more"
-
-
-def code_blocks(page: Path, *languages: str) -> list[tuple[str, bool]]:
-    """The page's code in these languages, and whether it is to be run."""
-    found = _FENCE.finditer(page.read_text(encoding="utf-8"))
-    return [(block["code"], block["mark"] is None) for block in found if block["language"] in languages]
+    assert takes(tuple[int, ...]) == "a number; one or more"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -149,22 +61,6 @@ def test_command_lines_in_the_pages_are_understood(page):
                     app.parse_args(words[1:], exit_on_error=False, print_error=False)
                 except CycloptsError as error:
                     pytest.fail(f"{page.name}: {line.strip()}: {error}")
-
-
-def run_blocks(blocks: list[tuple[str, bool]]) -> None:
-    """Run code blocks in order, as one session; `print(...)  # this` must print this."""
-    printed: list[str] = []
-    session = {"__name__": "__docs__", "print": lambda *values: printed.append(" ".join(map(str, values)))}
-    for code, runs in blocks:
-        tree = ast.parse(code)  # also what isn't run must be Python
-        if not runs:
-            continue
-        printed.clear()
-        exec(compile(tree, "docs", "exec"), session)
-        expected = re.findall(r"^ *print\(.*\)(?:  # (.*))?$", code, re.M)
-        assert len(expected) == len(printed)
-        for said, wanted in zip(printed, expected, strict=True):
-            assert not wanted or said == wanted, f"prints {said!r}, the page says {wanted!r}"
 
 
 def test_the_python_page_runs(tmp_path, monkeypatch):
@@ -237,16 +133,3 @@ def test_links_and_pictures_exist(page):
 
 def test_the_picture_is_small():
     assert (HERE / "docs" / "report.png").stat().st_size < 200_000
-
-
-def write() -> None:
-    """Put the tables into docs/commands.md."""
-    now = tables()
-    text = COMMANDS.read_text(encoding="utf-8")
-    if missing := sorted(set(now) - set(documented())):
-        raise SystemExit(f"{COMMANDS}: add a section with '<!-- flags of NAME -->' and '<!-- end -->' for {missing}")
-    COMMANDS.write_text(_BLOCK.sub(lambda block: block[1] + now[block["name"]] + block[4], text), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write()

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-pytest.importorskip("cyclopts")  # test_docs needs it
-
-from test_docs import HERE, code_blocks, run_blocks
-
 from bertscope.data.features import FEATURES, NEGATIONS
 from bertscope.data.relations import read_relations
+from doc_pages import HERE, code_blocks, run_blocks
 
 PAGE = HERE / "docs" / "corpora.md"
 

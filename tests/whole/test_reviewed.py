@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from test_training import QUICK, make_task, stop_in_epoch
 
 from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, whole_folder
@@ -21,6 +20,7 @@ from bertscope.models.new_task_head import with_classifier
 from bertscope.models.replay import predict_without
 from bertscope.training import loop, objective
 from bertscope.training.finetune.question import finetune
+from short_training import QUICK, make_task, stop_in_epoch
 
 KIND = FolderKind("mark", "", ("mark",))
 

@@ -1,0 +1,22 @@
+"""Marks on the words of three sentences, and what `features` finds of marks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bertscope.analyses.attention.maps import read_maps
+from bertscope.analyses.features.question import FeaturesConfig, features_result
+from bertscope.analyses.features.reader import FeatureReader
+from three_sentences import WORDS
+
+NOUNS, LONG = {"keys", "cabinets", "gardener"}, {"cabinets", "unquestionably", "disappeared", "whispered"}
+MARKED = {
+    name: tuple(np.array([word in having for word in row]) for row in WORDS)
+    for name, having in (("noun", NOUNS), ("long", LONG), ("she", {"She"}))
+}
+
+
+def features_of(encoders, examples, marked, *, tokens=None, names=("a",), **config):
+    config = FeaturesConfig(repeats=200, **config)
+    reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
+    return features_result(reader, read_maps(encoders, examples, [reader], tokens=tokens), names)
