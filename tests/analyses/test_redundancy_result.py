@@ -90,7 +90,7 @@ def test_heads_that_can_not_go_off_together_are_refused_before_the_pass(tiny, ma
     def never(*_, **__):
         raise AssertionError("the texts were read")
 
-    monkeypatch.setattr("bertscope.analyses.attention.reading.read_maps", never)
+    monkeypatch.setattr("bertscope.analyses.attention.pass_part.read_maps", never)
     task = task_of(many, tiny)
     for data, heads, message in (
         (many, ("head:1.1",), "give a task"),

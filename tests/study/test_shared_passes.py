@@ -7,7 +7,7 @@ import copy
 import pytest
 import torch
 
-from bertscope.analyses.attention import maps, reading
+from bertscope.analyses.attention import maps, pass_part
 from bertscope.core.errors import UserError
 from bertscope.core.inputs import Inputs
 from bertscope.core.registry import find
@@ -42,13 +42,13 @@ def passes(monkeypatch):
         counted.append(len(encoders))
         return real(encoders, *args, **kwargs)
 
-    monkeypatch.setattr(reading, "read_maps", counting)
+    monkeypatch.setattr(pass_part, "read_maps", counting)
     return counted
 
 
 def ask(name: str, inputs, **settings) -> Step:
     declared = find(name)
-    return declared.step(inputs, declared.config_class(repeats=100, **settings))
+    return declared.step(inputs, declared.config(repeats=100, **settings))
 
 
 def five(before, after, texts, data, **settings) -> list[Step]:

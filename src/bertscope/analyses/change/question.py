@@ -14,7 +14,7 @@ from bertscope.core.result import Result
 from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
     from bertscope.models.observe import Passed
@@ -37,7 +37,7 @@ class ChangeConfig:
 
 
 def _reading(before: Encoder | str, after: Encoder | str, examples: Examples | str, config: ChangeConfig) -> PassPart:
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.analyses.change.reader import ChangeReader
     from bertscope.analyses.shapes import CLASSES
     from bertscope.analyses.shapes.net import shipped

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.analyses.features.reader import FeatureReader
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
@@ -53,7 +53,7 @@ class FeaturesConfig:
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: FeaturesConfig
 ) -> PassPart:
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.analyses.features.reader import FeatureReader
 
     checkpoints = open_checkpoints(models)

@@ -14,7 +14,7 @@ from bertscope.core.result import Result
 from bertscope.data.corpus import open_examples
 
 if TYPE_CHECKING:
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.core.examples import Examples
     from bertscope.models.encoder import Encoder
 
@@ -46,7 +46,7 @@ class PatternsConfig:
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: PatternsConfig
 ) -> PassPart:
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.analyses.patterns.reader import PatternsReader
 
     checkpoints, examples = open_checkpoints(models), open_examples(examples)

@@ -15,7 +15,7 @@ from bertscope.core.result import Result
 from bertscope.core.units import Mode
 
 if TYPE_CHECKING:
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
@@ -57,7 +57,7 @@ class RedundancyConfig:
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], data: Task | Examples | str, config: RedundancyConfig
 ) -> PassPart:
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.analyses.redundancy.interactions import check_together
     from bertscope.analyses.redundancy.reader import RedundancyReader
     from bertscope.analyses.redundancy.result import Compared, redundancy_result

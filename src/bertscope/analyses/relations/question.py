@@ -18,7 +18,7 @@ from bertscope.data.corpus import open_examples
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.analyses.relations.reader import RelationReader
     from bertscope.analyses.relations.tables import Best
     from bertscope.core.examples import Examples
@@ -70,7 +70,7 @@ def check(examples: Examples, config: RelationsConfig) -> None:
 def _reading(
     models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: RelationsConfig
 ) -> PassPart:
-    from bertscope.analyses.attention.reading import PassPart
+    from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.analyses.relations.pairs import collect_pairs, links_left_out
     from bertscope.analyses.relations.reader import RelationReader
 
