@@ -12,7 +12,7 @@ from bertscope.analyses.attention.maps import LayerMaps, View, read_maps
 from bertscope.analyses.patterns.question import PatternsConfig, patterns
 from bertscope.analyses.patterns.reader import PatternsReader
 from bertscope.analyses.shapes import CLASSES
-from bertscope.analyses.shapes.exemplars import Typical
+from bertscope.analyses.shapes.exemplars import Exemplars
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.net import shipped
 from planted_features import planted
@@ -140,7 +140,7 @@ def test_rows_are_given_back_their_sum(pocket):
 
 def test_the_typical_map_is_the_one_the_classifier_is_surest_of(pocket, texts):
     """Two batches of three rows and two heads; a map's cells say whose it is."""
-    typical = Typical()
+    typical = Exemplars()
     for batch, surest in enumerate((0.7, 0.9)):
         real = torch.ones(3, 8, dtype=torch.bool)
         nothing = torch.zeros_like(real)

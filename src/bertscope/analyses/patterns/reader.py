@@ -13,9 +13,9 @@ from bertscope.analyses.attention.maps import LayerMaps, View, product, read_not
 from bertscope.analyses.checkpoints import over_half, subject
 from bertscope.analyses.patterns.question import MEASURES, PatternsConfig
 from bertscope.analyses.shapes import CLASSES
-from bertscope.analyses.shapes.exemplars import Typical
+from bertscope.analyses.shapes.exemplars import Exemplars
 from bertscope.analyses.shapes.net import facts, shipped
-from bertscope.analyses.shapes.representative import UsualMaps
+from bertscope.analyses.shapes.representative import RepresentativeMaps
 from bertscope.core.examples import Examples
 from bertscope.core.figure import Figure
 from bertscope.core.resampling import Resampling, RunningMean, drawn_number, interval
@@ -48,21 +48,21 @@ class PatternsReader:
         self.resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed, product=product)
         self.means = [RunningMean(self.resampling) for _ in self._encoders]
         """Of each encoder, [head of all layers, classes + measures]: a map's class is 1 in one of the columns."""
-        self._typical, self._usual = Typical(), UsualMaps()
+        self._exemplars, self._representative = Exemplars(), RepresentativeMaps()
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         if layer == 0:
             self._found: list[list[Tensor]] = [[] for _ in maps]
-            self._usual.choose(view)
+            self._representative.choose(view)
         for which, (one, found) in enumerate(zip(maps, self._found, strict=True)):
             chances = self._classify(one)
             shape = torch.nn.functional.one_hot(chances.argmax(-1), len(CLASSES)).float()
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
             measured = torch.stack([to_special, one.entropy, one.distance], -1)
             found.append(torch.cat([shape, measured], -1))
-            self._usual.look(which, layer, one, measured)
+            self._representative.look(which, layer, one, measured)
             if which == 0:
-                self._typical.look(layer, one, chances)
+                self._exemplars.look(layer, one, chances)
         if layer + 1 == view.n_layers:
             for mean, found in zip(self.means, self._found, strict=True):
                 mean.add(view.rows, torch.cat(found, 1).cpu().numpy())
@@ -75,10 +75,10 @@ class PatternsReader:
             pd.concat([frame[place] for frame in frames], ignore_index=True) for place in range(4)
         )
         tables = {"models": models, "layers": layers, "heads": heads, "shares": shares}
-        typical = self._typical.table(self._encoders[0], self._examples)
+        typical = self._exemplars.table(self._encoders[0], self._examples)
         if len(typical):
             tables["typical"] = typical
-        usual, maps = self._usual.tables(self._checkpoints, self._examples)
+        usual, maps = self._representative.tables(self._checkpoints, self._examples)
         return Result(
             "patterns",
             2,
@@ -170,7 +170,7 @@ class PatternsReader:
             figures.append(
                 Figure(
                     "maps", "typical", x="key", y="query", value="attention", facet="map", token="token",
-                    title="Typical maps",
+                    title="Exemplars maps",
                     caption=f"Maps of {names[0]} that the classifier is surest of, for each class, from different "
                     "layers. Rows are the tokens that look, columns those that are looked at.",
                 )
