@@ -128,7 +128,7 @@ def open_states(states: Given | Sequence[Given], examples: Examples, pool: Pool 
 
     What is a store already is only checked: it must hold these examples, pooled like that.
     """
-    from bertscope.analyses.checkpoints import distinct_names
+    from bertscope.analyses.side_by_side import distinct_names
     from bertscope.models.states import hidden_states
     from bertscope.models.states_store import StatesStore
 

@@ -48,7 +48,7 @@ def overlap(
     """
     import numpy as np
 
-    from bertscope.analyses.checkpoints import distinct_names
+    from bertscope.analyses.side_by_side import distinct_names
 
     found = [load_result(one) if isinstance(one, str) else one for one in lotteries]
     units = _units(found)

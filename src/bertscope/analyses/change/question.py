@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import subject
+from bertscope.analyses.side_by_side import subject
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError

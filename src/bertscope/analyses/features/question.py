@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_checkpoints, subject
+from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
@@ -56,7 +56,7 @@ def _reading(
     from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.analyses.features.reader import FeatureReader
 
-    checkpoints = open_checkpoints(models)
+    checkpoints = side_by_side(models)
     marked_words, unmarked = _with_words(open_examples(examples))
     features, untold = mark_features(marked_words, config.features)
     reader = FeatureReader(features, marked_words.ids, repeats=config.repeats, seed=config.seed)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.checkpoints import over_half, tidy
 from bertscope.analyses.features.reader import BY, SPECIAL, FeatureReader, LayerMeans
+from bertscope.analyses.tables import over_half, tidy
 from bertscope.core.resampling import interval
 
 Axes = dict[str, Sequence]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bertscope.analyses.checkpoints import open_checkpoints
+from bertscope.analyses.side_by_side import side_by_side
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.head_card import HeadFact, HeadMaps
@@ -49,7 +49,7 @@ def _reading(
     from bertscope.analyses.attention.pass_part import PassPart
     from bertscope.analyses.patterns.reader import PatternsReader
 
-    checkpoints, examples = open_checkpoints(models), open_examples(examples)
+    checkpoints, examples = side_by_side(models), open_examples(examples)
     reader = PatternsReader(checkpoints, examples, config)
     return PassPart(list(checkpoints.values()), examples, reader, reader.result, weighted=config.weighted)
 

@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View, product, read_notes
-from bertscope.analyses.checkpoints import over_half, subject
 from bertscope.analyses.patterns.question import MEASURES, PatternsConfig
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.exemplars import Exemplars
 from bertscope.analyses.shapes.net import facts, shipped
 from bertscope.analyses.shapes.representative import RepresentativeMaps
+from bertscope.analyses.side_by_side import subject
+from bertscope.analyses.tables import over_half
 from bertscope.core.examples import Examples
 from bertscope.core.figure import Figure
 from bertscope.core.resampling import Resampling, RunningMean, drawn_number, interval

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bertscope.analyses.checkpoints import open_checkpoints, subject
+from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
@@ -62,7 +62,7 @@ def project(
     from bertscope.analyses.project.reader import read_sentence
     from bertscope.analyses.project.result import make_result
 
-    checkpoints, examples = open_checkpoints(models), open_examples(examples)
+    checkpoints, examples = side_by_side(models), open_examples(examples)
     row = _find(examples, config.example)
     sentence = read_sentence(list(checkpoints.values()), examples, row)
     result = make_result(sentence, list(checkpoints), config)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from bertscope.analyses.checkpoints import tidy
 from bertscope.analyses.project.projection import Projected, by_umap, jointly, layer_by_layer
 from bertscope.analyses.project.question import ProjectConfig
 from bertscope.analyses.project.reader import Sentence
+from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 

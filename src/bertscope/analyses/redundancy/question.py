@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_checkpoints
+from bertscope.analyses.side_by_side import side_by_side
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
@@ -64,7 +64,7 @@ def _reading(
     from bertscope.core.examples import Examples
     from bertscope.data.corpus import open_data
 
-    encoders = open_checkpoints(models)
+    encoders = side_by_side(models)
     _refuse_few(encoders)
     given = open_data(data)
     task, examples = (None, given) if isinstance(given, Examples) else (given, given.test)

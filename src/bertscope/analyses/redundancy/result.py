@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
-from bertscope.analyses.checkpoints import tidy
 from bertscope.analyses.redundancy.clusters import Clusters, clusters, plane
 from bertscope.analyses.redundancy.figures import redundancy_figures
 from bertscope.analyses.redundancy.interactions import Pair, interactions, random_partners, together
 from bertscope.analyses.redundancy.reader import MapsApart
+from bertscope.analyses.tables import tidy
 from bertscope.core.errors import UserError
 from bertscope.core.resampling import drawn_number, interval
 from bertscope.core.result import Number, Result

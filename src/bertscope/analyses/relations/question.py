@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_checkpoints, subject
+from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
@@ -74,7 +74,7 @@ def _reading(
     from bertscope.analyses.relations.pairs import collect_pairs, links_left_out
     from bertscope.analyses.relations.reader import RelationReader
 
-    checkpoints, read = open_checkpoints(models), open_examples(examples)
+    checkpoints, read = side_by_side(models), open_examples(examples)
     pairs = collect_pairs(
         read, subtypes=config.subtypes, core=config.core, validation_share=config.validation_share, seed=config.seed
     )

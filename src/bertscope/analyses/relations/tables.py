@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.checkpoints import tidy
 from bertscope.analyses.relations.pairs import OFFSETS
 from bertscope.analyses.relations.reader import HeadSums, RelationReader
+from bertscope.analyses.tables import tidy
 from bertscope.core.resampling import RunningMean, interval
 from bertscope.core.statistics import holm, sign_flip_p
 

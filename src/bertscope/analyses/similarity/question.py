@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.analyses.checkpoints import distinct_names
+from bertscope.analyses.side_by_side import distinct_names
 from bertscope.analyses.states import open_states, opened, state_steps
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bertscope.analyses.checkpoints import subject
+from bertscope.analyses.side_by_side import subject
 from bertscope.analyses.states import StatesConfig, open_states, opened, state_steps
 from bertscope.core.catalogue import question
 from bertscope.core.config import check_least
