@@ -15,10 +15,10 @@ from benchmarks.options import BATCH, Options, sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference
 from bertscope.analyses.attention.maps import LayerMaps, read_maps
 from bertscope.analyses.attention.pass_part import SubsetReader
-from bertscope.analyses.change.reader import ChangeReader
+from bertscope.analyses.change.measure import ChangeReader
 from bertscope.analyses.features.reader import FeatureReader
+from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig
-from bertscope.analyses.patterns.reader import PatternsReader
 from bertscope.analyses.redundancy.reader import RedundancyReader
 from bertscope.analyses.relations.pairs import collect_pairs
 from bertscope.analyses.relations.reader import RelationReader

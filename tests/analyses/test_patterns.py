@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from bertscope.analyses.attention.maps import View, read_maps
+from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig, patterns
-from bertscope.analyses.patterns.reader import PatternsReader
+from bertscope.analyses.patterns.result import patterns_result
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.features import NAMES, features
 from bertscope.analyses.shapes.labelled import as_layer
@@ -74,7 +75,7 @@ def test_typical_maps_are_real_maps_of_their_class(found):
 def tables(pocket, examples, **how):
     reader = PatternsReader({"pocket": pocket}, examples, PatternsConfig(repeats=100))
     passed = read_maps([pocket], examples, [reader], **how)
-    return reader.result(passed).tables
+    return patterns_result(reader, passed).tables
 
 
 def test_nothing_moves_with_batches_order_or_padding(pocket, texts):

@@ -158,7 +158,7 @@ def test_a_pass_that_breaks_is_tried_by_each_alone(models, tmp_path, monkeypatch
     def break_(*_):
         raise UserError("this reader breaks")
 
-    monkeypatch.setattr("bertscope.analyses.change.reader.ChangeReader.read", break_)
+    monkeypatch.setattr("bertscope.analyses.change.measure.ChangeReader.read", break_)
     outcome = run_steps([good, broken], Store(tmp_path / "store"))
     assert set(outcome.done) == {good.id} and outcome.failed == {broken.id: "this reader breaks"}
 
