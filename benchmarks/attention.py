@@ -16,7 +16,7 @@ from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, diffe
 from bertscope.analyses.attention.maps import LayerMaps, read_maps
 from bertscope.analyses.attention.pass_part import SubsetReader
 from bertscope.analyses.change.measure import ChangeReader
-from bertscope.analyses.features.reader import FeatureReader
+from bertscope.analyses.features.measure import FeatureReader
 from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig
 from bertscope.analyses.redundancy.reader import RedundancyReader

@@ -11,8 +11,9 @@ import torch
 from test_attention import EXAMPLES, WORDS, plain_maps
 
 from bertscope.analyses.attention.maps import read_maps
-from bertscope.analyses.features.question import FeaturesConfig, features, features_result
-from bertscope.analyses.features.reader import FeatureReader, expected_maximum_weights
+from bertscope.analyses.features.measure import FeatureReader, expected_maximum_weights
+from bertscope.analyses.features.question import FeaturesConfig, features
+from bertscope.analyses.features.result import features_result
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result

@@ -11,9 +11,9 @@ import torch
 from test_attention import EXAMPLES
 from test_features import MARKED, result_of
 
+from bertscope.analyses.features.measure import LayerMeans
 from bertscope.analyses.features.question import FeaturesConfig, features
-from bertscope.analyses.features.reader import LayerMeans
-from bertscope.analyses.features.tables import mostly_special
+from bertscope.analyses.features.result import mostly_special
 from bertscope.core.examples import Examples
 from planted_features import HEADS, planted, sentences
 
