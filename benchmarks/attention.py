@@ -20,8 +20,8 @@ from bertscope.analyses.features.measure import FeatureReader
 from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig
 from bertscope.analyses.redundancy.reader import RedundancyReader
+from bertscope.analyses.relations.measure import RelationReader
 from bertscope.analyses.relations.pairs import collect_pairs
-from bertscope.analyses.relations.reader import RelationReader
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.net import shipped
 from bertscope.core.examples import ROOT, Examples

@@ -12,9 +12,10 @@ from statsmodels.stats.multitest import multipletests
 from test_attention import EXAMPLES, WORDS, plain_maps
 
 from bertscope.analyses.attention.maps import read_maps
+from bertscope.analyses.relations.measure import RelationReader
 from bertscope.analyses.relations.pairs import NONE, OFFSETS, collect_pairs
-from bertscope.analyses.relations.question import RelationsConfig, relations, relations_result
-from bertscope.analyses.relations.reader import RelationReader
+from bertscope.analyses.relations.question import RelationsConfig, relations
+from bertscope.analyses.relations.result import relations_result
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.result import Result
