@@ -19,7 +19,7 @@ from bertscope.analyses.change.measure import ChangeReader
 from bertscope.analyses.features.measure import FeatureReader
 from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig
-from bertscope.analyses.redundancy.reader import RedundancyReader
+from bertscope.analyses.redundancy.measure import RedundancyReader
 from bertscope.analyses.relations.measure import RelationReader
 from bertscope.analyses.relations.pairs import collect_pairs
 from bertscope.analyses.shapes import CLASSES

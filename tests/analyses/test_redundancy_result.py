@@ -12,8 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from bertscope.analyses.attention.maps import read_maps
 from bertscope.analyses.redundancy.clusters import clusters, plane
 from bertscope.analyses.redundancy.interactions import interactions
+from bertscope.analyses.redundancy.measure import RedundancyReader
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
-from bertscope.analyses.redundancy.reader import RedundancyReader
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from toy import task_of

@@ -49,11 +49,11 @@ def need_relations(examples: Examples) -> None:
 
 relations = Question(
     __name__,
-    """A head finds a pair of words if one of them attends to the other more than to any other word. For each relation of
-    a treebank or of own annotation, one half of the sentences chooses the best head and direction, and the best fixed
-    offset ("the word before"); the other half scores both. Each head's attention in pairs is compared with that in
-    other pairs at the same distance. Frames are also scored as in Dark Secrets: the most attention from an element to
-    what evokes its frame.""",
+    """A head finds a pair of words if one of them attends to the other more than to any other word. For each relation
+    of a treebank or of own annotation, one half of the sentences chooses the best head and direction, and the best
+    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs is compared with that
+    in other pairs at the same distance. Frames are also scored as in Dark Secrets: the most attention from an element
+    to what evokes its frame.""",
     config=RelationsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
     version=3,
