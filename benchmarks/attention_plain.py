@@ -21,7 +21,7 @@ from benchmarks.options import BATCH
 from benchmarks.plain import LONGEST
 from bertscope.analyses.relations.pairs import NONE, Pairs
 from bertscope.core.examples import Examples
-from bertscope.core.resampling import hashed, mixed
+from bertscope.core.hashing import hashed, mixed
 from bertscope.models.encoder import Encoder
 
 TOKENS, REPEATS = 2000, 1000

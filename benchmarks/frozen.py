@@ -12,7 +12,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.layers import Layers
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.loop import History, train
 from bertscope.training.objective import Labelled
 

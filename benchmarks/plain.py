@@ -13,8 +13,8 @@ from transformers import BatchEncoding
 
 from benchmarks.options import BATCH, Options
 from bertscope.models.encoder import Encoder
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 
 Padding = Literal["max_length", "longest"]
 LONGEST = 128  # tokens: what a padded baseline pads to

@@ -18,7 +18,7 @@ from bertscope.analyses.geometry.words import Sets, Words, read_words
 from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.measures import rsa
 from bertscope.core.examples import Examples
-from bertscope.core.jackknife import runs
+from bertscope.core.resampling import group_bounds
 from bertscope.models.load import load
 from bertscope.models.states import hidden_states
 from bertscope.models.states_store import StatesStore
@@ -55,7 +55,7 @@ def _rsa(options: Options) -> Report:
     def spaces(examples: Examples) -> tuple[list[np.ndarray], np.ndarray]:
         examples, store = states(len(examples))
         rows = np.sort(common_words({"pocket": store}, examples)[0, :most])
-        return [np.array(store.vectors(layer)[rows]) for layer in LAYERS], runs(owners(store)[rows], 20)
+        return [np.array(store.vectors(layer)[rows]) for layer in LAYERS], group_bounds(owners(store)[rows], 20)
 
     def whole(examples: Examples) -> Work:
         given, _ = spaces(examples)

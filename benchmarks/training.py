@@ -18,7 +18,7 @@ from bertscope.core.examples import Examples
 from bertscope.data.task import Task
 from bertscope.models.batches import tokenise
 from bertscope.models.encoder import Encoder
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.loop import Training, own_randomness
 from bertscope.training.objective import Labelled
 

@@ -12,8 +12,9 @@ from bertscope.analyses.redundancy.clusters import clusters, plane
 from bertscope.analyses.redundancy.interactions import interactions, random_partners, together
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
 from bertscope.core.errors import UserError
-from bertscope.core.resampling import interval
-from bertscope.core.statistics import metric_draws, paired_effects
+from bertscope.core.intervals import interval
+from bertscope.core.resampling import metric_draws
+from bertscope.core.statistics import paired_effects
 from bertscope.core.units import Unit
 from toy import task_of
 

@@ -11,8 +11,8 @@ from scipy.stats import spearmanr, t
 
 from bertscope.analyses.sentences.question import SentencesConfig, sentences
 from bertscope.core.errors import UserError
-from bertscope.core.resampling import hashed
-from bertscope.core.statistics import over_runs, rank_draws
+from bertscope.core.hashing import hashed
+from bertscope.core.resampling import over_runs, rank_draws
 from bertscope.data.task import Task
 from contrast_sets import sts
 

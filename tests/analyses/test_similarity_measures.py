@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bertscope.analyses.similarity.measures import cka, plain_cosine, rsa
-from bertscope.core.jackknife import jackknife_interval
+from bertscope.core.intervals import jackknife_interval
 from plain_similarity import gram_alignment, turned, two_spaces, upper_correlation
 
 EDGES = np.array([0, 40, 75, 130, 200])

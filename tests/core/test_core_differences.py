@@ -43,9 +43,9 @@ def test_what_they_rest_on_where_they_are_the_same_themselves():
         for frozen, seed in (("", 0), ("1-2", 0), ("1-2", 1))
     ]
     kept = [Step("states", 1, {"pool": pool}, {"model": one}) for pool in ("word", "cls") for one in tuned]
-    said = differences(kept, [SUBJECT] * 6)
-    assert said[0] == "pool word, frozen none, seed 0" and said[5] == "pool cls, frozen 1-2, seed 1"
-    assert len(set(said)) == 6
+    found = differences(kept, [SUBJECT] * 6)
+    assert found[0] == "pool word, frozen none, seed 0" and found[5] == "pool cls, frozen 1-2, seed 1"
+    assert len(set(found)) == 6
     both = Step("scratch", 1, {}, {"tuned.0": tuned[0], "tuned.1": tuned[2]})
     assert differences([both, Step("scratch", 1, {}, {"tuned.0": tuned[0]})], [SUBJECT] * 2) == [
         "frozen none+1-2, seed 0+1", "frozen none, seed 0"

@@ -6,7 +6,7 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertscope.core.resampling import (
-    Resampling,
-    RunningMean,
-    hashed,
-    hashed_texts,
-    interval,
-    mixed,
-    resampled_means,
-    to_unit,
-)
-from bertscope.core.statistics import bootstrap_interval
+from bertscope.core.hashing import hashed, hashed_texts, mixed, to_unit
+from bertscope.core.intervals import bootstrap_interval, interval
+from bertscope.core.resampling import Resampling, RunningMean, resampled_means
 
 N = 400
 

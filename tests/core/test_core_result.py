@@ -127,5 +127,5 @@ def test_numbers_as_they_are_read():
         Number("exactly", 0.0, 0.0, 0.0, unit="accuracy"): "0.000 [0.000, 0.000]",
         Number("tiny", 1.234e-7): "1.23e-07",
     }
-    for number, said in written.items():
-        assert str(number) == said
+    for number, text in written.items():
+        assert str(number) == text

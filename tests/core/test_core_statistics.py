@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from bertscope.core.statistics import bootstrap_interval, holm, paired_effects
+from bertscope.core.intervals import bootstrap_interval
+from bertscope.core.statistics import holm, paired_effects
 from bertscope.data.metrics import metric
 
 
@@ -154,5 +155,5 @@ def test_holm_by_hand():
 def test_chunks_do_not_show(monkeypatch):
     sample = hits(np.random.default_rng(11), 50, 0.5)
     whole = bootstrap_interval(mean, sample, repeats=300)
-    monkeypatch.setattr("bertscope.core.statistics._CELLS", 50 * 7)
+    monkeypatch.setattr("bertscope.core.resampling._CELLS", 50 * 7)
     assert bootstrap_interval(mean, sample, repeats=300) == pytest.approx(whole, abs=1e-12)

@@ -57,10 +57,10 @@ def test_a_figure_that_is_not_there_is_refused_with_those_that_are(result):
 def test_data_and_models_are_one_line(tiny, texts):
     task = bertscope.read_task("demo/sentiment", limit=4)
     assert repr(task) == (
-        "<Task demo/sentiment: classification (negative, positive), rows 4 fit, 4 select, 4 report, "
+        "<Task demo/sentiment: classification (negative, positive), rows 4 train, 4 validation, 4 test, "
         "scored by accuracy>"
     )
-    assert repr(bertscope.read_task("demo/qa", limit=4)).startswith("<SpanTask demo/qa: spans, rows 4 fit")
+    assert repr(bertscope.read_task("demo/qa", limit=4)).startswith("<SpanTask demo/qa: spans, rows 4 train")
     mine = bertscope.Examples(ids=("a", "b"), text=("one", "two"), pair=("x", "y"), name="mine")
     assert repr(mine) == "<Examples mine: 2 texts with pair>"
     size = f"{sum(one.numel() for one in tiny.model.parameters()):,} parameters"

@@ -33,7 +33,7 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "n", "has"),
-    [("a.conllu", 5, "heads"), ("a.txt", 2, "text"), ("links.jsonl", 1, "links"), ("task.jsonl", 4, "label")],
+    [("a.conllu", 5, "governors"), ("a.txt", 2, "text"), ("links.jsonl", 1, "links"), ("task.jsonl", 4, "label")],
 )
 def test_the_path_says_what_it_is(folder, name, n, has):
     found = read_examples(folder / name)
@@ -100,7 +100,7 @@ def same_annotation(one: Examples, other: Examples, *names: str) -> None:
 
 
 UNLABELLED = ("demo/qa", "demo/corpus")
-ANNOTATION = ("ids", "text", "pair", "words", "first_words", "heads", "links", "answers")
+ANNOTATION = ("ids", "text", "pair", "words", "first_words", "governors", "links", "answers")
 
 
 @pytest.mark.parametrize("source", [name for name in demo.NAMES if name not in UNLABELLED])
@@ -126,7 +126,7 @@ def test_every_other_demo_comes_back(tmp_path, source):
 
 def comes_back_from_conllu(wanted: Examples, path: Path) -> None:
     if wanted.pair is None:
-        same_annotation(read_examples(write_examples(wanted, path)), wanted, "ids", "text", "words", "heads")
+        same_annotation(read_examples(write_examples(wanted, path)), wanted, "ids", "text", "words", "governors")
     else:
         with pytest.raises(UserError, match="CoNLL-U holds single texts"):
             write_examples(wanted, path)
@@ -199,7 +199,7 @@ def test_whoever_names_the_columns_has_a_task(tmp_path):
 
 def test_only_tasks_have_splits(folder):
     for read in (read_examples, examples_root):
-        with pytest.raises(UserError, match=r"a\.txt has no splits; leave out --split fit"):
+        with pytest.raises(UserError, match=r"a\.txt has no splits; leave out --split train"):
             read(folder / "a.txt", split="train")
 
 

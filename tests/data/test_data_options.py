@@ -95,7 +95,7 @@ def test_one_split_alone(path):
     task = read_task(path)
     assert read_examples(path).ids == task.test.ids and read_examples(path, split="train").ids == task.train.ids
     assert len(read_examples("demo/sentiment", split="validation", limit=7)) == 7
-    with pytest.raises(UserError, match="no published dev split; ask for fit, select or report"):
+    with pytest.raises(UserError, match="no published dev split; ask for train, validation or test"):
         read_examples(path, split="published-dev")
-    with pytest.raises(UserError, match="no split 'reprot'; did you mean 'test'"):
-        read_examples(path, split="reprot")
+    with pytest.raises(UserError, match="no split 'tets'; did you mean 'test'"):
+        read_examples(path, split="tets")

@@ -56,15 +56,12 @@ def test_the_seed_decides_the_split(write):
     assert read_task(path, seed=1).test.ids != read_task(path).test.ids
 
 
-def test_a_folder_gives_its_own_report(write):
+@pytest.mark.parametrize("name", ["dev", "validation", "test", "test-labeled"])
+def test_of_two_files_one_is_test(write, name):
     folder = write("toy.v1/train.csv", reviews(50)).parent
-    write("toy.v1/test.csv", reviews(10, start=100))
-    assert read_task(folder).test.ids[0] == "test:2"
-    write("toy.v1/validation.tsv", reviews(10, start=200).replace(",", "\t"))
-    assert read_task(folder).test.ids[0] == "validation:2"
-    write("toy.v1/dev.csv", reviews(10, start=300))
+    write(f"toy.v1/{name}.tsv", reviews(10, start=100).replace(",", "\t"))
     task = read_task(folder)
-    assert task.test.ids == tuple(f"dev:{line}" for line in range(2, 12))
+    assert task.test.ids == tuple(f"{name}:{line}" for line in range(2, 12))
     assert (task.name, len(task.train), len(task.validation)) == ("toy.v1", 45, 5)
     assert not set(task.train.ids) & set(task.validation.ids)
 
@@ -177,15 +174,30 @@ def test_root_of_a_folder_holds_both_files(write):
     assert task_root(folder).id == now
 
 
+def loaded_after(code):
+    """The modules that some lines of Python load."""
+    probe = f"import sys\n{code}\nprint(*sys.modules)"
+    return set(
+        subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split()
+    )
+
+
 def test_planning_loads_nothing_heavy(write):
     path = write("r.csv", reviews())
-    code = (
-        "import sys; from bertscope.data.read import read_task, task_root; import bertscope.data.baselines\n"
-        f"task_root({str(path)!r}); task_root('demo/sentiment'); read_task({str(path)!r})\n"
-        "print([name for name in ('torch', 'pandas', 'sklearn', 'scipy') if name in sys.modules])"
+    loaded = loaded_after(
+        "from bertscope.data.read import read_task, task_root; import bertscope.data.baselines\n"
+        f"task_root({str(path)!r}); task_root('demo/sentiment'); read_task({str(path)!r})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert not loaded & {"torch", "pandas", "sklearn", "scipy", "pyarrow", "datasets", "huggingface_hub"}
+
+
+def test_the_demo_language_is_loaded_when_it_is_generated(write):
+    path, reading = write("r.csv", reviews()), "from bertscope.data.read import read_task, task_root; "
+    grammars = "bertscope.data.language."
+    loaded = loaded_after(f"{reading}read_task({str(path)!r}); task_root('demo/corpus', kind='trees')")
+    assert not [name for name in loaded if name.startswith(grammars)]
+    loaded = loaded_after(f"{reading}read_task('demo/sentiment')")
+    assert grammars + "sentiment" in loaded and grammars + "grammar" not in loaded
 
 
 @settings(max_examples=100, deadline=None)

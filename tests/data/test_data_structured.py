@@ -97,10 +97,14 @@ def test_a_treebank_is_a_task_of_trees(tmp_path):
     assert isinstance(alone, TreeTask) and alone.labels == ("nsubj", "punct", "root") and alone.metric == "las"
     assert [len(split) for split in (alone.train, alone.validation, alone.test)] == [29, 3, 8]
     folder = read_task(tmp_path / "ud")
-    assert folder.test.ids == tuple(f"t{i}" for i in range(5)) and folder.notes[0] == "test is x-ud-test.conllu"
-    assert (len(folder.train), len(folder.validation)) == (27, 3)
+    assert folder.test.ids == tuple(f"t{i}" for i in range(5)) and folder.notes[0] == (
+        "validation is x-dev.conllu, test is x-ud-test.conllu"
+    )
+    assert (len(folder.train), folder.validation.ids) == (30, tuple(f"d{i}" for i in range(6)))
     (tmp_path / "ud" / "x-ud-test.conllu").unlink()
-    assert len(read_task(tmp_path / "ud").test) == 6
+    two = read_task(tmp_path / "ud")
+    assert (len(two.train), len(two.validation), len(two.test)) == (27, 3, 6)
+    assert two.notes[0] == "test is x-dev.conllu"
     (tmp_path / "ud" / "x-dev.conllu").unlink()
     with pytest.raises(UserError, match=r"has x-train\.conllu but no test file to score"):
         read_task(tmp_path / "ud")
@@ -137,7 +141,7 @@ def test_own_annotation_where_the_kind_is_said(tmp_path):
         assert task_root(path, kind=kind).options == {"kind": kind}
     with pytest.raises(UserError, match="has no questions with answers"):
         read_task(tmp_path / "trees.jsonl", kind="spans")
-    with pytest.raises(UserError, match="has no sentences with heads and relations"):
+    with pytest.raises(UserError, match="has no sentences with governors and relations"):
         read_task(tmp_path / "spans.jsonl", kind="trees")
     rows = [{"words": ["a", "b"], "heads": [-1, -1], "relation": ["root", "root"]} for _ in range(20)]
     (tmp_path / "roots.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -174,7 +178,7 @@ def test_the_demo_has_both():
 def test_ewt():
     task = read_task(EWT)
     assert task.name == "UD_English-EWT" and task.score(task.gold(task.test)).value == 1.0
-    assert (len(task.train), len(task.validation), len(task.test)) == (11290, 1254, 2077)
+    assert (len(task.train), len(task.validation), len(task.test)) == (12544, 2001, 2077)
     # methods.md: either chain's links are about .43 of the tree's, directions aside; one direction has most of them.
     chain = task.score(task.blind_outputs(task.test)).secondary
     assert 0.25 < chain["uas_no_punct"] < 0.43

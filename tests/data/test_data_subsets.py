@@ -9,8 +9,9 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.data.read import read_split, read_task, task_root
-from bertscope.data.subsets import cut
+from bertscope.data.corpus import read_examples
+from bertscope.data.read import read_task, task_root
+from bertscope.data.subsets import without_words
 from bertscope.data.task import Task
 from shared_data import DATA, needs_data
 
@@ -35,7 +36,7 @@ ROWS = (("A Woman ran", 0), ("a man ran", 1), ("the girl", 1), ("womanly", 0), (
 
 def test_rows_with_a_word_leave_fit_and_select_and_no_other_does():
     whole = task(*ROWS, validation=(("a wife", 0), ("a dog", 1)))
-    left = cut(whole, WOMEN)
+    left = without_words(whole, WOMEN)
     assert left.train.text == ("a man ran", "womanly", "dogs", "a cat", "rain") and left.validation.text == ("a dog",)
     assert left.train.label.tolist() == [1, 0, 0, 1, 0]
     assert left.test is whole.test and left.name == "toy without women, woman or 5 other words"
@@ -46,14 +47,14 @@ def test_rows_with_a_word_leave_fit_and_select_and_no_other_does():
 
 def test_a_random_cut_has_the_same_size_and_labels():
     whole = task(*ROWS * 20, validation=ROWS * 3)
-    biased = cut(whole, WOMEN)
-    drawn = [cut(whole, WOMEN, at_random=seed) for seed in range(20)]
+    biased = without_words(whole, WOMEN)
+    drawn = [without_words(whole, WOMEN, at_random=seed) for seed in range(20)]
     for one in drawn:
         for split in ("train", "validation"):
             assert np.array_equal(np.bincount(getattr(one, split).label), np.bincount(getattr(biased, split).label))
         assert set(one.train.ids) < set(whole.train.ids) and len(set(one.train.ids)) == len(one.train)
         assert one.test is whole.test
-    assert cut(whole, WOMEN, at_random=3).train.ids == drawn[3].train.ids
+    assert without_words(whole, WOMEN, at_random=3).train.ids == drawn[3].train.ids
     assert len({one.train.ids for one in drawn}) == 20
     # It is drawn from all rows, those with the words included: 2 of the 4 rows with label 1 leave, so each stays in
     # about half of the draws.
@@ -64,20 +65,20 @@ def test_a_random_cut_has_the_same_size_and_labels():
 
 def test_scores_have_no_balance_to_keep():
     whole = task(*((text, 0.5 * row) for row, (text, _) in enumerate(ROWS)), kind="regression")
-    assert len(cut(whole, WOMEN, at_random=1).train) == len(cut(whole, WOMEN).train) == 5
+    assert len(without_words(whole, WOMEN, at_random=1).train) == len(without_words(whole, WOMEN).train) == 5
 
 
 def test_what_leaves_nothing_to_train_on_is_refused():
     with pytest.raises(
         UserError, match="no training row of toy mentions zebra; name words that occur in it with --words"
     ):
-        cut(task(*ROWS), ["zebra"])
+        without_words(task(*ROWS), ["zebra"])
     with pytest.raises(UserError, match="toy has no training row labelled yes without girl, girls or 2 other words"):
-        cut(task(*ROWS), ["girl", "girls", "man", "cat"])
+        without_words(task(*ROWS), ["girl", "girls", "man", "cat"])
     with pytest.raises(UserError, match="toy has no validation row without girl or cat"):
-        cut(task(*ROWS, validation=(("a cat", 1),)), ["girl", "cat"])
+        without_words(task(*ROWS, validation=(("a cat", 1),)), ["girl", "cat"])
     with pytest.raises(UserError, match="toy has no training row without a"):
-        cut(task(("a", 1), ("a b", 0)), ["a"])
+        without_words(task(("a", 1), ("a b", 0)), ["a"])
 
 
 def test_the_reader_cuts_after_the_limit_and_identities_tell_cuts_apart(tmp_path):
@@ -85,7 +86,7 @@ def test_the_reader_cuts_after_the_limit_and_identities_tell_cuts_apart(tmp_path
     path.write_text("text,label\n" + "".join(f"{text} {n},{label}\n" for n in range(60) for text, label in ROWS))
     whole, biased = read_task(path, limit=200), read_task(path, limit=200, without=WOMEN)
     assert set(biased.train.ids) < set(whole.train.ids) and biased.test.ids == whole.test.ids
-    assert read_split(path, split="train", limit=200, without=WOMEN).ids == biased.train.ids
+    assert read_examples(path, split="train", limit=200, without=WOMEN).ids == biased.train.ids
     control = read_task(path, limit=200, without=WOMEN, at_random=5)
     assert np.array_equal(np.bincount(control.train.label), np.bincount(biased.train.label))
     by_words = {"without": WOMEN}

@@ -51,7 +51,7 @@ def test_score_counts_right_answers_and_chance_follows_the_fit_split():
     scores = task.score(np.array([[2.0, 1.0], [0.0, 1.0], [3.0, 1.0], [0.0, 5.0]]))
     assert scores.value == 0.75 and scores.n == 4
     assert scores.low <= 0.75 <= scores.high
-    assert scores.chance == 0.25  # fit says mostly 0; report does not
+    assert scores.chance == 0.25  # train says mostly 0; test does not
     assert scores.secondary.keys() == {"f1", "matthews"}
     assert scores.secondary["f1"] == pytest.approx(0.8)
     assert scores.number.name == "accuracy" and scores.number.n == 4
@@ -119,7 +119,7 @@ def test_describe_is_plain_and_counts():
 def test_describe_has_a_majority_and_chance_for_each_split():
     splits = classification().describe()["splits"]
     assert [splits[name]["majority"] for name in ("train", "validation", "test")] == ["no", "no", "yes"]
-    # Chance answers what is frequent in fit: "no", of which report has 1 in 4.
+    # Chance answers what is frequent in train: "no", of which test has 1 in 4.
     assert [splits[name]["chance"] for name in ("train", "test")] == [pytest.approx(2 / 3), 0.25]
     assert {split["majority"] for split in regression().describe()["splits"].values()} == {None}
 

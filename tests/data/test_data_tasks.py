@@ -72,7 +72,8 @@ def test_a_folder_in_glues_layout_by_name_by_folder_and_by_root(folder):
     assert (task.name, task.labels, len(task.train), len(task.validation), len(task.test)) == (
         "glue/rte", ("entailment", "not_entailment"), 27, 3, 6)  # fmt: skip
     assert task.test.label.tolist() == [0] * 6 and task.test.ids[0] == "dev:2"
-    assert task.notes[0].endswith("test texts also occur in train")  # no guess is said: nothing was guessed
+    assert task.notes[0] == "test is GLUE's dev"  # no guess is said: nothing was guessed
+    assert len(task.notes) == 2 and task.notes[1].endswith("test texts also occur in train")
     roots = [
         task_root(*ask)
         if len(ask) == 1
@@ -139,7 +140,7 @@ def test_stsb_has_quotes_that_are_none_and_more_columns_in_some_rows(folder):
     assert task.test.label.tolist() == [2.5, 3.5, 4.5, 5.5, 0.5, 1.5]
 
 
-def test_mnli_has_two_reports(folder):
+def test_mnli_has_two_test_sets(folder):
     head = [["index", "sentence1", "sentence2", "gold_label"]]
     files = {f"{name}_dot_tsv": head + rows(n, str, said, other, lambda i: NLI[i % 3])
              for name, n in (("train", 30), ("dev_matched", 6), ("dev_mismatched", 9))}  # fmt: skip
@@ -171,8 +172,9 @@ def test_snli_as_published(folder, form):
 
     files = {f"snli_1.0_{name}_dot_{form}": split(n) for name, n in (("train", 40), ("dev", 8), ("test", 12))}
     task = read_task("snli", root=folder("snli_1.0", **files))
-    assert (len(task.train) + len(task.validation), len(task.test)) == (30, 9)
-    assert task.notes[:2] == (f"test is snli_1.0_test.{form}", "13 rows left out (no label agreed on: 13)")
+    assert (len(task.train), len(task.validation), len(task.test)) == (30, 6, 9)
+    how = f"validation is snli_1.0_dev.{form}, test is snli_1.0_test.{form}"
+    assert task.notes[:2] == (how, "15 rows left out (no label agreed on: 15)")
     assert len(read_examples("snli", split="published-dev", root=folder("snli_1.0"))) == 6
 
 
@@ -182,14 +184,14 @@ def test_aligned_files_must_have_as_many_lines_as_each_other(folder):
     gold = "".join(f"{NLI[i % 3]}\n" for i in range(12))
     where = folder("snli", **lines, **{"labels.dev": gold, "labels.test": gold})
     task = read_task(where)
-    assert "no train file: dev gives fit and select, test is report" in task.notes
+    assert "no train file: dev gives train and validation, test is test" in task.notes
     assert (task.test.ids[0], task.test.text[0], task.test.pair[0]) == ("test:1", "s1 0", "s2 0")
     folder("snli", **{"labels.test": gold + "neutral\n"})
     with pytest.raises(UserError, match=r"as many lines as each other: s1\.test 12, s2\.test 12, labels\.test 13"):
         read_task(where)
 
 
-def test_hans_is_read_but_never_fitted(folder):
+def test_hans_is_read_but_never_trained_on(folder):
     names = ["gold_label", "sentence1_parse", "sentence1", "sentence2", "heuristic"]
     where = folder("hans", heuristics_evaluation_set_dot_txt=[
         names, *rows(6, lambda i: ("entailment", "non-entailment")[i % 2], "(S)", said, other, "lexical_overlap")
@@ -197,11 +199,11 @@ def test_hans_is_read_but_never_fitted(folder):
     assert read_examples("hans", root=where).label.tolist() == [0, 1] * 3
     for ask in (read_task, task_root):
         with pytest.raises(
-            UserError, match="hans has nothing to fit: it measures what a model trained on other data"
+            UserError, match="hans has nothing to train: it measures what a model trained on other data"
         ):
             ask("hans", root=where)
-    with pytest.raises(UserError, match="nothing to fit"):
-        read_examples("hans", root=where, split="published-train")
+    with pytest.raises(UserError, match="nothing to train"):
+        read_examples("hans", root=where, split="train")
     with pytest.raises(UserError, match="hans has no train split with labels here, only dev"):
         read_examples("hans", root=where, split="published-train")
 
@@ -277,6 +279,8 @@ def test_the_hubs_rows_are_read_as_files_are(monkeypatch, tmp_path):
     monkeypatch.setattr(datasets, "load_dataset", load)
     monkeypatch.setattr(hub.OnHub, "identity", lambda self: "x")
     task = read_task("snli")
-    assert (len(task.train) + len(task.validation), len(task.test)) == (18, 9)
-    assert task.test.ids[:4] == ("test:1", "test:2", "test:3", "test:5")
-    assert task.notes == ("test is the hub's test", "9 rows left out (no label agreed on: 9)")
+    assert (len(task.train), len(task.validation), len(task.test)) == (18, 6, 9)
+    assert task.test.ids[:4] == ("test:1", "test:2", "test:3", "test:5") and task.validation.ids[0] == "dev:1"
+    how = "validation is the hub's validation, test is the hub's test"
+    assert task.notes == (how, "11 rows left out (no label agreed on: 11)")
+    assert read_examples("snli", split="published-dev").ids == task.validation.ids

@@ -116,7 +116,7 @@ def test_whatever_is_no_tree_is_told(heads):
     assert (wrong is None) == is_tree(heads)
     if wrong:
         for asked in (depths, distances):
-            with pytest.raises(UserError, match="these heads are no tree: "):
+            with pytest.raises(UserError, match="these governors are no tree: "):
                 asked(heads)
 
 

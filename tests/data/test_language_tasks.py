@@ -136,8 +136,8 @@ def test_what_cannot_be_trained_on_says_so():
         UserError, match="demo/corpus has no labels: to train a parser on its trees, say --kind trees"
     ):
         demo.make("demo/corpus", 0)
-    with pytest.raises(UserError, match="demo/qa has no split 'reports'; did you mean 'test'"):
-        demo.examples("demo/qa", "reports")
+    with pytest.raises(UserError, match="demo/qa has no split 'tests'; did you mean 'test'"):
+        demo.examples("demo/qa", "tests")
     with pytest.raises(UserError, match="no demo task 'demo/entails'; did you mean 'demo/entailment'"):
         demo.examples("demo/entails", "train")
 

@@ -31,7 +31,7 @@ ROWS = [
 
 
 def nli(labels=NLI) -> Task:
-    """Fit has the first six rows, select the next two and report the last three, which nothing is made of."""
+    """Train has the first six rows, validation the next two and test the last three, which nothing is made of."""
     ids = tuple(map(str, range(len(ROWS))))
     text, pair, label = zip(*ROWS, strict=True)
     whole = Examples(ids=ids, text=text, pair=pair, label=np.array(label))

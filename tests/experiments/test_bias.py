@@ -16,10 +16,10 @@ from bertscope.data.slices import mentions
 from bertscope.data.swaps import swapped
 from bertscope.experiments.bias.question import WORDS, BiasConfig, bias, check, plan
 from bertscope.experiments.bias.swap import SwapConfig, swap
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.source import model_root
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from toy import fresh
 
 QUICK = BiasConfig(words=("winter",), seeds=(0, 1, 2, 3, 4), swap=("red/white",), epochs=6, learning_rate=5e-3)
@@ -157,7 +157,7 @@ def test_scores_move_instead_of_flipping():
     run = Result("finetune", 2, arrays={"outputs": outputs}, subject={"model": "m"},
                  provenance={"settings": {"batch_size": 32}})  # fmt: skip
     moved = Result("swap", 1, arrays={"rows": at, "outputs": after})
-    result = bias([run], [run], [run], task, [moved] * 3, replace(QUICK, words=("river",), seeds=(0,)))
+    result = bias([run], [run], [run], task, replace(QUICK, words=("river",), seeds=(0,)), swapped=[moved] * 3)
     assert result.number("flips, full").value == pytest.approx(np.abs(after - outputs[at]).mean())
     assert any("no balance to keep" in note for note in result.notes)
 
@@ -195,11 +195,12 @@ def test_without_pairs_there_are_no_flips(base, rows, answered):
     nothing = swap(load(base.source), task, SwapConfig(("zebra/lion",)))
     assert nothing.notes == ["the swap changes no test text"] and not nothing.headline
     (run,) = [store.result(value) for name, value in step.inputs.items() if name == "tuned.0"]
-    result = bias([run], [run], [run], task, [nothing] * 3, replace(QUICK, seeds=(0,), swap=("zebra/lion",)))
+    config = replace(QUICK, seeds=(0,), swap=("zebra/lion",))
+    result = bias([run], [run], [run], task, config, swapped=[nothing] * 3)
     assert "flips" not in result.tables and "the swap changes no test text" in result.notes[-2]
 
 
-def test_the_slides_stand_beside_snli_alone(rows):
+def test_what_others_measured_stands_beside_the_claims_alone(rows):
     task = replace(read_task(rows), name="snli")
     texts = tuple(text.replace("winter", "woman") for text in task.test.text)
     task = replace(task, test=replace(task.test, text=texts))
@@ -207,12 +208,8 @@ def test_the_slides_stand_beside_snli_alone(rows):
                  provenance={"settings": {"batch_size": 32}})  # fmt: skip
     result = bias([run], [run], [run], task, config=BiasConfig())
     assert mentions(task.test, WORDS).any()
-    published = result.tables["effects"].set_index(["effect", "on"])["published"].dropna()
-    assert published.to_dict() == {("the cut", "all"): pytest.approx(0.5947 - 0.9045)}
-    assert result.tables["arms"]["published"].dropna().tolist() == [0.9045, 0.5947]
-    assert any("59.47%" in note for note in result.notes)
-    other = bias([run], [run], [run], replace(task, name="other"), config=BiasConfig())
-    assert "published" not in other.tables["effects"] and not any("59.47" in note for note in other.notes)
+    assert "published" not in result.tables["effects"] and "published" not in result.tables["arms"]
+    assert not any("59.47" in note or "13,197" in note for note in result.notes)
 
 
 def test_tasks_without_labels_are_refused_before_any_training():

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.core.intervals import jackknife_interval_over_runs
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
-from bertscope.experiments.freeze.movement import over_seeds
 from bertscope.experiments.freeze.question import FreezeConfig, plan
 from bertscope.models.source import model_root
 from bertscope.models.states_store import open_store
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from device import DEVICE
 from toy import write_reviews
 
@@ -57,7 +57,7 @@ def test_the_whole_of_it(tmp_path, tiny, rows):
     held = result.tables["movement"].set_index(["arm", "layer"])["frozen"]
     assert held["embeddings"].tolist() == [True, False, False, False] and held["all but classifier"].all()
     assert held["2"].tolist() == [False, False, True, False]
-    vectors = [open_store(store.path(step.inputs[f"states.{place}"]) / "hidden").vectors for place in (0, 1, 2)]
+    vectors = [open_store(store.path(step.inputs[f"states.{place}"]) / "states").vectors for place in (0, 1, 2)]
     for layer in (1, 3):
         base, *tuned = (_cosines(of(layer)) for of in vectors)
         by_hand = [np.corrcoef(base, one)[0, 1] for one in tuned]
@@ -84,10 +84,11 @@ def test_an_interval_over_texts_and_seeds_has_both_errors():
         values = of_seed + of_group  # [seed, group]
         left_out = (values.sum(1, keepdims=True) - values) / (groups - 1)
         draws = np.concatenate([values.mean(1, keepdims=True), left_out], axis=1)[..., None]
-        low, high = over_seeds(draws)
+        low, high = jackknife_interval_over_runs(draws)
         covered.append(low[0] <= 0 <= high[0])
     assert 0.92 < np.mean(covered) < 0.985
-    assert np.isnan(over_seeds(draws[:3])).all() and not np.isnan(over_seeds(draws[:1])).any()
+    assert np.isnan(jackknife_interval_over_runs(draws[:3])).all()
+    assert not np.isnan(jackknife_interval_over_runs(draws[:1])).any()
 
 
 def test_plans_share_trainings_and_know_the_depth():

@@ -11,18 +11,18 @@ from test_training import make_task
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.resampling import seed_draws
 from bertscope.core.result import Result
-from bertscope.core.statistics import seed_draws
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
 from bertscope.experiments.lottery.question import LotteryConfig, plan
 from bertscope.experiments.lottery.ticket import TicketConfig, _right_on_hans, ticket
-from bertscope.experiments.overlap import overlap
+from bertscope.experiments.overlap.question import overlap
 from bertscope.experiments.subnetworks import Subnetwork, draw
 from bertscope.models.load import load
 from bertscope.models.masks import prunable, split
 from bertscope.models.source import model_root
-from bertscope.training.finetune import FinetuneConfig, finetune
+from bertscope.training.finetune.question import FinetuneConfig, finetune
 from families import tiny_model
 from toy import write_reviews
 
@@ -140,7 +140,7 @@ def test_on_hans_neutral_and_contradiction_are_non_entailment(tiny):
     assert _right_on_hans(says, task, hans).tolist() == [1, 0, 1, 1]
     with pytest.raises(UserError, match="needs a task with the label entailment"):
         kept = _pruned("s", np.ones(15, bool))
-        ticket(tiny, make_task(), tiny, [kept], hans, config=TicketConfig("good"))
+        ticket(tiny, make_task(), tiny, [kept], config=TicketConfig("good"), hans=hans)
 
 
 def test_hans_is_scored_by_halves_and_over_seeds(tmp_path, tiny):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bertscope.core.errors import UserError
-from bertscope.experiments.prune import pruning
-from bertscope.experiments.prune.pruning import Pruning
+from bertscope.experiments.prune import measure
+from bertscope.experiments.prune.measure import Pruning
 from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.experiments.subnetworks import Subnetwork, draw, only, parts, share_left
 from bertscope.models.load import load
@@ -94,8 +94,8 @@ def test_a_killed_run_goes_on(model, tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(model), "predict", counts)
     measured = []
-    gradients = pruning.gate_gradients
-    monkeypatch.setattr(pruning, "gate_gradients", lambda *a, **k: measured.append(1) or gradients(*a, **k))
+    gradients = measure.gate_gradients
+    monkeypatch.setattr(measure, "gate_gradients", lambda *a, **k: measured.append(1) or gradients(*a, **k))
     again = prune(model, task(), out=tmp_path).result
     assert again.equals(whole)
     assert len(measured) <= len(whole.tables["steps"]) - 4  # what was written down isn't measured again

@@ -18,7 +18,7 @@ import toy
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
-from bertscope.experiments.shrink import reaching, shrinking
+from bertscope.experiments.shrink import measure, reaching
 from bertscope.experiments.shrink.costs import block_parameters
 from bertscope.experiments.shrink.question import ShrinkConfig, shrink
 from bertscope.models.load import load
@@ -73,7 +73,7 @@ def test_training_brings_back_what_cutting_cost(toy_model, toy_task, distill):
 
 def test_the_furthest_cut_that_keeps_the_score(toy_model, toy_task):
     config = replace(BARE, target="5 points", step=0.12)
-    work = shrinking.Shrinking(toy_model, toy_task, config, None)
+    work = measure.Shrinking(toy_model, toy_task, config, None)
     found = reaching.reach(work, work.target)
     score = work.validation_score(toy_model.cut(found.off)).value
     assert score >= work.score.value - 0.05
@@ -126,7 +126,7 @@ def test_a_stored_mask_is_cut_and_nothing_else(toy_model, toy_task):
 def test_a_mask_alone_may_be_good_enough_but_not_beyond(toy_model, toy_task):
     mask = pruned_result({"head:1.1": False})
     config = replace(BARE, target="0.1 points", step=0.5)
-    works = {name: shrinking.Shrinking(toy_model, toy_task, config, mask) for name in ("alone", "neither")}
+    works = {name: measure.Shrinking(toy_model, toy_task, config, mask) for name in ("alone", "neither")}
     for name, work in works.items():
         good = [frozenset(work.pruned)] if name == "alone" else []
         work.finished = lambda off: frozenset(off)
@@ -199,7 +199,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(toy_model, toy_task, tmp_pat
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(shrinking, "card", full)
+    monkeypatch.setattr(measure, "card", full)
     with pytest.raises(UserError, match=r"cannot write .*small: the disk is full"):
         shrink(toy_model, toy_task, BARE, out=tmp_path / "small")
     assert not list(tmp_path.iterdir())

@@ -14,11 +14,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Scores
+from bertscope.experiments.shrink import measure
 from bertscope.experiments.shrink import result as shrink_result
-from bertscope.experiments.shrink import shrinking
 from bertscope.experiments.shrink.card import card
-from bertscope.experiments.shrink.question import ShrinkConfig, shrink
-from bertscope.experiments.shrink.targets import Target
+from bertscope.experiments.shrink.question import ShrinkConfig, Target, shrink
 
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
 NAMES = ["whole", "cut", "cut, int8"]
@@ -116,17 +115,17 @@ def test_intervals_times_and_shares_are_those_of_the_models(toy_model, toy_task)
 
 def test_the_config_names_what_was_cut_and_counts_neurons(toy_model, tmp_path):
     off = ["head:1.1", "mlp:2", "neuron:1.3", "neuron:1.7"]
-    shrinking._save(toy_model.cut(["layer:4"]).cut(off), tmp_path / "small")
+    measure._save(toy_model.cut(["layer:4"]).cut(off), tmp_path / "small")
     said = json.loads((tmp_path / "small" / "config.json").read_text())["bertscope"]
     assert said["cut"][-2:] == [["layer:4"], ["head:1.1", "mlp:2", "2 neurons"]]
 
 
 def test_better_than_chance_by_luck_is_not_clearly_above_it(toy_model, toy_task, monkeypatch):
     lucky = Scores("accuracy", 0.6, 0.5, 0.7, 96, 0.5, {})
-    monkeypatch.setattr(shrinking.Shrinking, "validation_score", lambda self, encoder: lucky)
+    monkeypatch.setattr(measure.Shrinking, "validation_score", lambda self, encoder: lucky)
     with pytest.raises(UserError, match=r"isn't clearly above chance on toy \(select: 0\.600 \[0\.500, 0\.700\]"):
-        shrinking.Shrinking(toy_model, toy_task, BARE, None)
-    insisting = shrinking.Shrinking(toy_model, toy_task, replace(BARE, force=True, target=None), None)
+        measure.Shrinking(toy_model, toy_task, BARE, None)
+    insisting = measure.Shrinking(toy_model, toy_task, replace(BARE, force=True, target=None), None)
     assert insisting.target == Target("times", 2.0)  # where none is given
 
 
@@ -134,7 +133,7 @@ def test_data_that_the_model_may_have_seen_are_told(toy_model, toy_task):
     told = "the model was fine-tuned on another split or other data"
     for tuned_on, warned in ((toy_task.fingerprint, False), ("another", True)):
         toy_model.model.config.bertscope = {**toy_model.model.config.bertscope, "tuned_on": tuned_on}
-        notes = shrinking.Shrinking(toy_model, toy_task, BARE, None).notes
+        notes = measure.Shrinking(toy_model, toy_task, BARE, None).notes
         assert any(note.startswith(told) for note in notes) == warned
 
 
@@ -149,7 +148,7 @@ def test_cut_and_masked_may_differ_by_1e_5_of_the_largest_logit(toy_model, toy_t
         return smaller
 
     monkeypatch.setattr(type(toy_model), "cut", wrong)
-    work = shrinking.Shrinking(toy_model, toy_task, BARE, None)
+    work = measure.Shrinking(toy_model, toy_task, BARE, None)
     if fine:
         work.finished([Unit("neuron", 4, 1)])
     else:

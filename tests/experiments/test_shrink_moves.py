@@ -12,9 +12,8 @@ import torch
 from bertscope.core.units import Unit
 from bertscope.experiments.shrink import reaching
 from bertscope.experiments.shrink.costs import Cost
-from bertscope.experiments.shrink.question import ShrinkConfig, shrink
+from bertscope.experiments.shrink.question import ShrinkConfig, Target, shrink
 from bertscope.experiments.shrink.search import Search
-from bertscope.experiments.shrink.targets import Target
 from bertscope.models.latency import Times
 
 TIME = Cost("ms", 1.0, 0.5, 1.0, 0.05)

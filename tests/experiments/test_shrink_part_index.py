@@ -15,7 +15,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from bertscope.experiments import comparison
 from bertscope.experiments.comparison import Contender, front
-from bertscope.experiments.shrink import alternatives, reaching, shrinking
+from bertscope.experiments.shrink import alternatives, measure, reaching
 from bertscope.experiments.shrink import result as shrink_result
 from bertscope.experiments.shrink.costs import block_parameters
 from bertscope.experiments.shrink.question import ShrinkConfig, shrink
@@ -47,7 +47,7 @@ def test_the_report_split_decides_nothing(toy_model, toy_task):
     assert one.tables["steps"].equals(two.tables["steps"])
     assert all(np.array_equal(one.arrays[name], two.arrays[name]) for name in one.arrays)
     assert one.number("score, cut").value > two.number("score, cut").value + 0.2
-    timed = shrinking.Shrinking(toy_model, toy_task, BARE, None).batches
+    timed = measure.Shrinking(toy_model, toy_task, BARE, None).batches
     for size, count in ((1, 24), (32, 4)):
         wanted = sample_batches(toy_model, toy_task.validation, size, count=count, seed=0)
         pairs = zip(timed[size], wanted, strict=True)
@@ -62,9 +62,9 @@ def test_the_teacher_is_the_whole_model(toy_model, toy_task, monkeypatch, distil
         teachers.append(teacher)
         return Labelled(encoder, toy_task, tuned=tuned, teacher=teacher)
 
-    monkeypatch.setattr(shrinking, "Labelled", watched)
+    monkeypatch.setattr(measure, "Labelled", watched)
     config = replace(BARE, retrain=True, epochs=1, distill=distill, temperature=3.0)
-    shrinking.Shrinking(toy_model, toy_task, config, None).finished([Unit("layer", 1)])
+    measure.Shrinking(toy_model, toy_task, config, None).finished([Unit("layer", 1)])
     (teacher,) = teachers
     if distill:
         assert (
@@ -111,7 +111,7 @@ def test_speed_counts_for_as_many_texts_as_were_asked_for(toy_model, toy_task, c
 def test_steps_and_rows_are_as_many_as_were_asked_for(toy_model, toy_task):
     few = shrink(toy_model, toy_task, replace(BARE, step=0.5)).result.tables["steps"]
     assert len(few) <= 3 < len(shrink(toy_model, toy_task, replace(BARE, step=0.1)).result.tables["steps"])
-    work = shrinking.Shrinking(toy_model, toy_task, replace(BARE, rows=10), None)
+    work = measure.Shrinking(toy_model, toy_task, replace(BARE, rows=10), None)
     assert len(work.rows) == 10 and set(work.rows.ids) < set(toy_task.validation.ids)
 
 
@@ -186,7 +186,7 @@ def flat_weights(encoder) -> np.ndarray:
 
 def test_alternatives_are_trained_as_the_cut_model_is_and_pruned_weights_stay_pruned(toy_model, toy_task):
     config = replace(BARE, retrain=True, epochs=1, learning_rate=1e-3)
-    work = shrinking.Shrinking(toy_model, toy_task, config, None)
+    work = measure.Shrinking(toy_model, toy_task, config, None)
     order = by_magnitude(toy_model)
     for made, share in zip(alternatives._pruned(work), (0.3, 0.5, 0.7, 0.9), strict=True):
         weights = flat_weights(made.run.encoder)
@@ -196,7 +196,7 @@ def test_alternatives_are_trained_as_the_cut_model_is_and_pruned_weights_stay_pr
     (trained,) = alternatives._trained_on(work)
     assert trained.parameters == sum(one.numel() for one in toy_model.model.parameters())
     assert trained.run.encoder.fingerprint != toy_model.fingerprint
-    assert not list(alternatives._trained_on(shrinking.Shrinking(toy_model, toy_task, BARE, None)))
+    assert not list(alternatives._trained_on(measure.Shrinking(toy_model, toy_task, BARE, None)))
 
 
 def test_the_front_is_that_of_select_among_those_above_chance():
@@ -236,14 +236,14 @@ def test_a_cut_that_says_something_else_than_the_mask_is_a_bug(toy_model, toy_ta
 
     monkeypatch.setattr(type(toy_model), "cut", wrong)
     with pytest.raises(RuntimeError, match=r"the cut model and the masked one give logits that differ by \d\.\de-03"):
-        shrinking.Shrinking(toy_model, toy_task, BARE, None).finished([Unit("head", 1, 1)])
+        measure.Shrinking(toy_model, toy_task, BARE, None).finished([Unit("head", 1, 1)])
 
 
 def test_an_onnx_file_that_says_something_else_than_torch_is_a_bug(toy_model, toy_task, tmp_path, monkeypatch):
-    work = shrinking.Shrinking(toy_model, toy_task, BARE, None)
+    work = measure.Shrinking(toy_model, toy_task, BARE, None)
     whole = work.contender("whole", toy_model)
-    monkeypatch.setattr(shrinking, "export_onnx", lambda encoder, path: path)
-    monkeypatch.setattr(shrinking, "quantise", lambda source, target: target)
+    monkeypatch.setattr(measure, "export_onnx", lambda encoder, path: path)
+    monkeypatch.setattr(measure, "quantise", lambda source, target: target)
     off = {"model.onnx": 0.0, "model-int8.onnx": 0.1}
 
     def planted(name, way, path, *_):

@@ -15,9 +15,8 @@ from bertscope.core.units import Unit
 from bertscope.data.task import Task
 from bertscope.experiments.shrink import search as search_module
 from bertscope.experiments.shrink.costs import Cost, parameter_cost
-from bertscope.experiments.shrink.part_index import Numbers
-from bertscope.experiments.shrink.search import Move, Search
-from bertscope.experiments.shrink.targets import Target
+from bertscope.experiments.shrink.question import Target
+from bertscope.experiments.shrink.search import Move, PartIndex, Search
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from bertscope.models.replay import predict_without
@@ -56,7 +55,7 @@ def test_wrong_targets_are_one_line(text, line):
 
 
 def test_numbers_of_what_was_cut_and_cut_again(tiny):
-    whole = Numbers.of(tiny)
+    whole = PartIndex.of(tiny)
     once = whole.without([Unit("layer", 2), Unit("head", 1, 2), Unit("neuron", 3, 1), Unit("mlp", 1)])
     assert once.layers == (1, 3) and once.heads == ((1, 3, 4), (1, 2, 3, 4))
     assert once.neurons == ((), tuple(range(2, 49)))

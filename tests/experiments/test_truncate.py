@@ -17,14 +17,15 @@ from bertscope.data.read import read_task, task_root
 from bertscope.experiments.freeze.question import FreezeConfig
 from bertscope.experiments.freeze.question import plan as freeze_plan
 from bertscope.experiments.trainings import depth
-from bertscope.experiments.truncate import shapes
+from bertscope.experiments.truncate import measure
 from bertscope.experiments.truncate.question import OnTop, TruncateConfig, plan, truncate
+from bertscope.experiments.truncate.result import Shape
 from bertscope.models import source
 from bertscope.models.latency import Times
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.models.surgery import without_layers
-from bertscope.training.finetune import FinetuneConfig, finetune
+from bertscope.training.finetune.question import FinetuneConfig, finetune
 from families import tiny_model
 from toy import write_reviews
 
@@ -87,10 +88,8 @@ def test_scores_effects_and_costs(tmp_path, tiny, rows):
     assert arms["training_time"].iloc[0] == 1 and result.number("majority").value == task.chance()
     latency = result.tables["latency"]
     assert latency["texts"].tolist() == [1, 1, 1, 32, 32, 32] and (latency["milliseconds"] > 0).all()
-    assert any("the slides (-0.12 points" in note for note in result.notes) is False, (
-        "nothing lost its top layer alone"
-    )
-    assert result.tables["published"]["accuracy"].tolist() == [0.9045, 0.9033, 0.5891, 0.5867]
+    assert not any("the slides say" in note for note in result.notes), "nothing lost its top layer alone"
+    assert "published" not in result.tables, "what others measured stands beside the claims"
 
 
 def test_without_retraining_it_is_the_fine_tuned_model_cut(tmp_path, tiny, rows):
@@ -133,7 +132,7 @@ def test_each_change_is_averaged_over_the_others(tmp_path, tiny, rows):
         assert less["training_time"] == pytest.approx(less["training_seconds"] / whole["training_seconds"])
     at_once = score[1, "relu", "0"] - score[0, "linear", "own"]
     assert factors.loc["all at once", "difference"] == pytest.approx(at_once)
-    assert any("the slides (-0.12 points and 0.92 of the time" in note for note in result.notes)
+    assert any("the slides say that it can go" in note for note in result.notes)
 
 
 def test_latency_is_that_of_what_is_left(tiny, rows, monkeypatch):
@@ -149,11 +148,11 @@ def test_latency_is_that_of_what_is_left(tiny, rows, monkeypatch):
         seconds = [[[1.0 + model.n_layers] * len(batches)] * 6 for model in variants.values()]
         return Times(tuple(variants), np.array(seconds))
 
-    monkeypatch.setattr(shapes, "in_torch", lambda model: model)
-    monkeypatch.setattr(shapes, "sample_batches", batches)
-    monkeypatch.setattr(shapes, "time_in_turn", in_turn)
-    asked = [shapes.Shape(Layers.last(count, 3), 3) for count in (0, 1, 3)]
-    found = shapes.latencies(tiny, task, asked).query("texts == 1").set_index("removed")
+    monkeypatch.setattr(measure, "in_torch", lambda model: model)
+    monkeypatch.setattr(measure, "sample_batches", batches)
+    monkeypatch.setattr(measure, "time_in_turn", in_turn)
+    shapes = [Shape(Layers.last(count, 3), 3) for count in (0, 1, 3)]
+    found = measure.latencies(tiny, task, shapes).query("texts == 1").set_index("removed")
     assert found["faster"].to_dict() == {0: 1.0, 1: 4 / 3, 3: 4.0}
     assert found["milliseconds"].to_dict() == {0: 4000, 1: 3000, 3: 1000}
     layer = sum(parameter.numel() for parameter in tiny.layers[0].parameters())
@@ -165,7 +164,7 @@ def test_latency_is_that_of_what_is_left(tiny, rows, monkeypatch):
 def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, said):
     """Five trainings of the whole are right everywhere; of those without the top layer, each is wrong in some."""
     task, label = read_task(rows), read_task(rows).test.label
-    monkeypatch.setattr(shapes, "_BATCHES", {1: 1})
+    monkeypatch.setattr(measure, "_BATCHES", {1: 1})
     wrong = np.arange(len(label)) < worse
     made = [
         Result("finetune", 2, arrays={"outputs": np.eye(2)[np.where(wrong & bool(removed), 1 - label, label)]},

@@ -36,7 +36,7 @@ def run(encoder, batch, **how):
 
 
 class Keep:
-    needs = frozenset({"maps", "contexts", "hidden", "mlps", "logits"})
+    needs = frozenset({"maps", "contexts", "hidden_states", "mlps", "logits"})
 
     def update(self, batch, seen):
         self.batch, self.seen = batch, seen[0]
@@ -78,7 +78,7 @@ def test_maps_and_hidden_states_are_the_librarys(encoder, texts, batch, name):
     rows = real[:, None, :, None].expand_as(keep.seen.maps[0])
     for ours, theirs in zip(keep.seen.maps, plain.attentions, strict=True):
         assert torch.allclose(ours[rows], theirs[order][rows], atol=1e-6)
-    for ours, theirs in zip(keep.seen.hidden, plain.hidden_states, strict=True):
+    for ours, theirs in zip(keep.seen.hidden_states, plain.hidden_states, strict=True):
         assert torch.allclose(ours[real], theirs[order][real], atol=1e-5)
     assert torch.allclose(keep.seen.logits, plain.logits[order], atol=1e-5)
 

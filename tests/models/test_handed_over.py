@@ -76,9 +76,9 @@ def test_one_part_stands_for_a_list_of_one(tiny, task):
 
 def test_bare_text_for_several_is_refused(tiny, task):
     config = bertscope.AblateConfig(units="heads")
-    said = r"units is 'heads'; it takes several: units=\('heads',\)"
+    message = r"units is 'heads'; it takes several: units=\('heads',\)"
     for ask in (lambda: to_json(config), lambda: bertscope.ablate(tiny, task, config)):
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             ask()
 
 
@@ -88,9 +88,9 @@ def test_a_table_in_memory_is_no_task():
 
 
 def test_a_result_is_loaded_from_the_folder_of_its_step(tmp_path):
-    made = bertscope.Result("ablate", 1, tables={"t": pd.DataFrame({"a": [1]})})
-    made.save(tmp_path / "ablate-1" / "result")
-    assert bertscope.Result.load(tmp_path / "ablate-1").equals(made)
+    result = bertscope.Result("ablate", 1, tables={"t": pd.DataFrame({"a": [1]})})
+    result.save(tmp_path / "ablate-1" / "result")
+    assert bertscope.Result.load(tmp_path / "ablate-1").equals(result)
 
 
 def test_tab_completion_has_what_is_public_alone():

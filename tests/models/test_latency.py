@@ -8,9 +8,10 @@ import torch
 from scipy.stats import binom
 
 from bertscope.core.examples import Examples
+from bertscope.core.intervals import median_interval
 from bertscope.experiments.shrink import costs
 from bertscope.experiments.shrink.costs import Cost, block_parameters, fitted, latency_cost, parameter_cost
-from bertscope.models.latency import Times, in_torch, median_interval, sample_batches, time_in_turn
+from bertscope.models.latency import Times, in_torch, sample_batches, time_in_turn
 from bertscope.models.load import load
 from families import CUT, tiny_model
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertscope.core.errors import UserError
-from bertscope.models.gates import Means
+from bertscope.models.means import Means
 
 
 def logits(encoder, batch):

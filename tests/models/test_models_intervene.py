@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoConfig, AutoModelForMaskedLM, BertConfig, BertForPreTraining
 
 from bertscope.core.errors import UserError
-from bertscope.core.resampling import hashed, mixed, to_unit
+from bertscope.core.hashing import hashed, mixed, to_unit
 from bertscope.models.intervene import MASKED, Change, logits_with, masked_losses
 from bertscope.models.load import load
 from bertscope.models.taps import Tap, tapped

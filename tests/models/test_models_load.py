@@ -10,8 +10,8 @@ import torch
 from transformers import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, BertModel
 
 from bertscope.core.errors import UserError
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.source import POCKET, model_root, own_folder
 
 

@@ -18,7 +18,7 @@ from bertscope.models.observe import Passed, observe
 class Keep:
     """Cropped maps and hidden states by example: what a test may hold, and an analysis may not."""
 
-    needs = frozenset({"maps", "hidden"})
+    needs = frozenset({"maps", "hidden_states"})
 
     def __init__(self) -> None:
         self.maps: dict[int, torch.Tensor] = {}
@@ -26,7 +26,7 @@ class Keep:
 
     def update(self, batch, seen):
         maps = torch.stack(seen[0].maps, 1)  # [batch, layer, head, query, key]
-        hidden = torch.stack(seen[0].hidden, 1)
+        hidden = torch.stack(seen[0].hidden_states, 1)
         for place, row in enumerate(batch.rows):
             n = int(batch.lengths[place])
             assert (maps[place, :, :, :n, n:] == 0).all()

@@ -159,11 +159,11 @@ def test_a_temporary_store_lives_as_long_as_its_object(tiny, texts):
 
 
 def test_a_complete_store_is_opened_without_running_the_model(tiny, sentences, tmp_path, monkeypatch):
-    made = hidden_states(tiny, sentences, store=tmp_path / "h")
+    states = hidden_states(tiny, sentences, store=tmp_path / "h")
     monkeypatch.setattr(making, "observe", None)
     for again in (hidden_states(tiny, sentences, store=tmp_path / "h"), StatesStore.open(tmp_path / "h")):
-        np.testing.assert_array_equal(again.array, made.array)
-        assert (again.ids, again.left_out, again.pool) == (made.ids, made.left_out, "word")
+        np.testing.assert_array_equal(again.array, states.array)
+        assert (again.ids, again.left_out, again.pool) == (states.ids, states.left_out, "word")
 
 
 def test_a_store_of_something_else_is_refused(tiny, pocket, sentences, tmp_path):

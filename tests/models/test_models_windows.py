@@ -15,27 +15,27 @@ from bertscope.models.windows import targets, windowed
 LONG = " ".join(["the old house by the river was cold ."] * 12 + ["Anna closed the door ."] + ["it rained ."] * 10)
 
 
-def asked(*pairs) -> Examples:
+def questions(*pairs) -> Examples:
     questions, texts = zip(*pairs, strict=True)
     return Examples(tuple(map(str, range(len(pairs)))), questions, texts)
 
 
-def said(windows, texts, row, first, last) -> str:
+def answer(windows, texts, row, first, last) -> str:
     """The text between two tokens of a window."""
     at = windows.tokens.starts[row]
     return texts.pair[windows.example[row]][windows.spans[at + first, 0] : windows.spans[at + last, 1]]
 
 
 def test_a_short_text_is_one_window(tiny):
-    texts = asked(("who closed the door ?", "Anna, closed the door."), ("what ?", "it rained ."))
+    texts = questions(("who closed the door ?", "Anna, closed the door."), ("what ?", "it rained ."))
     windows = windowed(tiny.tokenizer, texts, 64)
-    assert windows.example.tolist() == [0, 1] and windows.cut == 0
+    assert windows.example.tolist() == [0, 1] and windows.truncated == 0
     found = targets(windows, np.array([(0, 4), (3, 9)]))
-    assert [said(windows, texts, row, *found[row]) for row in (0, 1)] == ["Anna", "rained"]
+    assert [answer(windows, texts, row, *found[row]) for row in (0, 1)] == ["Anna", "rained"]
 
 
 def test_windows_share_a_quarter_and_cover_all_of_the_text(tiny):
-    texts = asked(("who closed the door ?", LONG))
+    texts = questions(("who closed the door ?", LONG))
     windows = windowed(tiny.tokenizer, texts, 64)
     assert len(windows) > 2 and windows.tokens.lengths.max() <= 64
     kept = [windows.spans[(windows.row == row) & windows.inside] for row in range(len(windows))]
@@ -45,7 +45,7 @@ def test_windows_share_a_quarter_and_cover_all_of_the_text(tiny):
 
 
 def test_only_windows_with_the_whole_answer_are_pointed_at(tiny):
-    texts = asked(("who closed the door ?", LONG))
+    texts = questions(("who closed the door ?", LONG))
     windows = windowed(tiny.tokenizer, texts, 64)
     for text in ("Anna", "Anna closed the door", "rained"):
         begin = LONG.index(text)
@@ -57,23 +57,23 @@ def test_only_windows_with_the_whole_answer_are_pointed_at(tiny):
         ])  # fmt: skip
         assert has.any() and not has.all()
         assert (found[~has] == 0).all()
-        assert {said(windows, texts, row, *found[row]) for row in np.flatnonzero(has)} == {text}
+        assert {answer(windows, texts, row, *found[row]) for row in np.flatnonzero(has)} == {text}
 
 
 def test_spaces_around_an_answer_and_answers_without_tokens(tiny):
-    texts = asked(("who ?", "so  Anna  went ."), ("who ?", "so   they went ."))
+    texts = questions(("who ?", "so  Anna  went ."), ("who ?", "so   they went ."))
     windows = windowed(tiny.tokenizer, texts, 64)
     found = targets(windows, np.array([(2, 10), (3, 4)]))  # spaces at both ends; nothing but a space
-    assert said(windows, texts, 0, *found[0]) == "Anna" and found[1].tolist() == [0, 0]
+    assert answer(windows, texts, 0, *found[0]) == "Anna" and found[1].tolist() == [0, 0]
 
 
 def test_a_question_without_end_is_cut_and_counted(tiny):
-    windows = windowed(tiny.tokenizer, asked(("why " * 100, "it was cold"), ("why ?", "it was cold")), 64)
-    assert windows.cut == 1 and len(windows) == 2 and windows.tokens.lengths[0] == 16 + 3 + 3
+    windows = windowed(tiny.tokenizer, questions(("why " * 100, "it was cold"), ("why ?", "it was cold")), 64)
+    assert windows.truncated == 1 and len(windows) == 2 and windows.tokens.lengths[0] == 16 + 3 + 3
 
 
 def test_words_that_the_source_marks_dont_change_the_answer(tiny):
-    plain = asked(("who ?", "Anna's door ."))
+    plain = questions(("who ?", "Anna's door ."))
     marked = Examples(
         plain.ids, plain.text, plain.pair, words=(("who", "?", "Anna's", "door", "."),), first_words=(2,)
     )
@@ -123,7 +123,7 @@ def test_the_answer_is_that_of_the_best_window(tiny, monkeypatch):
             self.start_logits = self.end_logits = (ids == wanted).float() + 0.001 * torch.arange(ids.shape[1])
 
     monkeypatch.setattr(encoder.model, "forward", lambda input_ids, **_: Located(input_ids))
-    texts = asked(("who ?", LONG), ("who ?", "Anna ran ."), ("anna ?", "it rained ."))
+    texts = questions(("who ?", LONG), ("who ?", "Anna ran ."), ("anna ?", "it rained ."))
     answers, cut = predict_spans(encoder, texts, tokens=128, window=2)
     assert [texts.pair[row][start:end] for row, (start, end) in enumerate(answers)] == ["Anna", "Anna", "."]
     assert cut == 0

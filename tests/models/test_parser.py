@@ -15,12 +15,11 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.data.trees import check_tree
 from bertscope.models.batches import pad, tokenise
-from bertscope.models.biaffine import Biaffine
-from bertscope.models.heads import bare, with_classifier
+from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.load import load
-from bertscope.models.parser import arc_scores, seen_words, with_parser, word_vectors
+from bertscope.models.new_task_head import bare, with_classifier
+from bertscope.models.parser import Biaffine, arc_scores, seen_words, with_parser, word_vectors
 from bertscope.models.span_head import with_span_head
-from bertscope.models.task_heads import ClassifierForm
 from device import on_cpu
 
 RELATIONS = ("nsubj", "obj", "punct", "root")
@@ -101,7 +100,8 @@ READ = """
 import sys
 from bertscope import load, read_examples
 encoder = load(sys.argv[1], device="cpu")
-print(encoder.task_head, encoder.name, encoder.fingerprint, encoder.predict(read_examples(sys.argv[2])).logits.tolist())
+logits = encoder.predict(read_examples(sys.argv[2])).logits.tolist()
+print(encoder.task_head, encoder.name, encoder.fingerprint, logits)
 """
 
 
@@ -111,11 +111,11 @@ def test_it_comes_back_bit_equal_in_another_process(tiny, sentences, tmp_path):
     folder = encoder.save(tmp_path / "parser")
     rows = [json.dumps({"id": name, "words": words}) for name, words in zip("abc", WORDS, strict=True)]
     (tmp_path / "texts.jsonl").write_text("\n".join(rows))
-    said = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", READ, folder, tmp_path / "texts.jsonl"], capture_output=True, text=True
     )
     wanted = f"parser mine {encoder.fingerprint} {encoder.predict(sentences).logits.tolist()}"
-    assert said.stdout.strip() == wanted, said.stderr
+    assert finished.stdout.strip() == wanted, finished.stderr
 
 
 def test_the_encoder_part_opens_in_plain_transformers(tiny, tmp_path):
@@ -153,10 +153,10 @@ def test_a_parser_is_no_part_of_what_is_put_on_the_encoder_next(tiny, tmp_path):
 
 def test_a_parser_without_its_weights_is_refused(tiny, tmp_path):
     encoder = with_parser(tiny, RELATIONS)
-    said = encoder.model.config.bertscope
+    notes = encoder.model.config.bertscope
     del encoder.model.parser
     folder = encoder.save(tmp_path / "parser")
-    assert "parser" in said
+    assert "parser" in notes
     with pytest.raises(UserError, match=r"lacks 10 of the model's weights, 'parser\.arc_dependent\.0\.bias' first"):
         load(folder)
 

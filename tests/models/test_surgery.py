@@ -138,9 +138,9 @@ def test_layers_and_even_mlps_open_in_plain_transformers(encoder, texts, tmp_pat
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
 def test_pipelines_and_trainer_take_it(encoder, texts, tmp_path, name):
     smaller = encoder.cut(["heads:1", "head:2.2", "mlp:3"])
-    said = pipeline("text-classification", model=smaller.model, tokenizer=smaller.tokenizer)(list(texts.text))
+    answers = pipeline("text-classification", model=smaller.model, tokenizer=smaller.tokenizer)(list(texts.text))
     names = [smaller.model.config.id2label[int(row)] for row in predict(smaller, texts).logits.argmax(-1)]
-    assert [answer["label"] for answer in said] == names
+    assert [answer["label"] for answer in answers] == names
     rows = [
         {**smaller.tokenizer(text, padding="max_length", max_length=30), "labels": int(label)}
         for text, label in zip(texts.text, texts.label, strict=True)

@@ -11,8 +11,8 @@ from transformers import AutoModelForSequenceClassification
 
 from bertscope.core.errors import UserError
 from bertscope.models.families import descend
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.surgery import without_layers
 from device import DEVICE
 from families import CONFIGS, tiny_model
@@ -60,11 +60,11 @@ def test_truncated_is_a_plain_model_of_fewer_layers(encoder, padded, tmp_path, n
 @pytest.mark.parametrize("name", [name for name in CONFIGS if name not in STAYS])
 def test_no_layer_at_all(encoder, texts, tmp_path, name):
     empty = without_layers(encoder, (1, 2, 3))
-    made = with_classifier(empty, ("a", "b"))
-    logits = made.predict(texts).logits
-    assert made.n_layers == made.n_heads == 0
+    encoder = with_classifier(empty, ("a", "b"))
+    logits = encoder.predict(texts).logits
+    assert encoder.n_layers == encoder.n_heads == 0
     assert np.allclose(logits, logits[:1], atol=1e-6), "the first token knows nothing of the others"
-    assert np.array_equal(load(made.save(tmp_path / "empty")).predict(texts).logits, logits)
+    assert np.array_equal(load(encoder.save(tmp_path / "empty")).predict(texts).logits, logits)
 
 
 @pytest.mark.parametrize("name", STAYS)
@@ -87,5 +87,5 @@ def test_a_model_that_was_cut_before_loses_layers_too(tiny, texts, tmp_path):
     twice = without_layers(once, (2,))
     assert twice.head_counts == [4, 3]
     assert load(twice.save(tmp_path / "cut")).fingerprint == twice.fingerprint
-    made = with_classifier(twice, ("a", "b"))
-    assert made.head_counts == [4, 3]
+    encoder = with_classifier(twice, ("a", "b"))
+    assert encoder.head_counts == [4, 3]

@@ -176,9 +176,9 @@ def test_the_page_says_what_the_results_say(tmp_path):
     provenance = {"created": "2025-03-01T10:00:00", "seconds": 1.5}
     put(tmp_path, ablation(notes=["12 texts were cut."], provenance=provenance))
     page = page_of(tmp_path)
-    for said in ("What if a head, an MLP or a layer is switched off?", "pocket on demo/sentiment", "0.861 to 0.912",
+    for text in ("What if a head, an MLP or a layer is switched off?", "pocket on demo/sentiment", "0.861 to 0.912",
                  "n = 800", "12 texts were cut.", "Inside pocket", "2025-03-01", "One head off", "1.5"):  # fmt: skip
-        assert said in page
+        assert text in page
 
 
 def test_sections_follow_the_catalogue_and_group_their_results(tmp_path):

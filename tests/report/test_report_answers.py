@@ -58,7 +58,7 @@ def test_the_citation_is_shown_with_its_link(tmp_path, monkeypatch):
         main, better, cite = "accuracy", "higher", "Michel et al. 2019, https://arxiv.org/abs/1905.10650"
         card, keeps, columns = None, "", {}
 
-    monkeypatch.setattr("bertscope.report.subjects.spec", lambda name: Declared)
+    monkeypatch.setattr("bertscope.report.subjects.declared", lambda name: Declared)
     put(tmp_path, ablation())
     page = page_of(tmp_path)
     assert 'href="https://arxiv.org/abs/1905.10650"' in page and "higher is better" in page

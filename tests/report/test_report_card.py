@@ -112,9 +112,9 @@ def test_a_click_on_a_cell_opens_the_card_with_what_was_planted(visit):
     assert lines(page, "switched off") == [
         "change of the score without it | | 0.060 −0.440 to 0.560 · p 0.250 · p (Holm) 1 | 6th highest of 12"
     ]
-    said = lines(page, "What shape")
-    assert said[0].startswith("shape | before | diagonal consistency 0.750") and "vertical" in said[1]
-    assert said[2] == "attention to [CLS] and [SEP] | before | 0.500 0.400 to 0.600 | like 11 others of 12"
+    rows = lines(page, "What shape")
+    assert rows[0].startswith("shape | before | diagonal consistency 0.750") and "vertical" in rows[1]
+    assert rows[2] == "attention to [CLS] and [SEP] | before | 0.500 0.400 to 0.600 | like 11 others of 12"
     page.keyboard.press("Escape")
     comes_to(page, end=".html")
     assert not card(page).is_visible()

@@ -9,7 +9,7 @@ from test_report import page_of, put
 
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
-from bertscope.report.columns import ALWAYS, ENDS, UNLESS_SAID, explained
+from bertscope.report.columns import ALWAYS, BY_DEFAULT, ENDS, explained
 
 FIGURE = Figure(
     "lines", "curves", x="layer", y="gain", low="low", high="high", title="", caption="",
@@ -47,8 +47,8 @@ def test_ends_of_an_interval_are_called_so_whatever_a_figure_writes_beside_the_v
 
 def test_ends_are_of_the_value_before_them():
     best = ["accuracy", "low", "high", "offset", "offset_direction", "offset_accuracy", "offset_low", "offset_high"]
-    said = explained("best", best, [])
-    assert said == {"low, high": ENDS, "offset_low, offset_high": f"{ENDS} of offset_accuracy"}
+    found = explained("best", best, [])
+    assert found == {"low, high": ENDS, "offset_low, offset_high": f"{ENDS} of offset_accuracy"}
     areas = ["area", "low", "high", "more_than_random", "more_low", "more_high"]
     assert explained("areas", areas, [])["more_low, more_high"] == f"{ENDS} of more_than_random"
 
@@ -57,8 +57,8 @@ def test_what_is_another_thing_in_one_table_the_question_says():
     figure = replace(FIGURE, labels={"removed": "layers removed from the top"})
     columns, own = ["n", "removed", "low", "high"], {"n": "pairs", "removed": "how many layers", "low, high": "range"}
     assert explained("curves", columns, [figure], own) == own
-    usual = {"n": UNLESS_SAID["n"], "removed": "layers removed from the top", "low, high": ENDS}
-    assert explained("curves", columns, [figure]) == usual
+    expected = {"n": BY_DEFAULT["n"], "removed": "layers removed from the top", "low, high": ENDS}
+    assert explained("curves", columns, [figure]) == expected
 
 
 def test_the_page_has_the_questions_own_words(tmp_path):
@@ -75,7 +75,7 @@ def test_a_figure_may_be_more_exact_but_not_about_what_is_always_so():
     assert explained("curves", ["n", "p_holm", "seed", "head"], [figure]) == {
         "n": "texts",
         "p_holm": ALWAYS["p_holm"],
-        "seed": UNLESS_SAID["seed"],
+        "seed": BY_DEFAULT["seed"],
         "head": "head (0: root)",
     }
 

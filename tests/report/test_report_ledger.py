@@ -62,8 +62,8 @@ def test_what_one_training_shows_is_said_so_on_the_page_and_in_the_terminal(tmp_
     assert re.search(r'class="verdict holds once"><span aria-hidden="true">✓</span> holds, this training', ledger)
     assert ": n = 400, interval over texts, of one training" in ledger
     run("claims", "--store", tmp_path / "s")
-    said = capsys.readouterr().out
-    assert "✓ holds, this training" in said and "1 holds, this training" in said and "0 holds;" in said
+    printed = capsys.readouterr().out
+    assert "✓ holds, this training" in printed and "1 holds, this training" in printed and "0 holds;" in printed
 
 
 def test_the_page_shows_verdicts_numbers_and_where_they_are_shown(tmp_path):
@@ -114,8 +114,8 @@ def test_hostile_names_stay_text(tmp_path):
 def test_the_command_prints_stores_and_reads_single_results(tmp_path, capsys):
     store = filled(tmp_path / "s")
     run("claims", "--store", store, "--out", tmp_path / "ledger")
-    said = capsys.readouterr().out
-    assert "✓ holds" in said and "✗ fails" in said and "· not tested" in said
+    printed = capsys.readouterr().out
+    assert "✓ holds" in printed and "✗ fails" in printed and "· not tested" in printed
     assert claims_step(one.step for one in Store(store).finished()).id in {
         path.name for path in (store / "steps").iterdir()
     }
@@ -221,9 +221,9 @@ def test_what_is_in_both_stands_side_by_side(tmp_path, capsys):
         {"store": "one", "question": "ablate", "about": "pocket on glue/sst2"}
     ]
     run("report", "compare", one, other, "--out", tmp_path / "compared.html")
-    said = capsys.readouterr().out
-    assert "intervals apart" in said and "intervals overlap" in said and "only in one: ablate" in said
-    assert "the same in both: finetune of a on cola" in said and "finetune: a on cola" not in said
+    printed = capsys.readouterr().out
+    assert "intervals apart" in printed and "intervals overlap" in printed and "only in one: ablate" in printed
+    assert "the same in both: finetune of a on cola" in printed and "finetune: a on cola" not in printed
     assert set(result.tables["beside"]["about"]) == {"a on sst2", "a on rte"}  # what is the same isn't drawn
     assert result.figures[0].facet == "about" and result.number("numbers that differ").value == 3
     page = (tmp_path / "compared.html").read_text(encoding="utf-8")

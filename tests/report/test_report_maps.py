@@ -135,9 +135,9 @@ def test_a_sheet_of_twenty_maps_is_light():
 
 def test_a_table_is_packed_whole_and_small():
     table = cells(*np.random.default_rng(0).random((4, 32, 32)).round(4))
-    made = packed.pack(packed.table(table))
-    assert len(made) < len(table.to_csv()) / 5
-    back = json.loads(gzip.decompress(base64.b64decode(made)))
+    gzipped = packed.pack(packed.table(table))
+    assert len(gzipped) < len(table.to_csv()) / 5
+    back = json.loads(gzip.decompress(base64.b64decode(gzipped)))
     pd.testing.assert_frame_equal(pd.DataFrame(dict(zip(back["columns"], back["cells"], strict=True))), table)
     assert back["decimals"] == [None, 0, 0, 3, None]
 

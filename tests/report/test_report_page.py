@@ -35,7 +35,7 @@ def page_file(tmp_path_factory) -> Path:
     put(store, ablation(), seed=0)
     put(store, Result("ablate", 1, {"heads": wide}, figures=[heat()], subject={"model": HOSTILE}, notes=[HOSTILE]))
     curve = pd.DataFrame({"epoch": [1, 2, 3] * 2, "loss": [3.5, None, 1.0, 9.0, 10.0, 2.0]})
-    curve["split"] = ["fit"] * 3 + [HOSTILE] * 3
+    curve["split"] = ["train"] * 3 + [HOSTILE] * 3
     lines = Figure("lines", "curve", "epoch", "loss", "Loss", "c", color="split", rules={"chance": 2.0}, log_x=True)
     put(store, Result("finetune", 1, {"curve": curve}, figures=[lines], subject={"model": "pocket"}))
     arms = pd.DataFrame({"arm": ["majority", "a much longer name of an arm"], "accuracy": [0.5, 0.9]})

@@ -59,8 +59,8 @@ def test_files_show_the_last_step_with_its_name_and_words(tmp_path, facet):
     picture = svg(stepped(facet=facet), table, tmp_path)
     panels = 2 if facet else 1
     assert points(picture) == 3 * panels
-    for said in (">layer 2<", ">good<", ">food<", ">[CLS]<"):
-        assert picture.count(said) == panels
+    for text in (">layer 2<", ">good<", ">food<", ">[CLS]<"):
+        assert picture.count(text) == panels
 
 
 def test_every_step_is_on_the_same_scales():
@@ -95,12 +95,12 @@ def test_the_page_steps_and_remembers(tmp_path):
     table = walk(layers=5)
     put(tmp_path, Result("project", 1, {"t": table}, figures=[stepped()], subject={"model": "pocket"}))
     file = build_report(tmp_path, tmp_path / "page.html")
-    said: list[str] = []
+    messages: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         page = browser.new_context(viewport={"width": 900, "height": 800}, offline=True).new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
         page.goto(file.as_uri())
         chart = page.locator(".chart")
         chart.locator("svg").wait_for()
@@ -121,4 +121,4 @@ def test_the_page_steps_and_remembers(tmp_path):
         named(1).wait_for()
         assert chart.locator("input[type=range]").input_value() == "1"
         browser.close()
-    assert said == []
+    assert messages == []

@@ -48,8 +48,8 @@ def removal(store: Path, task: str, effect: float, trainings: int = 2) -> Step:
     """An experiment, made of trainings."""
     (result,) = truncate(effect, 0.001)
     result.subject = {"model": "pocket", "task": f"glue/{task}"}
-    made = {f"tuned.{seed}": training(store, task, seed) for seed in range(trainings)}
-    return save(store, Step("truncate", result.version, {}, {"base": MODEL, **made}), result)
+    inputs = {f"tuned.{seed}": training(store, task, seed) for seed in range(trainings)}
+    return save(store, Step("truncate", result.version, {}, {"base": MODEL, **inputs}), result)
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +84,9 @@ def test_few_parts_stand_among_the_answers(tmp_path):
 
 
 def test_an_experiment_that_another_reads_is_no_part(tmp_path):
-    made = {f"lottery.{task}": removal(tmp_path, task, 0.1) for task in (*TASKS, "qqp")}
+    inputs = {f"lottery.{task}": removal(tmp_path, task, 0.1) for task in (*TASKS, "qqp")}
     table = pd.DataFrame({"x": [1]})
-    save(tmp_path, Step("overlap", 1, {}, made), Result("overlap", 1, {"t": table}, subject={"model": "pocket"}))
+    save(tmp_path, Step("overlap", 1, {}, inputs), Result("overlap", 1, {"t": table}, subject={"model": "pocket"}))
     found = parts(stored_findings(tmp_path))
     assert len(found) == 10 and {name.partition("-")[0] for name in found} == {"finetune"}
 

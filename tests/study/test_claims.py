@@ -13,10 +13,11 @@ import pytest
 from bertscope.core.registry import find
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
-from bertscope.study.claims.claim import VERDICTS, Estimate, Published, task_key
-from bertscope.study.claims.ledger import CLAIMS, judged
+from bertscope.study.claims.measure import judged
 from bertscope.study.claims.question import claims, claims_step
-from bertscope.study.claims.words import percent, points, sure
+from bertscope.study.claims.records import CLAIMS, published
+from bertscope.study.claims.records.claim import VERDICTS, Estimate, Published, task_key
+from bertscope.study.claims.statements import percent, points, sure
 from planted_results import PLANTED, SURE, compared, good, scratch, truncate
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
@@ -202,7 +203,7 @@ def test_numbers_are_written_as_they_are_read():
 
 
 def test_every_result_is_told_with_the_number_by_which_it_is_compared():
-    from bertscope.study.claims.summary import statements
+    from bertscope.study.claims.measure import statements
 
     def structure(task: str, value: float) -> Result:
         named = (("UUAS", value), ("UUAS, tuned", 0.5), ("linear chain", 0.43), ("best layer for distance", 3.0))
@@ -223,7 +224,7 @@ def test_every_result_is_told_with_the_number_by_which_it_is_compared():
 
 
 def test_one_relation_is_told_by_its_accuracies_and_nothing_is_said_twice():
-    from bertscope.study.claims.summary import statements
+    from bertscope.study.claims.measure import statements
 
     best = pd.DataFrame(
         {"checkpoint": ["pocket"], "relation": ["frame element"], "p": [0.02], "beats": [True], "accuracy": [0.46],
@@ -235,13 +236,21 @@ def test_one_relation_is_told_by_its_accuracies_and_nothing_is_said_twice():
     ]
 
 
+def test_the_papers_numbers_are_those_that_methods_tells():
+    text = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+    told = text[text.index("Kovaleva et al. 2019 (table 2)") :].split("They stand", 1)[0]
+    found = re.findall(r"([A-Z][\w-]+)\s+([\d.]+)/([\d.]+)/(\d+\.?\d*\b)", told)
+    tables = (published.UNTUNED, published.FROM_RANDOM, published.TUNED)
+    by_task = {name.replace("-", "").lower(): [float(one) / 100 for one in scores] for name, *scores in found}
+    assert len(by_task) == 7
+    assert by_task == {name: pytest.approx([table[name] for table in tables]) for name in published.TUNED}
+
+
 def test_no_sentence_claims_more_than_a_test_was_made_for():
+    from bertscope.study.claims import statements
 
-    from bertscope.study.claims import analyses_statements, experiments_statements
-
-    for module in (analyses_statements, experiments_statements):
-        written = Path(module.__file__).read_text(encoding="utf-8")
-        assert "significant" not in written and "clearly" not in written
+    written = Path(statements.__file__).read_text(encoding="utf-8")
+    assert "significant" not in written and "clearly" not in written
 
 
 def test_the_commands_are_understood():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertscope.experiments.arms import ENOUGH as ENOUGH_OF_EXPERIMENTS
-from bertscope.study.claims.claim import Bound, Estimate
-from bertscope.study.claims.estimates import ENOUGH, extreme, mean, over_layers, over_seeds, share_of, trained
+from bertscope.core.intervals import ENOUGH_RUNS
+from bertscope.study.claims.records.claim import Bound, Estimate
+from bertscope.study.claims.records.estimates import extreme, mean, over_layers, over_seeds, share_of, trained
 
 # The rule
 
@@ -89,6 +89,6 @@ def test_over_seeds_it_is_students_interval_and_needs_five():
     oracle = ttest_1samp(values, 0).confidence_interval(0.95)
     found = over_seeds(values)
     assert (found.low, found.high) == pytest.approx(tuple(oracle))
-    assert not over_seeds(values[:4]).sure and ENOUGH == ENOUGH_OF_EXPERIMENTS == 5
+    assert not over_seeds(values[:4]).sure and ENOUGH_RUNS == 5
     effect, why = trained(Estimate(0.1, 0.0, 0.2), 1)
     assert effect == Estimate(0.1) and why == "1 training; an interval over trainings needs 5 seeds"

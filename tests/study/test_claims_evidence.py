@@ -11,10 +11,11 @@ import pytest
 from bertscope.core.result import Number, Result, load_result
 from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.step import Root, Step
-from bertscope.study.claims.claim import Estimate
-from bertscope.study.claims.estimates import extreme
-from bertscope.study.claims.ledger import CLAIMS, judged
-from bertscope.study.claims.origin import lesson, lessons
+from bertscope.study.claims.measure import judged
+from bertscope.study.claims.records import CLAIMS
+from bertscope.study.claims.records.claim import Estimate
+from bertscope.study.claims.records.estimates import extreme
+from bertscope.study.claims.records.evidence import lesson, lessons
 from planted_results import (
     BASE,
     PLANTED,

@@ -33,8 +33,9 @@ from bertscope.experiments.lottery import question as lottery
 from bertscope.experiments.scratch import question as scratch
 from bertscope.experiments.truncate import question as truncate
 from bertscope.models.source import model_root
-from bertscope.study.claims.ledger import CLAIMS, judged
-from bertscope.study.claims.summary import SENTENCES, statements
+from bertscope.study.claims.measure import judged, statements
+from bertscope.study.claims.records import CLAIMS
+from bertscope.study.claims.statements import SENTENCES
 from toy import task_of
 
 pytestmark = pytest.mark.slow

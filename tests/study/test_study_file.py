@@ -20,7 +20,7 @@ from bertscope.experiments.lottery import question as lottery
 from bertscope.experiments.scratch import question as scratch
 from bertscope.models.source import model_root
 from bertscope.study.file import KEYS, read_study, ready_studies
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from shared_data import DATA, needs_data
 
 READY = ("course-project", "dark-secrets", "demo", "embeddings", "everything", "lottery")

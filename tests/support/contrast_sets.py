@@ -8,8 +8,8 @@ from bertscope.core.examples import Examples
 from bertscope.data.positives import Sets
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
-from bertscope.training.contrast_objective import Contrastive
-from bertscope.training.contrastive import ContrastiveConfig
+from bertscope.training.contrastive.question import ContrastiveConfig
+from bertscope.training.contrastive_objective import Contrastive
 
 QUICK = ContrastiveConfig(epochs=3, learning_rate=1e-3, batch_size=16)
 WORDS = (

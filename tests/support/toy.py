@@ -14,7 +14,7 @@ from bertscope.core.examples import Examples
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
 

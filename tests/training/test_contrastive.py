@@ -15,8 +15,8 @@ from bertscope.data.positives import Sets
 from bertscope.models.load import load
 from bertscope.models.sentence_vectors import sentence_vectors
 from bertscope.training import loop
-from bertscope.training.contrast_objective import Contrastive
-from bertscope.training.contrastive import ContrastiveConfig, contrastive
+from bertscope.training.contrastive.question import ContrastiveConfig, contrastive
+from bertscope.training.contrastive_objective import Contrastive
 from contrast_sets import MADE, QUICK, WORDS, objective, sts, texts_of
 from device import DEVICE, on_cpu
 
@@ -37,7 +37,7 @@ def narrow(tiny):
 
 def test_the_cone_opens(narrow):
     """Without a projection: one would take a part of what all vectors share off them."""
-    trained = contrastive(narrow, MADE, None, replace(QUICK, projection=False, learning_rate=5e-3))
+    trained = contrastive(narrow, MADE, replace(QUICK, projection=False, learning_rate=5e-3))
     epochs = trained.result.tables["epochs"]
     assert epochs["uniformity"].iloc[-1] < epochs["uniformity"].iloc[0] - 0.3
     assert epochs["score"].iloc[-1] > epochs["score"].iloc[0]
@@ -68,7 +68,7 @@ def test_what_is_followed_is_what_it_says(tiny, columns):
 
 
 def test_the_kept_model_is_a_plain_encoder(tiny, tmp_path):
-    trained = contrastive(tiny, MADE, None, replace(QUICK, epochs=1), out=tmp_path / "model")
+    trained = contrastive(tiny, MADE, replace(QUICK, epochs=1), out=tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.task_head == "none" and again.fingerprint == trained.encoder.fingerprint
     assert again.name == "BertForSequenceClassification contrasted on made, seed 0"
@@ -85,9 +85,7 @@ def test_pairs_are_learnt_and_shuffled_ones_are_not(narrow):
     data = Examples(ids=tuple(names), text=text, pair=pair, name="made pairs")
     config = replace(QUICK, pairs="pairs", epochs=4, learning_rate=5e-3)
     found = {
-        positives: contrastive(narrow, data, None, replace(config, positives=positives)).result.tables["steps"][
-            "loss"
-        ]
+        positives: contrastive(narrow, data, replace(config, positives=positives)).result.tables["steps"]["loss"]
         for positives in ("true", "shuffled")
     }
     assert found["true"].iloc[-5:].mean() < 0.6 * found["shuffled"].iloc[-5:].mean()
@@ -100,7 +98,7 @@ def test_the_control_is_followed_on_true_positives(tiny):
     data = Examples(ids=tuple(words), text=tuple(words), pair=tuple(f"{word} no" for word in words))
     config = replace(QUICK, pairs="pairs", epochs=1, learning_rate=0.0)
     first = [
-        contrastive(tiny, data, None, replace(config, positives=positives)).result.tables["epochs"].iloc[0]
+        contrastive(tiny, data, replace(config, positives=positives)).result.tables["epochs"].iloc[0]
         for positives in ("true", "shuffled")
     ]
     assert first[0].drop("loss").to_dict() == first[1].drop("loss").to_dict()
@@ -108,7 +106,7 @@ def test_the_control_is_followed_on_true_positives(tiny):
 
 @on_cpu
 def test_a_killed_training_goes_on_and_ends_the_same(tiny, tmp_path, monkeypatch):
-    whole = contrastive(tiny, MADE, None, QUICK, out=tmp_path / "whole")
+    whole = contrastive(tiny, MADE, QUICK, out=tmp_path / "whole")
     plain = loop.Training.epoch
 
     def stopping(self, epoch, bar):
@@ -118,13 +116,13 @@ def test_a_killed_training_goes_on_and_ends_the_same(tiny, tmp_path, monkeypatch
 
     monkeypatch.setattr(loop.Training, "epoch", stopping)
     with pytest.raises(KeyboardInterrupt):
-        contrastive(tiny, MADE, None, QUICK, out=tmp_path / "killed")
+        contrastive(tiny, MADE, QUICK, out=tmp_path / "killed")
     monkeypatch.setattr(loop.Training, "epoch", plain)
-    resumed = contrastive(tiny, MADE, None, QUICK, out=tmp_path / "killed")
+    resumed = contrastive(tiny, MADE, QUICK, out=tmp_path / "killed")
     assert resumed.encoder.fingerprint == whole.encoder.fingerprint
     assert resumed.result.tables["epochs"].equals(whole.result.tables["epochs"])
     assert load(tmp_path / "killed").fingerprint == load(tmp_path / "whole").fingerprint
-    other = contrastive(tiny, MADE, None, replace(QUICK, seed=1))
+    other = contrastive(tiny, MADE, replace(QUICK, seed=1))
     assert other.encoder.fingerprint != whole.encoder.fingerprint
 
 
@@ -133,7 +131,7 @@ def test_with_a_task_of_scores_the_score_is_spearman(tiny, pool):
     from scipy.stats import spearmanr
 
     task = sts()
-    trained = contrastive(tiny, MADE, task, replace(QUICK, epochs=1, pool=pool))
+    trained = contrastive(tiny, MADE, replace(QUICK, epochs=1, pool=pool), sts=task)
     epochs = trained.result.tables["epochs"]
     assert {"retrieval", "alignment", "uniformity"} <= set(epochs.columns)
     found = sentence_vectors(
@@ -190,7 +188,7 @@ def test_what_cannot_be_trained_is_refused(tiny):
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
     with pytest.raises(UserError, match="this encoder has no dropout: two views of a text would be the same"):
-        contrastive(tiny, MADE, None, QUICK)
+        contrastive(tiny, MADE, QUICK)
     labelled = replace(sts(), kind="classification", labels=("no", "yes"))
     with pytest.raises(UserError, match="toy sts has no pairs of texts with scores"):
-        contrastive(tiny, MADE, labelled, QUICK)
+        contrastive(tiny, MADE, QUICK, sts=labelled)

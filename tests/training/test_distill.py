@@ -11,7 +11,7 @@ import torch
 
 import toy
 from bertscope.training.distill import Teacher, from_teacher
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
 

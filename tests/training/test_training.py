@@ -16,7 +16,7 @@ from bertscope.core.examples import Examples
 from bertscope.data.task import Task
 from bertscope.models.load import load
 from bertscope.training import loop, objective
-from bertscope.training.finetune import FinetuneConfig, finetune
+from bertscope.training.finetune.question import FinetuneConfig, finetune
 from device import DEVICE, on_cpu
 
 FILLERS = ("the", "old", "house", "was", "by", "a", "long", "road", "and", "she", "said", "it", "to", "him")

@@ -13,10 +13,10 @@ from torch import nn
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.models.encoder import Encoder
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from bertscope.training import loop, prefix
-from bertscope.training.finetune import FinetuneConfig, finetune
+from bertscope.training.finetune.question import FinetuneConfig, finetune
 from bertscope.training.frozen import frozen, rest
 from bertscope.training.loop import train
 from bertscope.training.memory import KeptForBackward

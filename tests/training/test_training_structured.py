@@ -24,8 +24,8 @@ from bertscope.experiments.truncate.question import TruncateConfig, truncate
 from bertscope.models.batches import pad
 from bertscope.models.load import load
 from bertscope.training import loop
-from bertscope.training.finetune import FinetuneConfig, finetune
-from bertscope.training.kinds import objective_of, with_head
+from bertscope.training.finetune.question import FinetuneConfig, finetune
+from bertscope.training.task_kinds import objective_of, with_task_head
 from device import DEVICE, on_cpu
 from families import CONFIGS, tiny_model
 
@@ -153,7 +153,7 @@ def test_random_init_and_another_task_after_the_first(tiny, kind):
 @pytest.mark.parametrize("held", ["embeddings", "embeddings,1-2", "encoder"])
 def test_what_is_frozen_stays_and_the_head_learns(tiny, kind, held):
     task = make_task(kind, n=32)
-    before, config = with_head(tiny, task).model.state_dict(), replace(QUICK, epochs=1, frozen=held)
+    before, config = with_task_head(tiny, task).model.state_dict(), replace(QUICK, epochs=1, frozen=held)
     after = finetune(tiny, task, config).encoder.model.state_dict()
     same = {name for name in after if torch.equal(before[name], after[name])}
     head = {name for name in after if name.startswith(("parser.", "qa_outputs."))}
@@ -176,7 +176,7 @@ def test_layers_left_out_before_the_training(tiny, kind, tmp_path):
 def test_long_texts_are_read_in_windows_and_it_is_said(tiny):
     task = make_task("spans", n=20)
     pair = tuple(f"{text} {'and so it was . ' * 30}".strip() for text in task.train.pair)
-    objective = objective_of(with_head(tiny, task), replace(task, train=replace(task.train, pair=pair)))
+    objective = objective_of(with_task_head(tiny, task), replace(task, train=replace(task.train, pair=pair)))
     assert len(objective.tokens) > 20
     assert objective.notes == (
         f"20 training questions are read in {len(objective.tokens)} windows: their texts are long",
@@ -191,7 +191,7 @@ def test_sentences_that_are_cut_are_counted_and_still_train(tiny):
         governors=((80, *[80] * (len(train.governors[0]) - 1), *[0] * 80), *train.governors[1:]),
         marks={"relation": (train.marks["relation"][0] + ("dep",) * 80, *train.marks["relation"][1:])},
     )  # fmt: skip
-    encoder = with_head(tiny, task)
+    encoder = with_task_head(tiny, task)
     objective = objective_of(encoder, replace(task, train=long))
     assert objective.notes == ("1 training sentences are longer than 64 tokens and were cut",)
     rows = np.arange(16)
@@ -204,7 +204,7 @@ def test_questions_about_labels_say_what_they_need(tiny, kind):
     from bertscope import ablate, importance, prune
 
     task = make_task(kind, n=16)
-    encoder = with_head(tiny, task)
+    encoder = with_task_head(tiny, task)
     for ask in (ablate, importance, prune):
         with pytest.raises(
             UserError, match=r"toy asks for .* this question needs a task of classification or regress"
@@ -219,9 +219,9 @@ def test_every_family_trains_and_comes_back(family, kind, _pocket, tmp_path):
     base = load(tiny_model(family).to(DEVICE), tokenizer=_pocket.tokenizer)
     if (family, kind) in WITHOUT:
         with pytest.raises(UserError, match="transformers has no head for spans on a"):
-            with_head(base, task)
+            with_task_head(base, task)
         return
-    encoder = with_head(base, task)
+    encoder = with_task_head(base, task)
     objective = objective_of(encoder, task)
     rows = np.arange(16)
     loss = objective.loss(pad(objective.tokens, rows, pad_id=0, device=encoder.device), torch.from_numpy(rows))
@@ -273,7 +273,7 @@ def test_freeze_and_truncate_compare_them_too(tiny, kind):
 def test_questions_about_encoders_take_what_was_tuned(tiny, kind, texts):
     from bertscope import change, patterns, similarity
 
-    tuned = with_head(tiny, make_task(kind, n=16))
+    tuned = with_task_head(tiny, make_task(kind, n=16))
     assert change(tiny, tuned, texts).number("cosine") is not None
     assert patterns(tuned, texts).tables
     assert similarity([tiny, tuned], texts).tables

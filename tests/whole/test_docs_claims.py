@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from bertscope.study.claims.claim import Claim
-from bertscope.study.claims.ledger import CLAIMS
+from bertscope.study.claims.records import CLAIMS
+from bertscope.study.claims.records.claim import Claim
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "claims.md"
 _WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}

@@ -16,11 +16,11 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, whole_folder
 from bertscope.core.units import Unit, every
 from bertscope.models import source
-from bertscope.models.heads import with_classifier
 from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
 from bertscope.models.replay import predict_without
 from bertscope.training import loop, objective
-from bertscope.training.finetune import finetune
+from bertscope.training.finetune.question import finetune
 
 KIND = FolderKind("mark", "", ("mark",))
 
@@ -114,7 +114,7 @@ def test_a_checkpoint_of_other_data_is_refused(tiny, tmp_path, monkeypatch):
 
 def test_a_training_killed_after_its_last_epoch_is_not_trained_again(tiny, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("bertscope.training.finetune._result", lambda *args: 1 / 0)
+        patch.setattr("bertscope.training.finetune.measure.finetune_result", lambda *args: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             finetune(tiny, make_task(), QUICK, out=tmp_path / "m")
     monkeypatch.setattr(loop.Training, "epoch", lambda self, epoch, bar: pytest.fail("trained again"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bertscope.core.resampling import hashed, mixed
+from bertscope.core.hashing import hashed, mixed
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples

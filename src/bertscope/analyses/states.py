@@ -70,8 +70,8 @@ def states(
     import pandas as pd
 
     from bertscope.data.corpus import open_examples
-    from bertscope.models.heads import with_random_weights
     from bertscope.models.load import load
+    from bertscope.models.new_task_head import with_random_weights
     from bertscope.models.states import hidden_states
 
     model = load(model) if isinstance(model, str) else model

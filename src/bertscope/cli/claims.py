@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertscope.cli.options import STORE
-from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result, in_words, result_root
 from bertscope.core.step import Step
@@ -55,10 +54,11 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
 
 
 def _asked(shelf: Store, results: tuple[str, ...]) -> Step:
-    from bertscope.study.claims.question import NAME, claims_step
+    from bertscope.study.claims.question import claims as ledger
+    from bertscope.study.claims.question import claims_step
 
     if results:
-        return registry.find(NAME).step({f"results.{place}": result_root(one) for place, one in enumerate(results)})
+        return ledger.step({f"results.{place}": result_root(one) for place, one in enumerate(results)})
     step = claims_step(stored.step for stored in shelf.finished())
     if step is None:
         raise UserError(

@@ -142,8 +142,8 @@ def _show(console: Console, examples: Examples, row: int, labels: Sequence[str])
     for text in texts:
         console.print(text, soft_wrap=True)
     if examples.answers is not None:
-        said = (texts[1][start:end] for start, end in examples.answers[row])
-        console.print(f"answer: {' | '.join(said) or 'none'}", soft_wrap=True)
+        answers = (texts[1][start:end] for start, end in examples.answers[row])
+        console.print(f"answer: {' | '.join(answers) or 'none'}", soft_wrap=True)
     if examples.words is None:
         return
     kinds = [kind for kind, column in examples.marks.items() if any(column[row])]
@@ -151,11 +151,11 @@ def _show(console: Console, examples: Examples, row: int, labels: Sequence[str])
     for column in ("", "word", *(["head"] if examples.governors is not None else []), *kinds):
         table.add_column(column, justify="right" if column == "" else "left")
     for place, word in enumerate(examples.words[row]):
-        head = []
+        governor = []
         if examples.governors is not None:
             at = examples.governors[row][place]
-            head = [f"{at + 1} {examples.words[row][at]}" if at >= 0 else "0"]
-        table.add_row(str(place + 1), word, *head, *(examples.marks[kind][row][place] for kind in kinds))
+            governor = [f"{at + 1} {examples.words[row][at]}" if at >= 0 else "0"]
+        table.add_row(str(place + 1), word, *governor, *(examples.marks[kind][row][place] for kind in kinds))
     console.print(table)
     for link in examples.links[row] if examples.links is not None else ():
         source, target = (" ".join(examples.words[row][at] for at in side) for side in (link.source, link.target))

@@ -11,7 +11,7 @@ POOL = 50
 def bucketed(lengths: np.ndarray, batch_size: int, generator: np.random.Generator) -> list[np.ndarray]:
     """Every row once, in batches of `batch_size` rows of like length, the batches in random order.
 
-    Rows are shuffled, sorted by length within pools of 50 batches, cut into batches, and the batches are shuffled.
+    Rows are shuffled, sorted by length within pools of 50 batches, split into batches, and the batches are shuffled.
     Each batch has the same number of examples (the last may be short), so that every example weighs the same.
     """
     rows = generator.permutation(len(lengths))

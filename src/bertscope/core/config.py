@@ -37,9 +37,9 @@ def from_json(config_class: type[Config], data: Mapping[str, Any]) -> Config:
     return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
 
 
-def check_known(what: str, said: str | Iterable[str], known: Collection[str]) -> None:
+def check_known(what: str, words: str | Iterable[str], known: Collection[str]) -> None:
     """Refuse a word that isn't among the known, or any of several: `unknown mode 'zreo'; did you mean 'zero'?`."""
-    for word in (said,) if isinstance(said, str) else said:
+    for word in (words,) if isinstance(words, str) else words:
         if word not in known:
             raise UserError(f"unknown {what} {word!r}; {did_you_mean(word, known)}")
 
@@ -72,24 +72,25 @@ def check_seeds(seeds: Sequence[int]) -> None:
 _IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}
 
 
-def fitted(name: str, value: Any, hint: Any) -> Any:
+def as_annotated(name: str, value: Any, hint: Any) -> Any:
     """The value of a setting that is written in a file, as its annotation has it; what isn't of that type is refused.
 
     One value stands for a list of one, a whole number for a number with a fraction, a number for its text.
 
-    >>> fitted("seeds", 3, tuple[int, ...]), fitted("share", 1, float), fitted("epochs", None, int | None)
-    ((3,), 1.0, None)
+    >>> as_annotated("seeds", 3, tuple[int, ...]), as_annotated("share", 1, float)
+    ((3,), 1.0)
+    >>> as_annotated("epochs", None, int | None)
     """
     inside, origin = get_args(hint), get_origin(hint)
     if origin in (Union, UnionType):
         if value is None and NoneType in inside:
             return None
-        return fitted(name, value, next(one for one in inside if one is not NoneType))
+        return as_annotated(name, value, next(one for one in inside if one is not NoneType))
     if origin is tuple:
-        return tuple(fitted(name, one, inside[0]) for one in (value if isinstance(value, list) else [value]))
+        return tuple(as_annotated(name, one, inside[0]) for one in (value if isinstance(value, list) else [value]))
     if origin is Literal:
         if not isinstance(value, str) or value not in inside:
-            raise UserError(f"{name} is {_shown(value)}; {did_you_mean(str(value), inside)}")
+            raise UserError(f"{name} is {_as_spelled(value)}; {did_you_mean(str(value), inside)}")
         return value
     if hint is float and type(value) is int:
         value = float(value)
@@ -98,11 +99,11 @@ def fitted(name: str, value: Any, hint: Any) -> Any:
     if hint is str and type(value) in (int, float):
         return str(value)
     if type(value) is not hint or (hint is float and not isfinite(value)):
-        raise UserError(f"{name} is {_shown(value)}; it must be {_IN_WORDS[hint]}")
+        raise UserError(f"{name} is {_as_spelled(value)}; it must be {_IN_WORDS[hint]}")
     return value
 
 
-def _shown(value: Any) -> str:
+def _as_spelled(value: Any) -> str:
     """A value as a study file spells it."""
     named = {None: "empty", True: "true", False: "false"}
     if isinstance(value, (list, dict)):

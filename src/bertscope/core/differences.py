@@ -20,26 +20,26 @@ def differences(steps: Sequence[Step], subjects: Sequence[Mapping[str, str]]) ->
     >>> differences([*tuned, *kept], [{"model": "pocket"}] * 4)
     ['frozen none', 'frozen 1-2', 'frozen none', 'frozen 1-2']
     """
-    said = [""] * len(steps)
-    for facts in (_own, _under, _version):
+    found = [""] * len(steps)
+    for facts_of in (_own_facts, _facts_below, _version):
         groups: dict[str, list[int]] = {}
         for at, (step, subject) in enumerate(zip(steps, subjects, strict=True)):
-            groups.setdefault(canonical_json([step.name, dict(subject), said[at]]), []).append(at)
+            groups.setdefault(canonical_json([step.name, dict(subject), found[at]]), []).append(at)
         for alike in groups.values():
             if len(alike) > 1:
-                _tell(said, alike, [facts(steps[at]) for at in alike])
-    return said
+                _add_differing(found, alike, [facts_of(steps[at]) for at in alike])
+    return found
 
 
-def _tell(said: list[str], places: Sequence[int], facts: Sequence[Mapping[str, str]]) -> None:
-    """Add to what is said of these places the facts that aren't the same for all of them."""
+def _add_differing(found: list[str], places: Sequence[int], facts: Sequence[Mapping[str, str]]) -> None:
+    """Add to what was found at these places the facts that aren't the same for all of them."""
     keys = dict.fromkeys(key for each in facts for key in each)
     differing = [key for key in keys if len({each.get(key) for each in facts}) > 1]
     for at, each in zip(places, facts, strict=True):
-        said[at] = ", ".join(filter(None, [said[at], *(f"{key} {each.get(key, 'none')}" for key in differing)]))
+        found[at] = ", ".join(filter(None, [found[at], *(f"{key} {each.get(key, 'none')}" for key in differing)]))
 
 
-def _own(step: Step) -> dict[str, str]:
+def _own_facts(step: Step) -> dict[str, str]:
     """A step's settings, how its data is read, and by a few signs what its models and data hold."""
     facts = {key: _in_words(value) for key, value in step.config.items()}
     for name, value in step.inputs.items():
@@ -50,11 +50,12 @@ def _own(step: Step) -> dict[str, str]:
     return facts
 
 
-def _under(step: Step) -> dict[str, str]:
-    """The facts of all the steps that it rests on; where several say different things, all of them."""
+def _facts_below(step: Step) -> dict[str, str]:
+    """The facts of all the steps that it rests on; where several say different things, all of them. What rests on
+    the same steps in another order, or more often, is told apart too: so it is no walk over `lineage.ancestors`."""
     facts: dict[str, dict[str, None]] = {}
     for needed in step.before():
-        for key, value in [*_own(needed).items(), *_under(needed).items()]:
+        for key, value in [*_own_facts(needed).items(), *_facts_below(needed).items()]:
             facts.setdefault(key, {})[value] = None
     return {key: "+".join(values) for key, values in facts.items()}
 

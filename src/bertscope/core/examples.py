@@ -11,9 +11,9 @@ import numpy as np
 from bertscope.core.errors import UserError
 
 ROOT = -1
-"""The head of a word that has none."""
+"""The governor of a word that has none."""
 NOTHING = -2
-"""Stands in arrays of heads and relations where there is no word, or nothing is said of it."""
+"""Stands in arrays of governors and relations where there is no word, or nothing is said of it."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Link:
     source: tuple[int, ...]
     """The words the relation starts from: the frame element's, the dependent."""
     target: tuple[int, ...]
-    """The words it leads to: those that evoke the frame, the head."""
+    """The words it leads to: those that evoke the frame, the governor."""
     frame: str = ""
     core: bool = True
     """Whether the frame can't do without this element."""
@@ -53,7 +53,7 @@ class Examples:
     """What the source says of every word, by kind: `pos` (UPOS), `relation` (UD), `entity`, `gender` ...; '' where it
     says nothing."""
     governors: tuple[tuple[int, ...], ...] | None = None
-    """Each word's head in the dependency tree; `ROOT` where it has none."""
+    """Each word's syntactic head in the dependency tree; `ROOT` where it has none."""
     links: tuple[tuple[Link, ...], ...] | None = None
     """Relations between words, beside the tree's."""
     answers: tuple[tuple[tuple[int, int], ...], ...] | None = None

@@ -21,8 +21,8 @@ class Figure:
     values x of its series (`color`) one after the other, such as shares that add up to 1; `points`: a scatter of x
     and y, a colour and a shape per `color`; `maps`: a contact sheet of small square matrices, one per `facet`, row y
     and column x coloured by `value` from 0 up, such as attention from query y to key x; `trees`: the words (`token`)
-    of a sentence, one per `facet`, each at its place x with an arc to its head's place y (0: it is the root; none: no
-    arc), the arcs of the first `side` above the words and those of the second below."""
+    of a sentence, one per `facet`, each at its place x with an arc to its governor's place y (0: it is the root;
+    none: no arc), the arcs of the first `side` above the words and those of the second below."""
     table: str
     """The name of the result's table that is drawn."""
     x: str

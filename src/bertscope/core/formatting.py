@@ -48,9 +48,9 @@ def as_text(result: Result) -> str:
 
 def as_html(result: Result) -> str:
     """The same for a notebook."""
-    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
+    header = "".join(f"<th>{name}</th>" for name in COLUMNS)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row.cells())}</tr>" for row in rows(result))
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
+    table = f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>" if body else ""
     contents = "<br>".join(map(escape, _contents(result)))
     return f"<p><b>{escape(result.question)}</b>: {escape(result.about)}</p>{table}<p>{contents}</p>"
 
@@ -58,12 +58,12 @@ def as_html(result: Result) -> str:
 def _contents(result: Result) -> Iterator[str]:
     tables = [f"{name} ({len(table):,} rows)" for name, table in result.tables.items()]
     arrays = [f"{name} {list(array.shape)}" for name, array in result.arrays.items()]
-    for kind, named in (("tables", tables), ("arrays", arrays), ("figures", figures(result))):
+    for kind, named in (("tables", tables), ("arrays", arrays), ("figures", figure_titles(result))):
         if named:
             yield f"{kind}: {', '.join(named)}"
     yield from (f"note: {note}" for note in result.notes)
 
 
-def figures(result: Result) -> list[str]:
+def figure_titles(result: Result) -> list[str]:
     """Each figure's number, as `plot` takes it, and title."""
     return [f"{place} {figure.title}" for place, figure in enumerate(result.figures)]

@@ -1,29 +1,44 @@
-"""Bootstrap intervals of means over examples, in one pass: what is kept doesn't grow with the examples.
+"""Who is drawn: resamples of examples, of training runs and of whole clusters, and groups that are left out in turn.
 
-Each example has a weight in each resample: how often it was drawn. Drawn from Poisson(1), the weights of different
-examples are independent, so they need not be known together: sums of weighted values, for all resamples at once, are
-one matrix product per batch. An example's weights are a hash of its id and the seed, so that neither batches nor
-their order matter, and whatever is measured on the same examples is resampled alike: differences are paired.
+`draws` are a statistic of the sample itself and then of each resample, or of the sample without each group:
+[1 + repeats, ...]. What is measured on the same examples is resampled alike, so differences of draws are paired.
+`core/intervals.py` makes intervals of them. There are three ways to them:
+
+**In one pass** (`Resampling`), where what is kept must not grow with the examples. Each example has a weight in each
+resample: how often it was drawn. Drawn from Poisson(1), the weights of different examples are independent, so they
+need not be known together: sums of weighted values, for all resamples at once, are one matrix product per batch. An
+example's weights are a hash of its id and the seed, so that neither batches nor their order matter.
+
+**Of a metric** (`metric_draws`), where all examples are at hand. A metric is a function of the means of a few
+per-example quantities ("moments": for accuracy, whether the example is right; for Pearson's r, p, y, pp, yy, py). A
+resample is then a row of weights, and resampling every arm on the same examples is one matrix product: what scipy's
+functions, which take one statistic at a time, can't share.
+
+**By leaving groups out** (`left_out`), for what is a mean over pairs of things. A bootstrap draws some words more
+than once, and a word is perfectly similar to itself: similarities come out too high. Leaving a group out repeats
+nothing. Groups are neighbouring texts, often about the same thing: what varies from text to text, and from one part
+of a corpus to the next, is in the interval.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from math import prod
-from zlib import crc32
 
 import numpy as np
 
+from bertscope.core.hashing import hashed, mixed, to_unit
 from bertscope.core.memory_mapped import memory_mapped
-from bertscope.core.result import Number
-from bertscope.core.statistics import ENDS
+
+Value = Callable[[np.ndarray], np.ndarray]
+"""From means of moments [..., k] to the metric [...]."""
 
 _COUNTS = 10  # more draws of one example than this happen once in a hundred million
 # Examples that are resampled at a time: the totals of all resamples are large, and visited once for them. Columns of
 # the totals at a time: a product is small beside them.
 _TOGETHER, _COLUMNS = 1024, 1024
+_CELLS = 2**24  # weights held at a time: 128 MiB
 
 
 class Resampling:
@@ -148,51 +163,6 @@ def resampled_means(resampling: Resampling, values: np.ndarray) -> np.ndarray:
     return mean.draws
 
 
-def interval(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The percentile interval of draws [1 + repeats, ...], the first of which is the sample itself."""
-    missing = np.isnan(draws[0])
-    filled = np.where(missing, 0.0, draws[1:])  # where the sample itself has nothing
-    quantile = np.nanquantile if np.isnan(filled).any() else np.quantile  # the latter is faster by far
-    low, high = quantile(filled, ENDS, axis=0)
-    return np.where(missing, np.nan, low), np.where(missing, np.nan, high)
-
-
-def drawn_number(name: str, draws: np.ndarray, n: int, unit: str) -> Number:
-    """The headline number whose draws these are, [1 + repeats]."""
-    low, high = interval(draws)
-    return Number(name, float(draws[0]), float(low), float(high), n, unit)
-
-
-def hashed(ids: Sequence[str], seed: int) -> np.ndarray:
-    """A number for each id, uint64: the same wherever the id stands. Examples that share an id get numbers of their
-    own, in their order: they are different examples, and must not be drawn together."""
-    times: Counter[str] = Counter()
-    numbers = np.empty((2, len(ids)), dtype=np.uint64)
-    for place, name in enumerate(ids):
-        numbers[:, place] = crc32(name.encode()), times[name]
-        times[name] += 1
-    return mixed(mixed(numbers[0], np.uint64(seed)), numbers[1])
-
-
-def hashed_texts(texts: Sequence[str], seed: int) -> np.ndarray:
-    """A number for each text, uint64, the same for equal texts: what decides on which side of a split they fall."""
-    return mixed(np.array([crc32(text.encode()) for text in texts], dtype=np.uint64), np.uint64(seed))
-
-
-def mixed(key: np.ndarray, number: np.ndarray | np.uint64) -> np.ndarray:
-    """A hash of two numbers, uint64 (the finaliser of SplitMix64): close keys give unrelated values."""
-    with np.errstate(over="ignore"):
-        z = key + (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def to_unit(number: np.ndarray) -> np.ndarray:
-    """Hashes as numbers in [0, 1)."""
-    return (number >> np.uint64(11)) * 2.0**-53
-
-
 @lru_cache(maxsize=1)
 def _weights(keys: bytes, repeats: int) -> np.ndarray:
     """Many quantities ask for the same examples' weights, one after the other."""
@@ -209,3 +179,102 @@ def _poisson() -> np.ndarray:
 
 
 _POISSON = _poisson()
+
+
+def metric_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
+    """Each arm's metric in the sample itself and then in each resample, [1 + repeats, arms]; `arms` is [arms, n, k].
+
+    All arms are resampled alike: any difference of columns is a paired one.
+    """
+    n = arms.shape[1]
+    flat = arms.transpose(1, 0, 2).reshape(n, -1)
+
+    def metrics(counts: np.ndarray) -> np.ndarray:
+        return value((counts @ flat / n).reshape(len(counts), len(arms), -1))
+
+    return np.concatenate([metrics(np.ones((1, n))), *map(metrics, resamples(n, repeats, seed))])
+
+
+def seed_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
+    """Each arm's metric, averaged over its training runs, [1 + repeats, arms]; `arms` is [arms, run, n, k].
+
+    A two-level bootstrap: runs are drawn, then examples. Every run was scored on the same examples, so one draw of
+    examples serves all of a resample's runs, and all arms are resampled alike: run i of each has the same seed, and
+    any difference of columns is a paired one.
+    """
+    n_arms, runs, n, k = arms.shape
+    each = metric_draws(value, arms.reshape(n_arms * runs, n, k), repeats=repeats, seed=seed)
+    return over_runs(each.reshape(-1, n_arms, runs), seed=seed)
+
+
+def over_runs(each: np.ndarray, *, seed: int = 0) -> np.ndarray:
+    """The second level: from each run's metric in the sample itself and in each resample of examples,
+    [1 + repeats, arms, run], to each arm's mean over runs that are drawn too, alike for all arms."""
+    runs = each.shape[-1]
+    counts = np.concatenate([np.ones((1, runs)), *resamples(runs, len(each) - 1, [seed, 1])])
+    return (each * counts[:, None]).sum(-1) / runs
+
+
+def rank_draws(arms: np.ndarray, gold: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
+    """Spearman's correlation of each arm's answers [arms, n] with gold [n], in the sample itself and in each
+    resample, [1 + repeats, arms]. Ranks are those within the resample. Constant answers give 0."""
+    n = len(gold)
+    columns = [np.unique(values, return_inverse=True) for values in (gold, *arms)]
+    order = [(np.argsort(inverse, kind="stable"), inverse) for _, inverse in columns]
+
+    def spearman(counts: np.ndarray) -> np.ndarray:
+        centred = [_ranks(counts, *one) - (n + 1) / 2 for one in order]  # the mean of n ranks, however often drawn
+        spread = [np.sqrt((counts * ranks**2).sum(1)) for ranks in centred]
+        together = [(counts * centred[0] * ranks).sum(1) for ranks in centred[1:]]
+        scale = np.stack([spread[0] * one for one in spread[1:]], 1)
+        return np.divide(np.stack(together, 1), scale, out=np.zeros_like(scale), where=scale > 0)
+
+    return np.concatenate([spearman(np.ones((1, n))), *map(spearman, resamples(n, repeats, seed))])
+
+
+def _ranks(counts: np.ndarray, order: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The rank of each example in samples that hold it so often [r, n]; equal values share the mean of their ranks.
+    `group` [n] numbers the values from the lowest, `order` sorts it."""
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    together = np.add.reduceat(counts[:, order], starts, axis=1)
+    return (np.cumsum(together, 1) - together + (together + 1) / 2)[:, group]
+
+
+def cluster_draws(
+    statistic: Callable[[np.ndarray], float], cluster: np.ndarray, *, repeats: int = 2000, seed: int = 0
+) -> np.ndarray:
+    """A statistic of items, given their places, where whole clusters are drawn, [1 + repeats]. `cluster` says which
+    one each item belongs to."""
+    members = [np.flatnonzero(cluster == one) for one in np.unique(cluster)]
+    drawn = np.random.default_rng(seed).integers(len(members), size=(repeats, len(members)))
+    draws = [statistic(np.concatenate([members[one] for one in draw])) for draw in drawn]
+    return np.array([statistic(np.arange(len(cluster))), *draws])
+
+
+def resamples(n: int, repeats: int, seed: int | Sequence[int]) -> Iterator[np.ndarray]:
+    """How often each example is drawn, [some, n]: whole numbers, so that sums of hits stay exact."""
+    generator = np.random.default_rng(seed)
+    for size in chunks(n, repeats):
+        yield generator.multinomial(n, np.full(n, 1 / n), size=size).astype(float)
+
+
+def chunks(n: int, repeats: int) -> Iterator[int]:
+    """How many repeats to hold at a time, of so many things each."""
+    step = max(1, _CELLS // n)
+    for start in range(0, repeats, step):
+        yield min(step, repeats - start)
+
+
+def group_bounds(owner: np.ndarray, groups: int) -> np.ndarray:
+    """Where groups of about equally many neighbouring items begin, and the end, [1 + at most `groups`]. `owner` says
+    whose each item is; an owner's items, which stand one after the other, stay together."""
+    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
+    middles = (firsts + np.append(firsts[1:], len(owner))) / 2
+    group = (groups * middles / len(owner)).astype(int)
+    return np.append(firsts[np.flatnonzero(np.diff(group, prepend=-1))], len(owner))
+
+
+def left_out(sums: np.ndarray) -> np.ndarray:
+    """From each group's sums [group, ...] to those of all groups and then of all but each, [1 + groups, ...]."""
+    whole = sums.sum(0)
+    return np.concatenate([whole[None], whole - sums])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.files import FolderKind, digest_files, whole_folder
-from bertscope.core.formatting import as_html, as_text, figures
+from bertscope.core.formatting import as_html, as_text, figure_titles
 from bertscope.core.step import FILE, Root
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Result:
     subject: dict[str, str] = field(default_factory=dict)
     """What it is about: `model`, `task`, `checkpoint`."""
     notes: list[str] = field(default_factory=list)
-    """What a reader must know beside the numbers: texts that were cut, columns that were guessed."""
+    """What a reader must know beside the numbers: texts that were truncated, columns that were guessed."""
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -114,7 +114,7 @@ class Result:
         from bertscope.core import registry
 
         if which not in range(len(self.figures)):
-            raise UserError(f"no figure {which!r}; {self.question} has {', '.join(figures(self)) or 'none'}")
+            raise UserError(f"no figure {which!r}; {self.question} has {', '.join(figure_titles(self)) or 'none'}")
         # Late and by name: values know no drawing code, and computing never loads it.
         return registry.resolve(registry.SERVICES["chart"])(
             self.figures[which], self.tables[self.figures[which].table]
@@ -151,22 +151,22 @@ class Result:
         import pandas as pd
 
         folder = _inside(folder)
-        said = describe(folder)
+        record = describe(folder)
         arrays = {}
-        if said["arrays"]:
+        if record["arrays"]:
             from safetensors.numpy import load_file
 
             arrays = load_file(folder / "arrays.safetensors")
         return cls(
-            question=said["question"],
-            version=said["version"],
-            tables={name: pd.read_parquet(folder / f"{name}.parquet") for name in said["tables"]},
-            arrays={name: arrays[name] for name in said["arrays"]},
-            headline=[Number(**number) for number in said["headline"]],
-            figures=[Figure(**figure) for figure in said["figures"]],
-            subject=said["subject"],
-            notes=said["notes"],
-            provenance=said["provenance"],
+            question=record["question"],
+            version=record["version"],
+            tables={name: pd.read_parquet(folder / f"{name}.parquet") for name in record["tables"]},
+            arrays={name: arrays[name] for name in record["arrays"]},
+            headline=[Number(**number) for number in record["headline"]],
+            figures=[Figure(**figure) for figure in record["figures"]],
+            subject=record["subject"],
+            notes=record["notes"],
+            provenance=record["provenance"],
         )
 
     def _description(self) -> dict[str, Any]:

@@ -1,24 +1,15 @@
-"""Paired bootstrap and paired permutation test, for any metric and any number of arms at once.
-
-A metric here is a function of the means of a few per-example quantities ("moments": for accuracy, whether the
-example is right; for Pearson's r, p, y, pp, yy, py). A resample is then a row of weights, and resampling every arm
-on the same examples is one matrix product: what scipy's functions, which take one statistic at a time, can't share.
-"""
+"""Tests: paired permutations for any metric and any number of arms at once, exact sign flips, clusters; and Holm's
+correction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-Value = Callable[[np.ndarray], np.ndarray]
-"""From means of moments [..., k] to the metric [...]."""
-
-_LEVEL = 0.95
-ENDS = ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)
-"""The quantiles that every interval lies between."""
-_CELLS = 2**24  # weights held at a time: 128 MiB
+from bertscope.core.intervals import percentile_ends
+from bertscope.core.resampling import Value, chunks, resamples
 
 
 @dataclass(frozen=True)
@@ -29,76 +20,6 @@ class Effects:
     low: np.ndarray
     high: np.ndarray
     p: np.ndarray
-
-
-def bootstrap_interval(
-    value: Value, moments: np.ndarray, *, repeats: int = 2000, seed: int = 0
-) -> tuple[float, float]:
-    """Percentile interval of a metric over examples. `moments` is [n, k]."""
-    n = len(moments)
-    draws = np.concatenate([value(counts @ moments / n) for counts in _resamples(n, repeats, seed)])
-    low, high = np.nanquantile(draws, ENDS)
-    return float(low), float(high)
-
-
-def metric_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
-    """Each arm's metric in the sample itself and then in each resample, [1 + repeats, arms]; `arms` is [arms, n, k].
-
-    All arms are resampled alike: any difference of columns is a paired one.
-    """
-    n = arms.shape[1]
-    flat = arms.transpose(1, 0, 2).reshape(n, -1)
-
-    def metrics(counts: np.ndarray) -> np.ndarray:
-        return value((counts @ flat / n).reshape(len(counts), len(arms), -1))
-
-    return np.concatenate([metrics(np.ones((1, n))), *map(metrics, _resamples(n, repeats, seed))])
-
-
-def seed_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
-    """Each arm's metric, averaged over its training runs, [1 + repeats, arms]; `arms` is [arms, run, n, k].
-
-    A two-level bootstrap: runs are drawn, then examples. Every run was scored on the same examples, so one draw of
-    examples serves all of a resample's runs, and all arms are resampled alike: run i of each has the same seed, and
-    any difference of columns is a paired one.
-    """
-    n_arms, runs, n, k = arms.shape
-    each = metric_draws(value, arms.reshape(n_arms * runs, n, k), repeats=repeats, seed=seed)
-    return over_runs(each.reshape(-1, n_arms, runs), seed=seed)
-
-
-def over_runs(each: np.ndarray, *, seed: int = 0) -> np.ndarray:
-    """The second level: from each run's metric in the sample itself and in each resample of examples,
-    [1 + repeats, arms, run], to each arm's mean over runs that are drawn too, alike for all arms."""
-    runs = each.shape[-1]
-    drawn = np.random.default_rng([seed, 1]).multinomial(runs, np.full(runs, 1 / runs), size=len(each) - 1)
-    counts = np.concatenate([np.ones((1, runs)), drawn])
-    return (each * counts[:, None]).sum(-1) / runs
-
-
-def rank_draws(arms: np.ndarray, gold: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
-    """Spearman's correlation of each arm's answers [arms, n] with gold [n], in the sample itself and in each
-    resample, [1 + repeats, arms]. Ranks are those within the resample. Constant answers give 0."""
-    n = len(gold)
-    columns = [np.unique(values, return_inverse=True) for values in (gold, *arms)]
-    order = [(np.argsort(inverse, kind="stable"), inverse) for _, inverse in columns]
-
-    def spearman(counts: np.ndarray) -> np.ndarray:
-        centred = [_ranks(counts, *one) - (n + 1) / 2 for one in order]  # the mean of n ranks, however often drawn
-        spread = [np.sqrt((counts * ranks**2).sum(1)) for ranks in centred]
-        together = [(counts * centred[0] * ranks).sum(1) for ranks in centred[1:]]
-        scale = np.stack([spread[0] * one for one in spread[1:]], 1)
-        return np.divide(np.stack(together, 1), scale, out=np.zeros_like(scale), where=scale > 0)
-
-    return np.concatenate([spearman(np.ones((1, n))), *map(spearman, _resamples(n, repeats, seed))])
-
-
-def _ranks(counts: np.ndarray, order: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """The rank of each example in samples that hold it so often [r, n]; equal values share the mean of their ranks.
-    `group` [n] numbers the values from the lowest, `order` sorts it."""
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    together = np.add.reduceat(counts[:, order], starts, axis=1)
-    return (np.cumsum(together, 1) - together + (together + 1) / 2)[:, group]
 
 
 def paired_effects(
@@ -125,8 +46,8 @@ def paired_effects(
         return metrics[:, 1:] - metrics[:, :1]
 
     effect = differences(np.ones((1, n)))[0]
-    draws = np.concatenate([differences(counts) for counts in _resamples(n, repeats, seed)])
-    low, high = np.nanquantile(draws, ENDS, axis=0)
+    draws = np.concatenate([differences(counts) for counts in resamples(n, repeats, seed)])
+    low, high = percentile_ends(draws)
 
     total = flat.mean(0).reshape(columns.shape[1:])  # [1 + arms, k]
     both = total[:1] + total[1:]  # what the two sides of a swap always add up to: [arms, k]
@@ -206,20 +127,8 @@ class ClusteredDifference:
         return mean, np.where((error == 0) & (mean == 0), 1.0, p)
 
 
-def _resamples(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each example is drawn, [some, n]: whole numbers, so that sums of hits stay exact."""
-    generator = np.random.default_rng(seed)
-    for size in _chunks(n, repeats):
-        yield generator.multinomial(n, np.full(n, 1 / n), size=size).astype(float)
-
-
 def _swaps(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:
+    """Which examples change sides, [some, n]."""
     generator = np.random.default_rng(seed)
-    for size in _chunks(n, repeats):
+    for size in chunks(n, repeats):
         yield generator.integers(0, 2, size=(size, n)).astype(float)
-
-
-def _chunks(n: int, repeats: int) -> Iterator[int]:
-    step = max(1, _CELLS // n)
-    for start in range(0, repeats, step):
-        yield min(step, repeats - start)

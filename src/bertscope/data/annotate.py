@@ -59,7 +59,7 @@ class _Row:
         return _Row(
             self.words + other.words,
             self.governors + tuple(at if at == ROOT else at + len(self.words) for at in other.governors),
-            {kind: said + other.marks[kind] for kind, said in self.marks.items()},
+            {kind: marks + other.marks[kind] for kind, marks in self.marks.items()},
         )
 
 
@@ -73,11 +73,11 @@ def _row(doc: Iterable[Any]) -> _Row:
         "xpos": tuple(token.tag_ for token in tokens),
         "relation": tuple(_UD.get(token.dep_, token.dep_) for token in tokens),
     }
-    return _Row(tuple(token.text for token in tokens), tuple(_head(token, place) for token in tokens), marks)
+    return _Row(tuple(token.text for token in tokens), tuple(_governor(token, place) for token in tokens), marks)
 
 
-def _head(token: Any, place: dict[int, int]) -> int:
-    """Where a token's head is among the words; spaCy gives a root itself as head."""
+def _governor(token: Any, place: dict[int, int]) -> int:
+    """Where a token's governor is among the words; spaCy gives a root itself."""
     return ROOT if token.head.i == token.i else place.get(token.head.i, ROOT)
 
 

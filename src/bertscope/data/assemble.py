@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -11,12 +12,13 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
-from bertscope.data.labels import class_names, find_kind, refuse_missing, to_classes, to_scores
+from bertscope.data.labels import class_names, find_kind, lacks_labels, refuse_missing, to_classes, to_scores
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.sheet import Sheet, clean
-from bertscope.data.splits import LEAST_ROWS, TEST_SHARE, VALIDATION_SHARE, mixed_order, parts
+from bertscope.data.splits import Own, Splits, make_splits, mixed_order
 from bertscope.data.table import Table, shown
+from bertscope.data.table_files import read_table
 from bertscope.data.task import Kind, Task
 from bertscope.data.tasks import Declared
 
@@ -28,39 +30,41 @@ class Material:
     name: str
     source: str
     """For messages."""
-    training: Sequence[Table]
-    test: Sequence[Table]
-    """Empty where train is to be split."""
     columns: Columns
+    own: Own[list[Table]]
     declared: Declared | None = None
     notes: tuple[str, ...] = ()
+    third: Path | None = None
+    """The test file beside one for validation: taken if it has labels."""
 
 
 def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     """Read the labels, make the splits, and say what a reader must know."""
-    training, test = (
-        [clean(table, material.columns, bad) for table in part] for part in (material.training, material.test)
-    )
-    kind = _kind(material.declared, options.kind, training[0])
-    if kind == "classification" and not (material.declared or options.kind):
-        training, test = ([refuse_missing(sheet, bad) for sheet in part] for part in (training, test))
-    labels = _labels(material.declared, kind, [*training, *test])
-    examples = [
-        joined([labelled(sheet, kind, labels, bad, material.declared) for sheet in part])
-        for part in (training, test) if part
-    ]  # fmt: skip
-    _refuse_constant(material, examples[0], labels)
-    train, validation, scored = _split(training[0].table, examples, kind, options.seed)
+    declared, columns = material.declared, material.columns
+    sheets = material.own.each(lambda tables: [clean(table, columns, bad) for table in tables])
+    kind = _kind(declared, options.kind, sheets.train[0])
+    notes = material.notes
+    if material.third:
+        sheets, note = _with_third(material.third, columns, sheets, kind, bad)
+        notes += (note,)
+    if kind == "classification" and not (declared or options.kind):
+        sheets = sheets.each(lambda part: [refuse_missing(sheet, bad) for sheet in part])
+    labels = _labels(declared, kind, [sheet for part in sheets.there for sheet in part])
+    examples = sheets.each(lambda part: joined([labelled(sheet, kind, labels, bad, declared) for sheet in part]))
+    _refuse_constant(material, examples.train, labels)
+    train, validation, test = _split(material.own.train[0].path, examples, kind, options.seed)
     if labels:
-        scored = _without_unseen(material.source, train, scored, labels, bad)
-    notes = material.notes + bad.notes() + ((material.columns.note,) if material.columns.note else ())
-    notes += _on_quotes(material, examples)
+        if examples.validation is not None:
+            validation = _without_unseen(material.source, train, validation, labels, bad)
+        test = _without_unseen(material.source, train, test, labels, bad)
+    notes += bad.notes() + ((material.columns.note,) if material.columns.note else ())
+    notes += _on_quotes(material, examples.there)
     if not material.declared and options.kind is None and len(labels) > 2 and all(map(str.isdigit, labels)):
         notes += (
             f"{labels[0]} to {labels[-1]} are read as {len(labels)} classes; if they are scores: --kind regression",
         )
     metric = material.declared.metric if material.declared else METRICS[kind][0]
-    return Task(material.name, kind, labels, train, validation, scored, metric, notes)
+    return Task(material.name, kind, labels, train, validation, test, metric, notes)
 
 
 def labelled(
@@ -89,14 +93,14 @@ def joined(parts: Sequence[Examples]) -> Examples:
 
 def with_metric(task: Task, options: TaskOptions) -> Task:
     """The task, scored by the metric the user asks for."""
-    asked = options.metric
-    if asked is None:
+    metric = options.metric
+    if metric is None:
         return task
-    if asked not in METRICS[task.kind]:
-        raise UserError(f"metric {asked} isn't for {task.kind}, which {task.name} is; leave out --metric")
-    if asked == "f1" and len(task.labels) != 2:
+    if metric not in METRICS[task.kind]:
+        raise UserError(f"metric {metric} isn't for {task.kind}, which {task.name} is; leave out --metric")
+    if metric == "f1" and len(task.labels) != 2:
         raise UserError(f"metric f1 is for two labels, and {task.name} has {len(task.labels)}; give macro_f1")
-    return replace(task, metric=asked)
+    return replace(task, metric=metric)
 
 
 def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:
@@ -127,21 +131,21 @@ def noting_repeats(task: Task) -> Task:
 
 def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, ...]:
     """A note on texts that a program quoted as CSV has it: a .tsv file is read without quotes."""
-    if material.declared or material.training[0].path.suffix.lower() != ".tsv":
+    if material.declared or material.own.train[0].path.suffix.lower() != ".tsv":
         return ()
     quoted = sum(text.startswith('"') and '""' in text[1:] for part in examples for text in part.text)
-    said = (
+    note = (
         "texts have quotes as .csv has them, which .tsv is read without; if they don't belong there, save it as .csv"
     )
-    return (f"{quoted:,} {said}",) if quoted else ()
+    return (f"{quoted:,} {note}",) if quoted else ()
 
 
-def _kind(declared: Declared | None, said: Kind | None, training: Sheet) -> Kind:
+def _kind(declared: Declared | None, given: Kind | None, training: Sheet) -> Kind:
     """The kind of task, as declared, as the user says, or as the labels show."""
     if declared:
         assert declared.kind != "answers"
         return declared.kind
-    return said or find_kind(training)
+    return given or find_kind(training)
 
 
 def _labels(declared: Declared | None, kind: Kind, sheets: Sequence[Sheet]) -> tuple[str, ...]:
@@ -160,25 +164,33 @@ def _refuse_constant(material: Material, training: Examples, labels: tuple[str, 
     if len(values) == 1:
         only = shown(labels[values[0]] if labels else f"{values[0]:g}")
         raise UserError(
-            f"{material.training[0].path}: column {material.columns.label!r} says {only} in every row; "
+            f"{material.own.train[0].path}: column {material.columns.label!r} says {only} in every row; "
             "a task needs at least two labels: name the right column with --label"
         )
 
 
-def _split(first: Table, examples: list[Examples], kind: Kind, seed: int) -> list[Examples]:
-    """Train, validation, test; each in the order of its file."""
-    training, label = examples[0], examples[0].label
+def _split(first: Path, examples: Own[Examples], kind: Kind, seed: int) -> Splits:
+    label = examples.train.label
     assert label is not None
-    if len(training) < LEAST_ROWS:
-        raise UserError(f"{first.path} has {len(training)} rows; at least {LEAST_ROWS} are needed to split it")
     order = mixed_order(label, kind, seed)
-    if len(examples) == 2:
-        if not len(examples[1]):
-            raise UserError(f"{first.path.parent}: no row can be scored; mend the test file")
-        validation, train = parts(order, VALIDATION_SHARE)
-        return [training.take(np.sort(train)), training.take(np.sort(validation)), examples[1]]
-    test, validation, train = parts(order, TEST_SHARE, VALIDATION_SHARE)
-    return [training.take(np.sort(part)) for part in (train, validation, test)]
+    return make_splits(examples, np.arange(len(label)), order, str(first), str(first.parent))
+
+
+def _with_third(
+    path: Path, columns: Columns, sheets: Own[list[Sheet]], kind: Kind, bad: BadRows
+) -> tuple[Own[list[Sheet]], str]:
+    """The sheets with the third file's as test, if it has labels, otherwise with validation's; and a note on it."""
+    assert sheets.validation
+    validation = sheets.validation[0].table.path.name
+    left_out = BadRows(skip=bad.skip)
+    table = read_table(path, left_out)
+    known = {value for sheet in (*sheets.train, *sheets.validation) for value in sheet.values}
+    if lack := lacks_labels(table, columns.label, kind, known):
+        note = f"{path.name} has {lack}: it isn't taken, and test is {validation}"
+        return Own(sheets.train, None, sheets.validation), note
+    bad.counts += left_out.counts
+    test = [clean(table, columns, bad)]
+    return Own(sheets.train, sheets.validation, test), f"validation is {validation}, test is {path.name}"
 
 
 def _without_unseen(source: str, train: Examples, test: Examples, labels: tuple[str, ...], bad: BadRows) -> Examples:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from bertscope.core.errors import UserError
 
 BLANK_TEXT = "blank text"
-CUT_ROW = "wrong number of fields"
+WRONG_FIELDS = "wrong number of fields"
 NO_AGREEMENT = "no label agreed on"
 """Reasons that a task may declare; see `tasks.Declared.drops`."""
 
@@ -33,5 +33,5 @@ class BadRows:
         total = self.counts.total()
         if not total:
             return ()
-        said = ", ".join(f"{reason}: {rows:,}" for reason, rows in self.counts.most_common())
-        return (f"{total:,} row{'s' * (total > 1)} left out ({said})",)
+        counted = ", ".join(f"{reason}: {rows:,}" for reason, rows in self.counts.most_common())
+        return (f"{total:,} row{'s' * (total > 1)} left out ({counted})",)

@@ -34,9 +34,9 @@ def closest_sentence(task: SpanTask) -> np.ndarray:
     assert examples.pair is not None
     found = []
     for question, context in zip(examples.text, examples.pair, strict=True):
-        asked = set(normalised(question))
+        words = set(normalised(question))
         spans = [match.span() for match in _SENTENCE.finditer(context)] or [(0, len(context))]
-        found.append(max(spans, key=lambda span: len(asked.intersection(normalised(context[slice(*span)])))))
+        found.append(max(spans, key=lambda span: len(words.intersection(normalised(context[slice(*span)])))))
     return np.array(found)
 
 

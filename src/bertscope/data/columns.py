@@ -56,8 +56,8 @@ def find_columns(table: Table, text: str | None, pair: str | None, label: str | 
     return Columns(text, pair, label, _note(guessed))
 
 
-def _guess(table: Table, free: dict[str, str], usual: Iterable[str], role: str) -> str:
-    found = next((free[name] for name in usual if name in free), None)
+def _guess(table: Table, free: dict[str, str], common: Iterable[str], role: str) -> str:
+    found = next((free[name] for name in common if name in free), None)
     if found is None:
         cure = other_separator(table.header) or f"name it with --{role}, or call it {role} there"
         raise UserError(
@@ -70,7 +70,7 @@ def _guess(table: Table, free: dict[str, str], usual: Iterable[str], role: str) 
 def _note(guessed: dict[str, str]) -> str | None:
     if not guessed:
         return None
-    said = ", ".join(f"{role}={name!r}" for role, name in guessed.items())
+    listed = ", ".join(f"{role}={name!r}" for role, name in guessed.items())
     *flags, last = (f"--{role.replace('_', '-')}" for role in guessed)
     named = f"{', '.join(flags)} and {last}" if flags else last
-    return f"columns guessed: {said}; name them with {named}"
+    return f"columns guessed: {listed}; name them with {named}"

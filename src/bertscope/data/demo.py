@@ -1,13 +1,15 @@
 """`demo/...`: tasks and a corpus made on the spot, small and readable, for a first look and for the tests.
 
-Whatever is made has gold annotation: words, parts of speech, trees, frames, named entities and gender.
+Whatever is made has gold annotation: words, parts of speech, trees, frames, named entities and gender. What the tasks
+are is known here; the grammar that makes the sentences is loaded when they are wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from random import Random
 from typing import Literal
 
@@ -15,22 +17,17 @@ import numpy as np
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
-from bertscope.data.language import acceptability, corpus, entailment, paraphrase, qa, sentiment, similarity
-from bertscope.data.language.sentence import Row
-from bertscope.data.language.sentence import examples as annotated
 from bertscope.data.span_task import SpanTask
 from bertscope.data.structured import trees_task
 from bertscope.data.task import Kind, Task
 
-_Rows = Callable[[str, int, Random, set[str]], list[Row]]
-
 
 @dataclass(frozen=True)
 class _Recipe:
-    """How a task is made."""
+    """How a task is made: by the module of its name in `data/language`."""
 
-    rows: _Rows
-    sizes: Mapping[str, int]
+    sizes: tuple[int, int, int]
+    """Rows of train, validation and test."""
     kind: Kind | Literal["unlabelled"]
     labels: tuple[str, ...] = ()
     metric: str = ""
@@ -38,23 +35,21 @@ class _Recipe:
     """Raise it whenever the sentences change: stored results are identified by it."""
 
 
-_RECIPES = {
-    "demo/sentiment": _Recipe(sentiment.rows, sentiment.SIZES, "classification", sentiment.LABELS, "accuracy"),
+_RECIPES: Mapping[str, _Recipe] = {
+    # As many as teach the pocket model the rules in half a minute, and few enough that it still errs.
+    "demo/sentiment": _Recipe((1200, 200, 400), "classification", ("negative", "positive"), "accuracy"),
     "demo/entailment": _Recipe(
-        entailment.rows, entailment.SIZES, "classification", entailment.LABELS, "accuracy", version=2
+        (3000, 300, 600), "classification", ("entailment", "neutral", "contradiction"), "accuracy", version=2
     ),
-    "demo/paraphrase": _Recipe(
-        paraphrase.rows, paraphrase.SIZES, "classification", paraphrase.LABELS, "accuracy", version=2
-    ),
-    "demo/similarity": _Recipe(similarity.rows, similarity.SIZES, "regression", metric="pearson", version=2),
-    "demo/acceptability": _Recipe(
-        acceptability.rows, acceptability.SIZES, "classification", acceptability.LABELS, "matthews"
-    ),
-    "demo/qa": _Recipe(qa.rows, qa.SIZES, "spans", metric="token_f1", version=2),
-    "demo/corpus": _Recipe(corpus.rows, corpus.SIZES, "unlabelled"),
+    "demo/paraphrase": _Recipe((2400, 300, 600), "classification", ("different", "same"), "accuracy", version=2),
+    "demo/similarity": _Recipe((1800, 300, 600), "regression", metric="pearson", version=2),
+    "demo/acceptability": _Recipe((1200, 300, 600), "classification", ("unacceptable", "acceptable"), "matthews"),
+    "demo/qa": _Recipe((2000, 300, 600), "spans", metric="token_f1", version=2),
+    "demo/corpus": _Recipe((2000, 500, 1000), "unlabelled"),
 }
 NAMES = tuple(_RECIPES)
 """All that `demo/...` can be."""
+_SPLITS = ("train", "validation", "test")
 
 
 def make(name: str, seed: int, kind: Kind | None = None) -> Task:
@@ -68,13 +63,12 @@ def make(name: str, seed: int, kind: Kind | None = None) -> Task:
         raise UserError(
             f"{name} has no labels: to train a parser on its trees, say --kind trees; or choose one of {tasks}"
         )
-    splits = _splits(name, seed)
-    parts = splits["train"], splits["validation"], splits["test"]
+    train, validation, test = (_generated(name, seed)[split] for split in _SPLITS)
     if recipe.kind == "unlabelled":
-        return trees_task(name, parts)
+        return trees_task(name, (train, validation, test))
     if recipe.kind == "spans":
-        return SpanTask(name, "spans", (), *parts, recipe.metric)
-    return Task(name, recipe.kind, recipe.labels, *parts, recipe.metric)
+        return SpanTask(name, "spans", (), train, validation, test, recipe.metric)
+    return Task(name, recipe.kind, recipe.labels, train, validation, test, recipe.metric)
 
 
 def kind_and_labels(name: str) -> tuple[Kind, tuple[str, ...]]:
@@ -95,9 +89,10 @@ def is_labelled(name: str) -> bool:
 
 def examples(name: str, split: str, seed: int = 0) -> Examples:
     """One split of a demo task, or of what isn't one: the questions and the corpus."""
-    if split not in (known := _recipe(name).sizes):
-        raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, known)}")
-    return _splits(name, seed)[split]
+    _recipe(name)
+    if split not in _SPLITS:
+        raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, _SPLITS)}")
+    return _generated(name, seed)[split]
 
 
 def identity(name: str) -> str:
@@ -112,16 +107,19 @@ def _recipe(name: str) -> _Recipe:
 
 
 @lru_cache(maxsize=2 * len(NAMES))  # steps ask for the same sentences again and again; some 10 MB each
-def _splits(name: str, seed: int) -> dict[str, Examples]:
+def _generated(name: str, seed: int) -> dict[str, Examples]:
     """All splits, drawn one after the other so that they share no sentence."""
+    from bertscope.data.language.sentence import examples as annotated
+
     recipe = _recipe(name)
+    grammar = import_module(f"bertscope.data.language.{name.removeprefix('demo/')}")
     random, seen = Random(f"{name} {seed}"), set[str]()
-    made = {}
-    for split, n in recipe.sizes.items():
-        rows = recipe.rows(split, n, random, seen)
+    splits = {}
+    for split, n in zip(_SPLITS, recipe.sizes, strict=True):
+        rows = grammar.rows(split, n, random, seen)
         label = None
         if recipe.metric and recipe.kind != "spans":
             kind = np.int64 if recipe.kind == "classification" else np.float64
             label = np.array([row.label for row in rows], dtype=kind)
-        made[split] = annotated(split, rows, label)
-    return made
+        splits[split] = annotated(split, rows, label)
+    return splits

@@ -54,7 +54,7 @@ def feature_words(examples: Examples, feature: str) -> tuple[np.ndarray, ...]:
     wanted = _RELATION.get(feature, (value,))
     if feature in _RELATION or (kind == "relation" and value.partition(":")[0] in RELATIONS):
         subtypes = tuple(f"{relation}:" for relation in wanted)
-        return _where(_marks(examples, "relation", feature), lambda said: said in wanted or said.startswith(subtypes))
+        return _where(_marks(examples, "relation", feature), lambda one: one in wanted or one.startswith(subtypes))
     known = {"pos": [f"pos:{tag}" for tag in UPOS], "relation": [f"relation:{name}" for name in RELATIONS]}
     raise UserError(
         f"there is no feature {shown(feature)}; {did_you_mean(feature, known.get(kind, [*FEATURES, *known]))}"

@@ -13,7 +13,7 @@ from bertscope.data.columns import Columns
 from bertscope.data.known import Known
 from bertscope.data.squad import spans, to_examples
 from bertscope.data.table import Table
-from bertscope.data.tasks import VERSION, Declared, Hub, SplitName
+from bertscope.data.tasks import Declared, Hub, SplitName
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class OnHub(Known):
             if not kept.is_file():
                 raise self._unreachable(error) from error
             revision = kept.read_text(encoding="utf-8").strip()
-        return f"{self.task.name}-{VERSION}@{revision}"
+        return f"{self.task.name}-{self.hub.version}@{revision}"
 
     def tables(self, split: SplitName, bad: BadRows) -> list[Table]:
         rows = self._load(split)
@@ -56,10 +56,10 @@ class OnHub(Known):
     def answers(self, split: SplitName, bad: BadRows) -> Examples:
         found = []
         for row in self._load(split):
-            said, context = row["answers"], row["context"]
+            answers, context = row["answers"], row["context"]
             starts = [
                 {"answer_start": start, "text": text}
-                for start, text in zip(said["answer_start"], said["text"], strict=True)
+                for start, text in zip(answers["answer_start"], answers["text"], strict=True)
             ]
             try:
                 found.append((str(row["id"]), row["question"].strip(), context, spans(context, starts)))

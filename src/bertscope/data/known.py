@@ -12,6 +12,7 @@ from bertscope.data.assemble import Material, joined, labelled
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
 from bertscope.data.sheet import clean
+from bertscope.data.splits import Own
 from bertscope.data.table import Table
 from bertscope.data.tasks import Declared, SplitName
 
@@ -36,6 +37,11 @@ class Known(ABC):
     @abstractmethod
     def columns(self) -> Columns: ...
 
+    @property
+    def has_glue_dev(self) -> bool:
+        """Whether its dev is GLUE's: what others report scores on, since GLUE's test has no labels."""
+        return self.task.name.startswith("glue/")
+
     @abstractmethod
     def identity(self) -> str:
         """What tells its content from any other."""
@@ -53,15 +59,15 @@ class Known(ABC):
 
     @property
     def scored(self) -> SplitName:
-        """The split that the task is usually scored on."""
-        return next(split for split in (*self.task.test, "train") if split in self.there)
+        """The split that is scored where nothing is trained."""
+        return self.there[-1]
 
-    def roles(self) -> tuple[SplitName, SplitName | None]:
-        """The split that gives train and validation, and the one that is scored; None where one has to do for
-        both."""
-        if len(self.there) == 1:
-            return self.there[0], None
-        return ("train", self.scored) if "train" in self.there else ("dev", "test")
+    def roles(self) -> Own[SplitName]:
+        """What each split is for: all three as they are published; of two the later is scored."""
+        if len(self.there) == 2:
+            training, test = self.there
+            return Own(training, None, test)
+        return Own(*self.there)
 
     def refuse_untrainable(self) -> None:
         """Refuse a task that nothing can be trained on."""
@@ -73,17 +79,8 @@ class Known(ABC):
     def material(self, bad: BadRows) -> Material:
         """What a task is made of."""
         self.refuse_untrainable()
-        training, test = self.roles()
-        scored = self.tables(test, bad) if test else []
-        return Material(
-            self.task.name,
-            self.source,
-            self.tables(training, bad),
-            scored,
-            self.columns,
-            self.task,
-            tuple(self.notes()),
-        )
+        own = self.roles().each(lambda split: self.tables(split, bad))
+        return Material(self.task.name, self.source, self.columns, own, self.task, tuple(self.notes()))
 
     def examples(self, split: SplitName, bad: BadRows) -> Examples:
         """One split as it is."""
@@ -95,11 +92,21 @@ class Known(ABC):
         return joined([labelled(sheet, self.task.kind, self.task.labels, bad, self.task) for sheet in sheets])
 
     def notes(self) -> Iterator[str]:
-        """How the splits were made, wherever it isn't from train and dev."""
-        training, test = self.roles()
-        if test is None:
-            yield f"{self.called(training)} is read alone: it is split into train, validation and test"
-        elif training != "train":
-            yield f"no train file: {self.called(training)} gives train and validation, {self.called(test)} is test"
-        elif test != "dev":
-            yield f"test is {self.called(test)}"
+        """How the splits were made, wherever it isn't from files that are called train and dev."""
+        own = self.roles()
+        if own.test is None:
+            yield f"{self.called(own.train)} is read alone: it is split into train, validation and test"
+        elif own.validation is not None:
+            yield f"validation is {self.called(own.validation)}, test is {self.called(own.test)}"
+        elif own.train != "train":
+            dev, test = self.called(own.train), self.called(own.test)
+            yield f"no train file: {dev} gives train and validation, {test} is test"
+        elif own.test != "dev":
+            yield f"test is {self.called(own.test)}"
+        else:
+            if "+" in (files := self.called("train")):
+                yield f"train is {files}"
+            if "+" in (files := self.called("dev")):
+                yield f"test is {files}"
+            elif self.has_glue_dev:
+                yield "test is GLUE's dev"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.data.bad_rows import NO_AGREEMENT, BadRows
 from bertscope.data.sheet import Sheet
-from bertscope.data.table import shown
+from bertscope.data.table import Table, shown
 from bertscope.data.task import Kind
 
 MOST_CLASSES = 20
@@ -48,6 +48,18 @@ def refuse_missing(sheet: Sheet, bad: BadRows) -> Sheet:
     )
     bad.refuse("label is NaN", message, int(missing.sum()))
     return sheet.keep(~missing)
+
+
+def lacks_labels(table: Table, column: str, kind: Kind, known: Collection[str]) -> str:
+    """What a test file has instead of labels: test files are often published without. '' where it has some."""
+    cells = table.column(column, "--label") if column in table.header else []
+    values = {value for value in cells if value and value.casefold() != "nan"}
+    if not values:
+        return "no labels"
+    if kind == "classification":
+        return "none of the labels that train has" if values.isdisjoint(known) else ""
+    scores = {score for score in _numbers(list(values)).tolist() if np.isfinite(score)}
+    return "" if len(scores) > 1 else "no scores that differ"
 
 
 def class_names(values: Iterable[str]) -> tuple[str, ...]:

@@ -11,14 +11,15 @@ from bertscope.core.examples import Examples
 from bertscope.core.files import digest_files, digest_text
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
-from bertscope.data.delimited import read_aligned
 from bertscope.data.known import Known
-from bertscope.data.records import parse_json
+from bertscope.data.splits import Own
 from bertscope.data.squad import read_squad
-from bertscope.data.table import EXTENSIONS, Table, read_table
+from bertscope.data.table import EXTENSIONS, Table
+from bertscope.data.table_files import parse_json, read_aligned, read_table
 from bertscope.data.tasks import TASKS, VERSION, Declared, Layout, SplitName
 
-_TEST_FILES = ("dev", "validation", "test-labeled", "test")
+_VALIDATION_FILES = ("dev", "validation")
+_TEST_FILES = ("test-labeled", "test")
 _SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
 
 
@@ -43,8 +44,13 @@ class OnDisk(Known):
     def columns(self) -> Columns:
         return self.layout.columns
 
+    @property
+    def has_glue_dev(self) -> bool:
+        # As lines of JSON there are only samples.
+        return super().has_glue_dev and self.files["dev"][0].suffix != ".jsonl"
+
     def identity(self) -> str:
-        used = [path for split in self.roles() if split for path in self.files[split]]
+        used = [path for split in self.roles().there for path in self.files[split]]
         return digest_text(f"{self.task.name}-{VERSION}:{digest_files(used)}")
 
     def tables(self, split: SplitName, bad: BadRows) -> list[Table]:
@@ -61,14 +67,6 @@ class OnDisk(Known):
 
     def called(self, split: SplitName) -> str:
         return split if self.layout.form == "aligned" else " + ".join(path.name for path in self.files[split])
-
-    def notes(self) -> Iterator[str]:
-        yield from super().notes()
-        training, test = self.roles()
-        if training == "train" and test == "dev":
-            for role, split in (("train", training), ("test", test)):
-                if "+" in (files := self.called(split)):
-                    yield f"{role} is {files}"
 
 
 def find_in(task: Declared, root: Path) -> OnDisk:
@@ -100,10 +98,14 @@ def recognise(path: Path) -> OnDisk | None:
     return None
 
 
-def plain_files(path: Path) -> list[Path]:
-    """The one file, or the folder's train and test files."""
+def plain_files(path: Path) -> Own[Path]:
+    """The one file, or what a folder has: train, and dev or test, or both."""
     if path.is_dir():
-        return [_named(path, ("train",)), _named(path, _TEST_FILES)]
+        train = _named(path, ("train",))
+        both = [_found(path, stems) for stems in (_VALIDATION_FILES, _TEST_FILES)]
+        if all(both):
+            return Own(train, *both)
+        return Own(train, None, both[0] or both[1] or _named(path, (*_VALIDATION_FILES, *_TEST_FILES)))
     if not path.exists():
         raise UserError(
             f"no file or folder {path}; give a .csv or .tsv file, or .jsonl or .parquet, "
@@ -111,7 +113,7 @@ def plain_files(path: Path) -> list[Path]:
         )
     if not path.is_file():
         raise UserError(f"{path} is not a plain file; give the file itself")
-    return [path]
+    return Own(path)
 
 
 def _candidates(task: Declared, root: Path) -> Iterator[Path]:
@@ -151,8 +153,8 @@ def _first_line_fits(found: OnDisk) -> bool:
         return True
     form = layout.form or EXTENSIONS[path.suffix]
     if form == "jsonl":
-        said = parse_json(line)
-        names = list(said) if isinstance(said, dict) else []
+        parsed = parse_json(line)
+        names = list(parsed) if isinstance(parsed, dict) else []
     else:
         names = line.split("\t" if form == "tsv" else ",")
     if layout.header:
@@ -162,14 +164,20 @@ def _first_line_fits(found: OnDisk) -> bool:
 
 def _named(folder: Path, stems: tuple[str, ...]) -> Path:
     """The folder's file of the first of these names that it has."""
+    if found := _found(folder, stems):
+        return found
+    wanted = ", ".join(stems) + (" file" if len(stems) == 1 else " or the like")
+    raise UserError(
+        f"{folder} has no {wanted} (.csv or .tsv), .jsonl or .parquet; add it, "
+        "or give one file's path to have it split"
+    )
+
+
+def _found(folder: Path, stems: tuple[str, ...]) -> Path | None:
     for stem in stems:
         found = [path for extension in EXTENSIONS if (path := folder / f"{stem}{extension}").is_file()]
         if len(found) > 1:
             raise UserError(f"{folder} has both {found[0].name} and {found[1].name}; remove one")
         if found:
             return found[0]
-    wanted = ", ".join(stems) + (" file" if len(stems) == 1 else " or the like")
-    raise UserError(
-        f"{folder} has no {wanted} (.csv or .tsv), .jsonl or .parquet; add it, "
-        "or give one file's path to have it split"
-    )
+    return None

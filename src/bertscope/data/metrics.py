@@ -1,6 +1,6 @@
 """Metrics as functions of the means of per-example moments.
 
-That form lets `core.statistics` resample a metric, for every arm at once, by one matrix product: a resample is a
+That form lets `core.resampling` resample a metric, for every arm at once, by one matrix product: a resample is a
 row of weights, and the weighted means of the moments are all that the metric needs.
 
 Where a metric is undefined it takes the value of chance: predictions that never vary (or gold that doesn't, in an

@@ -69,8 +69,8 @@ class TaskOptions(ReadOptions):
     def given(self) -> dict[str, Any]:
         """Those that differ from their defaults, as JSON: what is left unsaid is no part of an identity."""
         defaults = asdict(type(self)())
-        said = {name: value for name, value in asdict(self).items() if value != defaults[name]}
-        return said | ({"root": str(self.root)} if self.root is not None else {})
+        changed = {name: value for name, value in asdict(self).items() if value != defaults[name]}
+        return changed | ({"root": str(self.root)} if self.root is not None else {})
 
     def refuse(self, source: str, *names: str) -> None:
         """Refuse options that would say again, or otherwise, what the source says itself."""

@@ -18,7 +18,7 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
-from bertscope.core.resampling import hashed_texts
+from bertscope.core.hashing import hashed_texts
 from bertscope.data.splits import VALIDATION_SHARE
 from bertscope.data.task import Task
 
@@ -168,8 +168,8 @@ def _place(task: Task, wanted: Sequence[str]) -> int:
     for name in wanted:
         if name in names:
             return names.index(name)
-    said = ", ".join(task.labels) or "scores"
-    raise UserError(f"{task.name} is labelled {said}; this needs the label {' or '.join(wanted)}")
+    labels = ", ".join(task.labels) or "scores"
+    raise UserError(f"{task.name} is labelled {labels}; this needs the label {' or '.join(wanted)}")
 
 
 def _second(data: Task | Examples, part: Examples) -> tuple[str, ...]:

@@ -97,32 +97,32 @@ class _Lines:
 class _Line:
     """One line's object: its texts and words, and what it says of them."""
 
-    def __init__(self, said: Any) -> None:
-        if not isinstance(said, dict):
+    def __init__(self, parsed: Any) -> None:
+        if not isinstance(parsed, dict):
             raise _Wrong(f"the line must be an object with {', '.join(_KEYS)}")
-        for key, value in said.items():
-            if "words" not in said or not _are_marks(value) or not key.strip():
+        for key, value in parsed.items():
+            if "words" not in parsed or not _are_marks(value) or not key.strip():
                 _refuse_key(key, _KEYS, "the line")
-        self._said = said
-        self.text = _string(said.get("text", ""), "text")
-        self.pair = _string(said["text_pair"], "text_pair") if "text_pair" in said else None
+        self._object = parsed
+        self.text = _string(parsed.get("text", ""), "text")
+        self.pair = _string(parsed["text_pair"], "text_pair") if "text_pair" in parsed else None
         if self.pair is not None and not self.pair.strip():
             raise _Wrong("text_pair is blank; fill it in")
-        self.marked = "words" in said or "links" in said
+        self.marked = "words" in parsed or "links" in parsed
         self._spans: list[tuple[int, int]] | None = None
         """Where the words are in the text, if they aren't given but split."""
-        if "words" in said:
-            self._take_words(said["words"])
+        if "words" in parsed:
+            self._take_words(parsed["words"])
         else:
             self._split_texts()
 
     def sentence(self, name: str) -> Sentence:
         return Sentence(
-            _string(self._said.get("id", name), "id"),
+            _string(self._object.get("id", name), "id"),
             self.text,
             self.words,
             self._marks(),
-            self._heads(),
+            self._governors(),
             self._links(),
             self.pair,
             None if self.pair is None else self.first_words,
@@ -135,12 +135,12 @@ class _Line:
         self.words = tuple(_string(word, "words") for word in words)
         if not all(word.strip() for word in self.words):
             raise _Wrong("a word is blank; leave it out")
-        self.first_words = self._said.get("first_words", len(words) if self.pair is None else None)
+        self.first_words = self._object.get("first_words", len(words) if self.pair is None else None)
         if type(self.first_words) is not int or not 0 <= self.first_words <= len(words):
             raise _Wrong(
                 f"first_words must say how many of the {len(words)} words are in text, the others in text_pair"
             )
-        if self.pair is None and "first_words" in self._said:
+        if self.pair is None and "first_words" in self._object:
             raise _Wrong("first_words is for two texts; give text_pair too")
         self.text = self.text or " ".join(self.words[: self.first_words])
         if not self.text:
@@ -150,7 +150,7 @@ class _Line:
         if not self.text.strip():
             raise _Wrong("it has neither words (a list of strings) nor text; give one")
         for key in ("first_words", "heads"):
-            if key in self._said:
+            if key in self._object:
                 raise _Wrong(f"{key} counts words; give words too")
         self._spans = word_spans(self.text)
         self.words = tuple(self.text[start:end] for start, end in self._spans)
@@ -161,7 +161,7 @@ class _Line:
     def _marks(self) -> dict[str, list[str]]:
         """The lists that say something of each word, whatever they are called."""
         found = {}
-        for key, value in self._said.items():
+        for key, value in self._object.items():
             if key in _KEYS:
                 continue
             if len(value) != len(self.words):
@@ -171,24 +171,24 @@ class _Line:
             found[_string(key, "a key")] = [_string(mark, shown(key)) for mark in value]
         return found
 
-    def _heads(self) -> tuple[int, ...] | None:
-        """Each word's head. Texts of several sentences have several roots, but no word may be its own ancestor."""
-        heads = self._said.get("heads")
-        if "heads" not in self._said:
+    def _governors(self) -> tuple[int, ...] | None:
+        """Each word's governor. Several sentences have several roots, but no word may be its own ancestor."""
+        governors = self._object.get("heads")
+        if "heads" not in self._object:
             return None
         count = len(self.words)
-        if not isinstance(heads, list) or len(heads) != count or any(type(head) is not int for head in heads):
+        if not isinstance(governors, list) or len(governors) != count or any(type(at) is not int for at in governors):
             raise _Wrong(f"heads must be a list of {count} numbers, one for each word")
-        if not all(ROOT <= head < count for head in heads):
+        if not all(ROOT <= at < count for at in governors):
             raise _Wrong(f"heads must be from 0 to {count - 1}, or {ROOT} where a word has none")
-        root = heads.index(ROOT) if ROOT in heads else 0
-        if check_tree([root if head == ROOT and at != root else head for at, head in enumerate(heads)]):
+        root = governors.index(ROOT) if ROOT in governors else 0
+        if check_tree([root if at == ROOT and word != root else at for word, at in enumerate(governors)]):
             raise _Wrong("heads go round in a circle; mend them")
-        return tuple(heads)
+        return tuple(governors)
 
     def _answers(self) -> tuple[tuple[int, int], ...] | None:
-        answers = self._said.get("answers")
-        if "answers" not in self._said:
+        answers = self._object.get("answers")
+        if "answers" not in self._object:
             return None
         if self.pair is None:
             raise _Wrong("answers are spans of text_pair; give it too")
@@ -199,8 +199,8 @@ class _Line:
         return tuple((start, end) for start, end in answers)
 
     def _links(self) -> tuple[Link, ...] | None:
-        links = self._said.get("links")
-        if "links" not in self._said:
+        links = self._object.get("links")
+        if "links" not in self._object:
             return None
         if not isinstance(links, list):
             raise _Wrong('links must be a list, such as [{"name": "Agent", "source": [0], "target": [3]}]')
@@ -208,19 +208,19 @@ class _Line:
             raise _Wrong("links between two texts are counted in words; give words and first_words")
         return tuple(map(self._link, links))
 
-    def _link(self, said: Any) -> Link:
-        if not isinstance(said, dict):
+    def _link(self, value: Any) -> Link:
+        if not isinstance(value, dict):
             raise _Wrong(f"a link must be an object with {', '.join(_LINK_KEYS)}")
-        for key in said:
+        for key in value:
             _refuse_key(key, _LINK_KEYS, "a link")
-        name = _string(said.get("name", ""), "a link's name")
-        core = said.get("core", True)
+        name = _string(value.get("name", ""), "a link's name")
+        core = value.get("core", True)
         if not name:
             raise _Wrong("a link has no name; give it one")
         if not isinstance(core, bool):
             raise _Wrong(f"core of the link {shown(name)} must be true or false")
-        frame = _string(said.get("frame", ""), "a link's frame")
-        return Link(name, self._at(said, "source", name), self._at(said, "target", name), frame, core)
+        frame = _string(value.get("frame", ""), "a link's frame")
+        return Link(name, self._at(value, "source", name), self._at(value, "target", name), frame, core)
 
     def _at(self, link: dict[str, Any], end: str, name: str) -> tuple[int, ...]:
         """The words that one end of a link means."""
@@ -252,8 +252,8 @@ class _Line:
         return tuple(sorted(set(given)))
 
 
-def _are_marks(said: Any) -> bool:
-    return isinstance(said, list) and all(isinstance(mark, str) for mark in said)
+def _are_marks(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(mark, str) for mark in value)
 
 
 def _refuse_key(key: str, known: Sequence[str], what: str) -> None:
@@ -261,11 +261,11 @@ def _refuse_key(key: str, known: Sequence[str], what: str) -> None:
         raise _Wrong(f"{what} has an unknown key {shown(key)}; {did_you_mean(key, known)}")
 
 
-def _string(said: Any, what: str) -> str:
-    if not isinstance(said, str):
-        raise _Wrong(f"{what} must be text, not {shown(json.dumps(said))}")
+def _string(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise _Wrong(f"{what} must be text, not {shown(json.dumps(value))}")
     try:
-        said.encode()
+        value.encode()
     except UnicodeEncodeError as error:
         raise _Wrong(f"{what} has half of a surrogate pair; write the whole character") from error
-    return said
+    return value

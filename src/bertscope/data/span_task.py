@@ -17,7 +17,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.statistics import Value
+from bertscope.core.resampling import Value
 from bertscope.data.metrics import METRICS
 from bertscope.data.task import NEEDS_LABELS, Task, summary
 
@@ -61,8 +61,8 @@ class SpanTask(Task):
         ]
 
         def agreement(row: int, start: int, end: int) -> tuple[float, float]:
-            said = normalised(contexts[row][start:end])
-            return max(token_f1(said, gold) for gold in right[row]), float(said in right[row])
+            predicted = normalised(contexts[row][start:end])
+            return max(token_f1(predicted, gold) for gold in right[row]), float(predicted in right[row])
 
         flat = outputs.reshape(-1, len(examples), 2).tolist()
         found = [[agreement(row, *span) for row, span in enumerate(arm)] for arm in flat]

@@ -9,8 +9,7 @@ from typing import Any
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
-from bertscope.data.delimited import read_text
-from bertscope.data.records import parse_json
+from bertscope.data.table_files import parse_json, read_text
 
 Answered = tuple[str, str, str, tuple[tuple[int, int], ...]]
 """An id, a question, its context, and the answers' spans in it."""
@@ -18,12 +17,22 @@ Answered = tuple[str, str, str, tuple[tuple[int, int], ...]]
 
 def read_squad(path: Path, bad: BadRows) -> Examples:
     """The questions as text, their contexts as pair; a question that can't be answered has no answers."""
-    said = parse_json(read_text(path))
-    if not isinstance(said, dict) or not isinstance(said.get("data"), list):
+    parsed = parse_json(read_text(path))
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("data"), list):
         raise UserError(
             f"{path} is not SQuAD's JSON: there is no list 'data' in it; give rows as .jsonl, .csv or .tsv"
         )
-    return to_examples(path, list(_questions(path, said["data"], bad)))
+    return to_examples(path, list(_questions(path, parsed["data"], bad)))
+
+
+def holds_answers(path: Path) -> bool:
+    """Whether any question has an answer; also where the file is none of SQuAD's, which its reader will say."""
+    parsed = parse_json(read_text(path))
+    try:
+        paragraphs = (paragraph for article in parsed["data"] for paragraph in article["paragraphs"])
+        return any(question.get("answers") for paragraph in paragraphs for question in paragraph["qas"])
+    except (TypeError, KeyError, AttributeError):
+        return True
 
 
 def to_examples(path: Path | str, rows: list[Answered]) -> Examples:
@@ -50,28 +59,28 @@ def _questions(path: Path, articles: list[Any], bad: BadRows) -> Iterator[Answer
         place = f"{path}, article {number}"
         try:
             paragraphs = [(paragraph["context"], paragraph["qas"]) for paragraph in article["paragraphs"]]
-            questions = [(context, asked) for context, several in paragraphs for asked in several]
+            questions = [(context, raw) for context, several in paragraphs for raw in several]
         except (TypeError, KeyError, ValueError) as error:
             bad.refuse(
                 "broken article", f"{place} is not as SQuAD writes it ({error!r:.80}); download the file again"
             )
             continue
-        for context, asked in questions:
+        for context, raw in questions:
             try:
-                row = _question(context, asked)
+                row = _question(context, raw)
                 if row[0] in seen:
                     raise ValueError(f"question {row[0]!r} comes twice")
             except (TypeError, KeyError, ValueError, AttributeError) as error:
-                said = " ".join(f"{error}".split())[:120]
-                bad.refuse("broken question", f"{place}: a question can't be read ({said}); mend it")
+                why = " ".join(f"{error}".split())[:120]
+                bad.refuse("broken question", f"{place}: a question can't be read ({why}); mend it")
                 continue
             seen.add(row[0])
             yield row
 
 
-def _question(context: Any, asked: Any) -> Answered:
-    answers = () if asked.get("is_impossible") else spans(context, asked["answers"])
-    row = (str(asked["id"]), asked["question"].strip(), context)
+def _question(context: Any, raw: Any) -> Answered:
+    answers = () if raw.get("is_impossible") else spans(context, raw["answers"])
+    row = (str(raw["id"]), raw["question"].strip(), context)
     if not row[1] or not context.strip():
         raise ValueError("blank question or context")
     "".join(row).encode()  # half characters, which JSON can write: UnicodeEncodeError is a ValueError

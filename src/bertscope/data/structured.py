@@ -4,14 +4,13 @@ squad.json, a folder of train and dev   SQuAD's JSON: spans
 ewt.conllu, UD_English-EWT/             a treebank: trees
 mine.jsonl                              own annotation (see relations.py), where `kind` says which is meant
 
-A folder's train file gives train and validation, its test file (of a treebank; otherwise dev) test. What is alone
-is split.
+A folder's train, dev and test files are its three splits. Of train and one other file the one gives train and
+validation, the other test. What is alone is split.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -23,86 +22,87 @@ from bertscope.data.bad_rows import BadRows
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.relations import read_relations
-from bertscope.data.sources import Collection, is_collection
+from bertscope.data.sources import stream
 from bertscope.data.span_task import SpanTask
-from bertscope.data.splits import LEAST_ROWS, TEST_SHARE, VALIDATION_SHARE, parts
-from bertscope.data.squad import read_squad
+from bertscope.data.splits import Own, Splits, make_splits
+from bertscope.data.squad import holds_answers, read_squad
 from bertscope.data.table import EXTENSIONS
+from bertscope.data.table_files import parse_json
 from bertscope.data.task import Task
 from bertscope.data.tree_task import TreeTask
+from bertscope.data.treebank import has_governors
 from bertscope.data.trees import check_tree
 
-Structured = Literal["spans", "trees"]
-Splits = tuple[Examples, Examples, Examples]
-"""Train, validation, test."""
-_TREEBANK = (".conllu", ".conllu.gz", ".conllu.xz")
-_ENDINGS = {"spans": (".json", ".jsonl"), "trees": (*_TREEBANK, ".jsonl")}
-_TEST = {"spans": ("dev", "validation", "test"), "trees": ("test", "dev", "validation")}
+StructuredKind = Literal["spans", "trees"]
+TREEBANK = (".conllu", ".conllu.gz", ".conllu.xz")
+_ENDINGS = {"spans": (".json", ".jsonl"), "trees": (*TREEBANK, ".jsonl")}
+_ANSWERS = {"spans": "answers", "trees": "heads"}
+"""What own annotation calls what is learnt."""
+_NAMES = {"spans": "answers", "trees": "trees"}
+"""What notes call it."""
 _SAYS_ITSELF = ("text", "text_pair", "label")
 """What may not be said of such a file: it has no columns."""
 
 
-def structured_kind(source: str | Path, asked: TaskOptions) -> Structured | None:
-    """Which of the two a file or folder is, or is asked to be; None where it is a table of labels."""
-    if asked.kind == "spans" or asked.kind == "trees":
-        return asked.kind
-    path = Path(source)
-    if asked.given().keys() & {"kind", *_SAYS_ITSELF}:
-        return None
-    if (path.suffix.lower() == ".json" and path.is_file()) or (path.is_dir() and _holds_squad(path)):
-        return "spans"
-    if path.name.lower().endswith(_TREEBANK):
-        return "trees"
-    if path.exists() and is_collection(path):
-        with Collection(path) as files:
-            return "trees" if any(files.ending(ending) for ending in (".conllu", ".dp")) else None
-    return None
+def holds_squad(folder: Path) -> bool:
+    """Whether its train file is JSON, and nothing else that could be read."""
+    plain = any((folder / f"train{extension}").exists() for extension in EXTENSIONS)
+    return not plain and any(_named("train").search(path.name) for path in folder.glob("*.json"))
 
 
-def structured_files(path: Path, kind: Structured) -> tuple[Path, Path | None]:
-    """What is trained on and what is scored; None where the one has to do for both."""
+def structured_files(path: Path, kind: StructuredKind) -> Own[Path]:
+    """The one file or folder, or what a folder has: train, and dev or test, or both."""
     if not path.exists():
         raise UserError(f"no file or folder {path}; give SQuAD's .json or a treebank's .conllu, or the folder of one")
     training = _of_role(path, "train", kind) if path.is_dir() else None
     if training is None:
-        return path, None
-    for role in _TEST[kind]:
-        if found := _of_role(path, role, kind):
-            return training, found
-    raise UserError(
-        f"{path} has {training.name} but no {_TEST[kind][0]} file to score; add it, or give {training.name} alone"
-    )
+        return Own(path)
+    validation = _of_role(path, "dev", kind) or _of_role(path, "validation", kind)
+    test = _of_role(path, "test", kind)
+    if validation is None and test is None:
+        wanted = "dev" if kind == "spans" else "test"
+        raise UserError(
+            f"{path} has {training.name} but no {wanted} file to score; add it, or give {training.name} alone"
+        )
+    return Own(training, validation, test) if validation and test else Own(training, None, validation or test)
 
 
-def read_structured(path: Path, kind: Structured, asked: TaskOptions) -> Task:
+def read_structured(path: Path, kind: StructuredKind, options: TaskOptions) -> Task:
     """The task that a file or folder holds."""
-    asked.refuse(str(path), *_SAYS_ITSELF)
-    bad, notes = BadRows(skip=asked.skip_bad), list[str]()
-    training, test = structured_files(path, kind)
-    read = [_read(file, kind, bad, notes) for file in (training, test) if file is not None]
-    if test is not None:
-        notes.append(f"test is {test.name}")
+    options.refuse(str(path), *_SAYS_ITSELF)
+    bad, notes = BadRows(skip=options.skip_bad), list[str]()
+    files = structured_files(path, kind)
+    how = []
+    if files.validation and files.test:
+        if _has_answers(files.test, kind):
+            how = [f"validation is {files.validation.name}, test is {files.test.name}"]
+        else:
+            how = [f"{files.test.name} has no {_NAMES[kind]}: it isn't taken, and test is {files.validation.name}"]
+            files = Own(files.train, None, files.validation)
+    elif files.test:
+        how = [f"test is {files.test.name}"]
+    own = files.each(lambda file: _read(file, kind, bad, notes))
     name = path.absolute().name if path.is_dir() else path.name.partition(".")[0]
-    return MAKERS[kind](name, read, asked, bad, tuple(notes))
+    return MAKERS[kind](name, own, options, bad, (*notes, *how))
 
 
 def make_spans(
-    name: str, read: Sequence[Examples], asked: TaskOptions, bad: BadRows, notes: tuple[str, ...] = ()
+    name: str, own: Own[Examples], options: TaskOptions, bad: BadRows, notes: tuple[str, ...] = ()
 ) -> Task:
-    """A task of the questions in one split, or in what is to be trained on and what is to be scored. All questions
-    about one text go to the same split."""
-    read = [_answerable(name, examples, bad) for examples in read]
-    groups = np.unique(np.array(read[0].pair), return_inverse=True)[1]
-    splits = _split(name, read, groups, asked.seed)
+    """A task of questions. All questions about one text go to the same split, where train is split."""
+    own = own.each(lambda examples: _answerable(name, examples, bad))
+    groups = np.unique(np.array(own.train.pair), return_inverse=True)[1]
+    splits = make_splits(own, groups, _shuffled(groups, options), name, name)
     return SpanTask(name, "spans", (), *splits, METRICS["spans"][0], (*notes, *bad.notes()))
 
 
 def make_trees(
-    name: str, read: Sequence[Examples], asked: TaskOptions, bad: BadRows, notes: tuple[str, ...] = ()
+    name: str, own: Own[Examples], options: TaskOptions, bad: BadRows, notes: tuple[str, ...] = ()
 ) -> Task:
-    """The same of sentences with trees."""
-    read = [_with_trees(name, examples, bad) for examples in read]
-    splits = _split(name, read, np.arange(len(read[0])), asked.seed)
+    """A task of sentences with trees."""
+    own = own.each(lambda examples: _with_trees(name, examples, bad))
+    groups = np.arange(len(own.train))
+    splits = make_splits(own, groups, _shuffled(groups, options), name, name)
     return trees_task(name, splits, (*notes, *bad.notes()))
 
 
@@ -114,17 +114,11 @@ def trees_task(name: str, splits: Splits, notes: tuple[str, ...] = ()) -> Task:
 MAKERS = {"spans": make_spans, "trees": make_trees}
 
 
-def _holds_squad(folder: Path) -> bool:
-    """Whether its train file is JSON, and nothing else that could be read."""
-    plain = any((folder / f"train{extension}").exists() for extension in EXTENSIONS)
-    return not plain and any(_named("train").search(path.name) for path in folder.glob("*.json"))
-
-
 def _named(role: str) -> re.Pattern[str]:
     return re.compile(rf"(^|[-_.]){role}([-_.]|$)", re.IGNORECASE)
 
 
-def _of_role(folder: Path, role: str, kind: Structured) -> Path | None:
+def _of_role(folder: Path, role: str, kind: StructuredKind) -> Path | None:
     """The folder's file that is called `train` or the like: train-v1.1.json, en_ewt-ud-train.conllu."""
     files = (path for path in sorted(folder.iterdir()) if path.name.lower().endswith(_ENDINGS[kind]))
     found = [path for path in files if _named(role).search(path.name)]
@@ -133,12 +127,22 @@ def _of_role(folder: Path, role: str, kind: Structured) -> Path | None:
     return found[0] if found else None
 
 
-def _read(path: Path, kind: Structured, bad: BadRows, notes: list[str]) -> Examples:
+def _read(path: Path, kind: StructuredKind, bad: BadRows, notes: list[str]) -> Examples:
     if kind == "spans" and path.suffix.lower() == ".json":
         return read_squad(path, bad)
     if kind == "spans" and not path.name.lower().endswith(".jsonl"):
         raise UserError(f"{path} holds no questions with answers; give SQuAD's .json, or .jsonl with answers")
     return read_relations(path, skip_bad=bad.skip, notes=notes)
+
+
+def _has_answers(path: Path, kind: StructuredKind) -> bool:
+    """Whether a test file has what it would be scored by: test files are often published without."""
+    if path.suffix.lower() == ".json":
+        return holds_answers(path)
+    if path.name.lower().endswith(TREEBANK):
+        return has_governors(path)
+    lines = (parse_json(raw.decode(errors="replace")) for raw in stream(path))
+    return any(isinstance(line, dict) and line.get(_ANSWERS[kind]) for line in lines)
 
 
 def _answerable(name: str, examples: Examples, bad: BadRows) -> Examples:
@@ -169,17 +173,5 @@ def _with_trees(name: str, examples: Examples, bad: BadRows) -> Examples:
     return examples.take([row for row, why in enumerate(wrong) if why is None])
 
 
-def _split(name: str, read: Sequence[Examples], groups: np.ndarray, seed: int) -> Splits:
-    """By whole groups of the rows that are trained on; each in the order of its file."""
-    count = int(groups.max(initial=-1)) + 1
-    if count < LEAST_ROWS:
-        what = "rows" if count == len(groups) else "different texts"
-        raise UserError(f"{name} has {count} {what}; at least {LEAST_ROWS} are needed to split it")
-    order = np.random.default_rng(seed).permutation(count)
-    training, *scored = read
-    *cut, rest = parts(order, *([VALIDATION_SHARE] if scored else [TEST_SHARE, VALIDATION_SHARE]))
-    found = [training.take(np.flatnonzero(np.isin(groups, part))) for part in (rest, *reversed(cut))]
-    if scored and not len(scored[0]):
-        raise UserError(f"{name}: no row can be scored; mend the test file")
-    train, validation, test = (*found, *scored)
-    return train, validation, test
+def _shuffled(groups: np.ndarray, options: TaskOptions) -> np.ndarray:
+    return np.random.default_rng(options.seed).permutation(int(groups.max(initial=-1)) + 1)

@@ -13,7 +13,7 @@ from bertscope.data.slices import mentions
 from bertscope.data.task import Task
 
 
-def cut(task: Task, words: Sequence[str], at_random: int | None = None) -> Task:
+def without_words(task: Task, words: Sequence[str], at_random: int | None = None) -> Task:
     """The task without the rows of train and validation that mention one of the words; test stays whole.
 
     With a seed in `at_random`, as many rows of each label leave as mention a word, but which ones is drawn: what is
@@ -68,7 +68,7 @@ def _refuse_too_little(task: Task, train: Examples, validation: Examples, named:
     assert train.label is not None and task.train.label is not None
     lost = sorted(set(task.train.label.tolist()) - set(train.label.tolist())) if task.labels else []
     if not len(train) or not len(validation):
-        left = f"no {'validation' if len(train) else 'train'} row"
+        left = f"no {'validation' if len(train) else 'training'} row"
     elif lost:
         left = f"no training row labelled {task.labels[lost[0]]}"
     elif len(np.unique(train.label)) < 2:

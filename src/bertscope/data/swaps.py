@@ -109,14 +109,14 @@ def _pronoun(word: str, after: str) -> str:
     return _PRONOUNS[word][0 if owns else 1]
 
 
-def _pair(said: str) -> tuple[str, str]:
+def _pair(pair: str) -> tuple[str, str]:
     """
     >>> _pair("She/he")
     ('she', 'he')
     """
-    sides = said.lower().split("/")
+    sides = pair.lower().split("/")
     if len(sides) != 2 or sides[0] == sides[1] or not all(re.fullmatch(r"\S+", side) for side in sides):
-        raise UserError(f"swap has {said!r}; give pairs of two different words, such as she/he")
+        raise UserError(f"swap has {pair!r}; give pairs of two different words, such as she/he")
     return sides[0], sides[1]
 
 

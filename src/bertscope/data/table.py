@@ -1,8 +1,4 @@
-"""A file as named columns, each row with the place it comes from.
-
-CSV has quotes; TSV, as GLUE writes it, has none: a quotation mark there is part of the text. Whatever doesn't fit
-the header is refused with its line: a file that is read a little wrong is worse than one that isn't read.
-"""
+"""A file as named columns, each row with the place it comes from."""
 
 from __future__ import annotations
 
@@ -14,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bertscope.core.errors import UserError
-from bertscope.data.bad_rows import BadRows
 
 Form = Literal["csv", "tsv", "jsonl", "parquet"]
 EXTENSIONS: dict[str, Form] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet"}
@@ -67,39 +62,8 @@ class Table:
     @property
     def columns(self) -> str:
         """The header for a message: a file that isn't a table may have anything there, and a lot of it."""
-        said = ", ".join(name if name.isprintable() else repr(name) for name in self.header)
-        return said if len(said) <= 200 else said[:197] + "..."
-
-
-def read_table(
-    path: Path,
-    bad: BadRows | None = None,
-    *,
-    form: Form | None = None,
-    header: tuple[str, ...] = (),
-    extra: bool = False,
-) -> Table:
-    """Read a file whose first line names the columns, or of which `header` does: then the first line may be a row.
-
-    `extra` allows rows to have more fields than the header.
-    """
-    form = form or EXTENSIONS.get(path.suffix.lower())
-    if form is None:
-        raise UserError(
-            f"{path}: this kind of file isn't read; give a .csv or .tsv file with a header, or .jsonl or .parquet"
-        )
-    bad = bad or BadRows()
-    if form == "jsonl":
-        from bertscope.data.records import read_jsonl
-
-        return read_jsonl(path, bad)
-    if form == "parquet":
-        from bertscope.data.records import read_parquet
-
-        return read_parquet(path)
-    from bertscope.data.delimited import read_delimited
-
-    return read_delimited(path, bad, tabs=form == "tsv", header=header, extra=extra)
+        names = ", ".join(name if name.isprintable() else repr(name) for name in self.header)
+        return names if len(names) <= 200 else names[:197] + "..."
 
 
 def other_separator(header: Sequence[str]) -> str:

@@ -15,8 +15,9 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
+from bertscope.core.intervals import bootstrap_interval
+from bertscope.core.resampling import Value
 from bertscope.core.result import Number
-from bertscope.core.statistics import Value, bootstrap_interval
 from bertscope.data.metrics import Metric, metric, refuse_not_finite, spearman
 
 Kind = Literal["classification", "regression", "spans", "trees"]

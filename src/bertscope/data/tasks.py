@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.data.bad_rows import BLANK_TEXT, CUT_ROW, NO_AGREEMENT
+from bertscope.data.bad_rows import BLANK_TEXT, NO_AGREEMENT, WRONG_FIELDS
 from bertscope.data.columns import Columns
 from bertscope.data.metrics import MetricName
 from bertscope.data.table import Form
@@ -51,6 +51,8 @@ class Hub:
     test: str | None = None
     """Only where it has labels."""
     train: str | None = "train"
+    version: int = VERSION
+    """Of what is read from there, which no digest of files tells."""
 
     def split(self, split: SplitName) -> str | None:
         return {"train": self.train, "dev": self.dev, "test": self.test}[split]
@@ -70,8 +72,6 @@ class Declared:
     kind: Literal["classification", "regression", "answers"] = "classification"
     metric: MetricName = "accuracy"
     hub: Hub | None = None
-    test: tuple[SplitName, ...] = ("dev", "test")
-    """Which split is scored: the first of these that is there."""
     drops: tuple[str, ...] = ()
     """Reasons for which rows are left out, and counted, without being asked to: the published files have such."""
     unlabelled: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ _ALL = (
         "glue/qqp", ("QQP",), (_tsv(Columns("question1", "question2", "is_duplicate")), _JSONL),
         ("not_duplicate", "duplicate"), f"Iyer et al. 2017 (Quora Question Pairs); {_GLUE}",
         hub=_glue("qqp", "question1", "question2"),
-        drops=(BLANK_TEXT, CUT_ROW),
+        drops=(BLANK_TEXT, WRONG_FIELDS),
     ),
     _mnli("glue/mnli", "matched", _JSONL),
     _mnli("glue/mnli-mm", "mismatched"),
@@ -191,9 +191,8 @@ _ALL = (
         ),
         ("entailment", "neutral", "contradiction"),
         "Bowman et al. 2015, A large annotated corpus for learning natural language inference",
-        hub=Hub("stanfordnlp/snli", None, Columns("premise", "hypothesis", "label"), test="test"),
-        test=("test", "dev"), unlabelled=("-", "-1"),
-        drops=(BLANK_TEXT, NO_AGREEMENT),
+        hub=Hub("stanfordnlp/snli", None, Columns("premise", "hypothesis", "label"), test="test", version=2),
+        unlabelled=("-", "-1"), drops=(BLANK_TEXT, NO_AGREEMENT),
     ),
     Declared(
         "webmd", ("webmd",), (Layout(Columns("Reviews", None, "Satisfaction"), ("webmd.csv",)),),

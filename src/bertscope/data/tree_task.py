@@ -1,7 +1,8 @@
-"""Sentences with dependency trees, scored by attachment: which words have the right head, and the right relation.
+"""Sentences with dependency trees, scored by attachment: which words have the right governor, and the right relation.
 
-A model's outputs are a head and a relation for each word, [..., n, longest, 2]: governors count words from 0 and are
-`ROOT` for the root, relations are places in the task's labels; what lies behind a sentence's end is `NOTHING`.
+A model's outputs are a governor and a relation for each word, [..., n, longest, 2]: governors count words from 0
+and are `ROOT` for the root, relations are places in the task's labels; what lies behind a sentence's end is
+`NOTHING`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, ROOT, Examples
-from bertscope.core.statistics import Value
+from bertscope.core.resampling import Value
 from bertscope.data.metrics import METRICS
 from bertscope.data.task import NEEDS_LABELS, Task
 
@@ -65,14 +66,14 @@ class TreeTask(Task):
         lengths = np.array([len(row) for row in _of(examples)[0]])
         place = np.arange(lengths.max(initial=0))
         inside, at_end = place < lengths[:, None], place == (lengths[:, None] - 1 if step > 0 else 0)
-        gold = self._fit_gold
-        below = gold[..., 0] == np.arange(gold.shape[1]) + step
-        usual, root = (np.bincount(gold[where, 1], minlength=1).argmax() for where in (below, gold[..., 0] == ROOT))
-        chained = np.stack([np.where(at_end, ROOT, place + step), np.where(at_end, root, usual)], axis=-1)
-        return np.where(inside[..., None], chained, NOTHING)
+        gold = self._train_gold
+        chained = gold[..., 0] == np.arange(gold.shape[1]) + step
+        below, root = (np.bincount(gold[where, 1], minlength=1).argmax() for where in (chained, gold[..., 0] == ROOT))
+        outputs = np.stack([np.where(at_end, ROOT, place + step), np.where(at_end, root, below)], axis=-1)
+        return np.where(inside[..., None], outputs, NOTHING)
 
     @cached_property
-    def _fit_gold(self) -> np.ndarray:
+    def _train_gold(self) -> np.ndarray:
         return self.gold(self.train)
 
     @cached_property

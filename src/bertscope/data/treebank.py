@@ -35,7 +35,7 @@ _BETWEEN = re.compile(r"\t| {2,}")
 """Two spaces pass for a tab: editors make such of them."""
 _SPAN = re.compile(r"([1-9][0-9]{0,6})-([1-9][0-9]{0,6})")
 _EMPTY_NODE = re.compile(r"[0-9]{1,7}\.[1-9][0-9]{0,6}")
-_HEAD = re.compile(r"[0-9]{1,7}")
+_GOVERNOR = re.compile(r"[0-9]{1,7}")
 
 
 def read_treebank(
@@ -58,6 +58,13 @@ def read_treebank(
         if files.ending(".dp"):
             return read_dependencies(files, **how)
     raise UserError(f"{path} has no .conllu or .dp files; give a treebank's file, folder or zip")
+
+
+def has_governors(path: Path) -> bool:
+    """Whether any word of a CoNLL-U file has one: what is to be parsed by others is published without."""
+    rows = (_BETWEEN.split(raw.decode(errors="replace")) for raw in stream(path))
+    at = _COLUMNS.index("head")
+    return any(len(cells) > at and _GOVERNOR.fullmatch(cells[at]) for cells in rows if not cells[0].startswith("#"))
 
 
 def write_conllu(examples: Examples, path: str | Path) -> None:
@@ -86,8 +93,8 @@ class _Malformed(Exception):
 
 def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
     lines = [line for each in decoded(block.raw, where, block.line).split("\n") if (line := each.strip())]
-    said = _comments(lines)
-    place = f"sentence {shown(said['sent_id'])} at line" if said.get("sent_id") else "sentence at line"
+    comments = _comments(lines)
+    place = f"sentence {shown(comments['sent_id'])} at line" if comments.get("sent_id") else "sentence at line"
     try:
         words, surface = _numbered(_columns(lines))
         governors = _governors(words)
@@ -96,8 +103,8 @@ def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
             f"{where}, {place} {block.line}: {why}; mend it or leave such sentences out with --skip-bad"
         ) from why
     return Sentence(
-        id=said.get("sent_id") or f"{file}:{block.line}",
-        text=said.get("text") or _joined(surface),
+        id=comments.get("sent_id") or f"{file}:{block.line}",
+        text=comments.get("text") or _joined(surface),
         words=tuple([intern(token["form"]) for token in words]),
         marks=_marks(words),
         governors=governors,
@@ -149,7 +156,7 @@ def _governors(words: list[Any]) -> tuple[int, ...]:
     for at, token in enumerate(words, start=1):
         if not token["form"].strip():
             raise _Malformed(f"word {at} is blank")
-        if not _HEAD.fullmatch(token["head"]):
+        if not _GOVERNOR.fullmatch(token["head"]):
             raise _Malformed(f"the head of word {at} is {shown(token['head'])}, not a number")
     governors = tuple([int(token["head"]) - 1 for token in words])
     wrong = check_tree(governors)
@@ -184,12 +191,12 @@ def _written(examples: Examples, row: int) -> str:
     assert examples.words is not None and examples.governors is not None
     name, text, words, governors = examples.ids[row], examples.text[row], examples.words[row], examples.governors[row]
     marks = {kind: column[row] for kind, column in examples.marks.items()}
-    if any(len(said) != len(words) for said in (governors, *marks.values())):
+    if any(len(column) != len(words) for column in (governors, *marks.values())):
         raise UserError(f"cannot write sentence {shown(name)}: it must have a head and a mark for each of its words")
     lines = [f"# sent_id = {name}", *([f"# text = {text}"] if text else [])]
     for at, word in enumerate(words):
         fields = {column: marks[kind][at] for kind, column in _KINDS.items() if kind in marks}
-        own = [f"{_OWN}{kind}={said[at]}" for kind, said in marks.items() if kind not in _KINDS and said[at]]
+        own = [f"{_OWN}{kind}={column[at]}" for kind, column in marks.items() if kind not in _KINDS and column[at]]
         fields |= {"id": str(at + 1), "form": word, "head": str(governors[at] + 1), "misc": "|".join(own)}
         lines.append("\t".join(fields.get(column) or "_" for column in _COLUMNS))
     written = "\n".join([*lines, "", ""])
@@ -209,5 +216,5 @@ def _reads_back(written: str, wanted: Sentence) -> bool:
     same = (found.id, found.text if wanted.text else "", found.words, found.governors)
     nothing = [""] * len(found.words)
     return same == (wanted.id, wanted.text, wanted.words, wanted.governors) and all(
-        list(found.marks.get(kind, nothing)) == list(said) for kind, said in wanted.marks.items()
+        list(found.marks.get(kind, nothing)) == list(column) for kind, column in wanted.marks.items()
     )

@@ -53,23 +53,23 @@ def label_of(examples: Examples, row: int, labels: Sequence[str]) -> str | float
 
 def _object(examples: Examples, row: int, labels: Sequence[str]) -> dict[str, Any]:
     """Everything that is known of one example."""
-    said: dict[str, Any] = {"id": examples.ids[row], "text": examples.text[row]}
+    row_object: dict[str, Any] = {"id": examples.ids[row], "text": examples.text[row]}
     if examples.pair is not None:
-        said["text_pair"] = examples.pair[row]
+        row_object["text_pair"] = examples.pair[row]
     if examples.label is not None:
-        said["label"] = label_of(examples, row, labels)
+        row_object["label"] = label_of(examples, row, labels)
     if examples.answers is not None:
-        said["answers"] = [list(span) for span in examples.answers[row]]
+        row_object["answers"] = [list(span) for span in examples.answers[row]]
     if examples.words is not None:
-        said["words"] = list(examples.words[row])
+        row_object["words"] = list(examples.words[row])
     if examples.first_words is not None:
-        said["first_words"] = examples.first_words[row]
-    said |= {kind: list(column[row]) for kind, column in examples.marks.items()}
+        row_object["first_words"] = examples.first_words[row]
+    row_object |= {kind: list(column[row]) for kind, column in examples.marks.items()}
     if examples.governors is not None:
-        said["heads"] = list(examples.governors[row])
+        row_object["heads"] = list(examples.governors[row])
     if examples.links is not None:
-        said["links"] = [asdict(link) for link in examples.links[row]]
-    return said
+        row_object["links"] = [asdict(link) for link in examples.links[row]]
+    return row_object
 
 
 def _delimited(examples: Examples, labels: Sequence[str], *, tabs: bool) -> str:

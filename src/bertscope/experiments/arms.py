@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bertscope.core.resampling import interval
+from bertscope.core.intervals import ENOUGH_RUNS, percentile_interval_over_runs
+from bertscope.core.resampling import Value, seed_draws
 from bertscope.core.result import Number
-from bertscope.core.statistics import Value, seed_draws
-
-ENOUGH = 5
-"""Training runs from which an interval over them is given."""
 
 
 class Arms:
@@ -31,7 +28,7 @@ class Arms:
 
     def table(self) -> pd.DataFrame:
         """A row for each arm: the mean over its runs, with its interval and their standard deviation."""
-        low, high = over_runs(self._draws, self.runs)
+        low, high = percentile_interval_over_runs(self._draws, self.runs)
         sd = self.each.std(1, ddof=1) if self.runs > 1 else np.full(len(self.names), np.nan)
         return pd.DataFrame(
             {"arm": self.names, "score": self._draws[0], "sd": sd, "low": low, "high": high, "runs": self.runs,
@@ -47,7 +44,7 @@ class Arms:
         """A row for each named pair of arms: the first minus the second, on the same seeds and examples."""
         one, other = ([self.names.index(pair[side]) for pair in pairs.values()] for side in (0, 1))
         apart = self._draws[:, one] - self._draws[:, other]
-        low, high = over_runs(apart, self.runs)
+        low, high = percentile_interval_over_runs(apart, self.runs)
         first, second = zip(*pairs.values(), strict=True)
         return pd.DataFrame(
             {"effect": list(pairs), "arm": first, "against": second, "difference": apart[0], "low": low,
@@ -57,7 +54,7 @@ class Arms:
     def combined(self, weights: Mapping[str, np.ndarray]) -> pd.DataFrame:
         """A row for each named combination of arms, such as the mean of some minus the mean of others."""
         draws = self._draws @ np.stack(list(weights.values()), axis=1)
-        low, high = over_runs(draws, self.runs)
+        low, high = percentile_interval_over_runs(draws, self.runs)
         return pd.DataFrame(
             {
                 "effect": list(weights),
@@ -78,20 +75,14 @@ class Arms:
         )
 
 
-def over_runs(draws: np.ndarray, runs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Intervals over seeds and examples from five seeds on, over examples for one; between them there are none."""
-    if 1 < runs < ENOUGH:
-        return (np.full(draws.shape[1], np.nan),) * 2
-    low, high = interval(draws)
-    return low, high
-
-
 def how_sure(runs: int) -> str:
     """What the intervals are over, for a caption."""
     if runs == 1:
         return "One seed: intervals are over examples."
     return (
-        "Too few seeds for intervals." if runs < ENOUGH else "Intervals: two-level bootstrap over seeds and examples."
+        "Too few seeds for intervals."
+        if runs < ENOUGH_RUNS
+        else "Intervals: two-level bootstrap over seeds and examples."
     )
 
 
@@ -99,8 +90,8 @@ def few_seeds(runs: int) -> list[str]:
     """What has to be said where there are too few runs."""
     if runs == 1:
         return ["one seed: intervals are over examples and say nothing about how trainings vary"]
-    if runs < ENOUGH:
-        return [f"{runs} seeds are too few for an interval over trainings; {ENOUGH} are enough"]
+    if runs < ENOUGH_RUNS:
+        return [f"{runs} seeds are too few for an interval over trainings; {ENOUGH_RUNS} are enough"]
     return []
 
 
@@ -112,7 +103,7 @@ def number(name: str, row: pd.Series, value: str, unit: str, ends: tuple[str, st
 
 def in_points(row: pd.Series) -> str:
     """An effect in hundredths, and whether an interval over trainings says which way it goes: `-3.1 (clear of 0)`."""
-    said = f"{100 * row['difference']:+.1f}"
-    if row["runs"] < ENOUGH:
-        return said
-    return f"{said} ({'clear of 0' if row['low'] * row['high'] > 0 else 'may be 0'})"
+    points = f"{100 * row['difference']:+.1f}"
+    if row["runs"] < ENOUGH_RUNS:
+        return points
+    return f"{points} ({'clear of 0' if row['low'] * row['high'] > 0 else 'may be 0'})"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
 
+from bertscope.core import lineage
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
-from bertscope.core.registry import find
 from bertscope.core.step import Root, Step
 from bertscope.models.families import family_of
 from bertscope.models.source import config_of, layers_of, locate
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig, finetune
 
 
 class Recipe(Protocol):
@@ -34,7 +34,7 @@ def fine_tunings(base: Step | Root, task: Root, how: Sequence[FinetuneConfig]) -
     """A step for each, as the inputs `tuned.0`, `tuned.1` ... of the step that compares them. What models of the
     base's family can't lose or hold still is refused now, not when its turn comes."""
     _refuse_unfit(base, how)
-    steps = (find("finetune").step({"base": base, "task": task}, each) for each in how)
+    steps = (finetune.step({"base": base, "task": task}, each) for each in how)
     return {f"tuned.{place}": step for place, step in enumerate(steps)}
 
 
@@ -60,9 +60,9 @@ def _refuse_unfit(base: Step | Root, how: Sequence[FinetuneConfig]) -> None:
 
 def depth(base: Step | Root) -> int:
     """How many layers the base has, or will have once it is made."""
-    if isinstance(base, Root):
-        return layers_of(base)
-    return depth(_below(base)) - len(Layers.parse(str(base.config.get("without", ""))).numbers)
+    steps = [one for one in lineage.descent(base) if isinstance(one, Step)]
+    left_out = (Layers.parse(str(step.config.get("without", ""))).numbers for step in steps)
+    return layers_of(_root(base)) - sum(map(len, left_out))
 
 
 def _config(base: Step | Root) -> dict[str, Any]:
@@ -71,11 +71,9 @@ def _config(base: Step | Root) -> dict[str, Any]:
 
 
 def _root(base: Step | Root) -> Root:
-    return base if isinstance(base, Root) else _root(_below(base))
-
-
-def _below(step: Step) -> Step | Root:
-    below = step.inputs.get("base") or step.inputs.get("model")
-    if below is None:
-        raise UserError(f"what {step.name} makes has no depth before it is made; give a model")
-    return below
+    """What the base began as."""
+    root = lineage.base(base)
+    if root is None:
+        assert isinstance(base, Step)
+        raise UserError(f"what {base.name} makes has no depth before it is made; give a model")
+    return root

@@ -76,7 +76,7 @@ class Tokens:
 
 
 def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
-    """Tokenise texts, pairs or marked words; what is longer than the model allows is cut, and it is known which."""
+    """Tokenise texts, pairs or marked words; what is longer than the model allows is truncated, and noted."""
     coded = encode(tokenizer, texts, truncation=True, max_length=max_length, return_special_tokens_mask=True)
     return lay_out(tokenizer, coded, texts)
 
@@ -152,12 +152,12 @@ def batches(
     window: int = WINDOW,
     cells: int | None = None,
     device: Any = "cpu",
-    long: Literal["cut", "left out"] = "cut",
+    long: Literal["truncated", "left out"] = "truncated",
 ) -> Iterator[Batch]:
     """All examples once, in batches of at most `tokens` tokens, padding included, and of at most `cells` pairs of a
-    text's tokens: as many has a head's map. Windows are in file order.
+    text's tokens: as many has a head's attention map. Windows are in file order.
 
-    What is longer than `max_length` is cut to it, or left out.
+    What is longer than `max_length` is truncated to it, or left out.
     """
     for first in range(0, len(examples), window):
         _give_back_memory()

@@ -12,8 +12,8 @@ _ON_TOP = (PARSER, "top")
 
 def notes_in(config: Any) -> dict[str, Any]:
     """All that is noted in a config: the library's object, or what its file holds."""
-    said = config.get("bertscope") if isinstance(config, dict) else getattr(config, "bertscope", None)
-    return said or {}
+    notes = config.get("bertscope") if isinstance(config, dict) else getattr(config, "bertscope", None)
+    return notes or {}
 
 
 def encoder_notes_in(config: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -21,12 +21,12 @@ from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import WINDOW
 from bertscope.models.config_notes import notes_in
 from bertscope.models.families import Family, descend
-from bertscope.models.gates import Gates, Means, open_gates
+from bertscope.models.gates import Gates, open_gates
+from bertscope.models.means import Means, means
+from bertscope.models.predict import Predictions, predict
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import FOLDER
-
-if TYPE_CHECKING:
-    from bertscope.models.predict import Predictions
+from bertscope.models.surgery import cut
 
 TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
 
@@ -98,7 +98,7 @@ class Encoder:
         return self.family.blocks(self.model.base_model, self.model.config.num_hidden_layers)
 
     def parts(self, block: nn.Module) -> tuple[Any, Any, Any, Any]:
-        """A block's attention, its output projection, the MLP's entry and the MLP's last map."""
+        """A block's attention, its output projection, the MLP's entry and the MLP's last linear layer."""
         family = self.family
         attention, projection, mlp, mlp_out = (
             descend(block, path) for path in (family.attention, family.projection, family.mlp, family.mlp_out)
@@ -131,20 +131,14 @@ class Encoder:
         self, examples: Examples | Sequence[str], *, tokens: int | None = None, window: int = WINDOW
     ) -> Predictions:
         """The outputs of what is on top (classifier, regressor, spans, parser) for every example, in their order."""
-        from bertscope.models.predict import predict
-
         return predict(self, Examples.of(examples), tokens=tokens, window=window)
 
     def means(self, examples: Examples) -> Means:
         """Every head's and MLP's average output over the real tokens of these examples, for `mode="mean"`."""
-        from bertscope.models.means import means
-
         return means(self, examples)
 
     def cut(self, off: str | Iterable[str | Unit]) -> Encoder:
         """A smaller copy without these parts: `encoder.cut(["head:3.7", "mlp:5", "neuron:2.1", "layer:12"])`."""
-        from bertscope.models.surgery import cut
-
         return cut(self, off)
 
     @property

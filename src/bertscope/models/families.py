@@ -14,8 +14,8 @@ from bertscope.core.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     from torch import nn
 
-PoolerKind = Literal["first token", "nothing", "head"]
-"""A pooler takes all states and gives the first token's; takes and gives that; or is a whole classifier."""
+PoolerKind = Literal["first token", "nothing", "task head"]
+"""A pooler takes all states and gives the first token's; takes and gives that; or is a whole task head."""
 
 
 @dataclass(frozen=True)
@@ -25,21 +25,21 @@ class Family:
     attention: str
     """The module that turns hidden states into heads' outputs."""
     projection: str
-    """The linear map that takes the heads' concatenated outputs back to the hidden size."""
+    """The linear layer that takes the heads' concatenated outputs back to the hidden size."""
     mlp: str
     """The module that takes the MLP's input."""
     mlp_out: str
-    """The linear map whose output, bias included, is the MLP's output before residual and LayerNorm."""
+    """The linear layer whose output, bias included, is the MLP's output before residual and LayerNorm."""
     head_weights: tuple[str, ...] = ()
-    """Query, key and value maps, in which each head has rows of its own."""
+    """The linear layers of queries, keys and values, in which each head has rows of its own."""
     mlp_weights: tuple[str, ...] = ()
-    """The linear maps whose rows are the MLP's neurons."""
+    """The linear layers whose rows are the MLP's neurons."""
     mlp_width: str = "intermediate_size"
     """What the config calls the number of neurons."""
     whole_because: str | None = None
     """Why models of this family can't be cut; None if they can."""
     value: str | None = None
-    """Families that don't ask transformers' attention interface: the value map, read by a hook instead."""
+    """Families that don't ask transformers' attention interface: the layer that gives the values, read by a hook."""
     mask: Literal["added", "allowed"] = "added"
     """Those families: whether the mask is added to the scores, or says with 1 where a token may look."""
     groups: str | None = None
@@ -54,13 +54,13 @@ class Family:
     """The norm after the last layer, where there is one."""
     first_stays_because: str | None = None
     """Why the first layer can't be left out; None if it can."""
-    last_map: str = "classifier"
-    """The linear map that gives a classifier's outputs. This path and the next ones start at the whole model."""
+    last_linear: str = "classifier"
+    """The linear layer that gives a classifier's outputs. This path and the next ones start at the whole model."""
     pooler: tuple[tuple[str, PoolerKind], ...] = ()
-    """The modules between the encoder and that map, and what takes their place in a classifier without them; none
+    """The modules between the encoder and that layer, and what takes their place in a classifier without them; none
     where the family's code has them in a form that can't be replaced."""
     dropout: str | None = "classifier_dropout"
-    """What the config calls the dropout before that map; None where it has no name of its own."""
+    """What the config calls the dropout before that layer; None where it has no name of its own."""
 
     @property
     def hooked(self) -> bool:
@@ -87,7 +87,7 @@ class Family:
             raise UserError(f"{name} has one block for many layers: freeze all {n_layers} of them, or none")
 
     def need_pooler(self, model_type: str) -> None:
-        """Refuse to take off what is between the encoder and the last map, where that can't be."""
+        """Refuse to take off what is between the encoder and the last linear layer, where that can't be."""
         if not self.pooler:
             raise UserError(
                 f"the layer before the classifier of a {model_type} can't be taken off: it is part of the family's "
@@ -95,7 +95,7 @@ class Family:
             )
 
     def need_dropout(self, model_type: str) -> str:
-        """What the config calls the dropout before the last map; refuses where it has no name."""
+        """What the config calls the dropout before the last linear layer; refuses where it has no name."""
         if self.dropout is None:
             raise UserError(
                 f"a {model_type} has no setting of its own for the dropout before the classifier; leave it out"
@@ -121,8 +121,8 @@ _BERT = Family(
     mlp_weights=("intermediate.dense",),
     pooler=(("base_model.pooler", "first token"),),
 )
-_HEADED = replace(_BERT, last_map="classifier.out_proj", pooler=(("classifier", "head"),))
-_ROBERTA = replace(_HEADED, shifted_positions=True)
+_WITH_DENSE = replace(_BERT, last_linear="classifier.out_proj", pooler=(("classifier", "task head"),))
+_ROBERTA = replace(_WITH_DENSE, shifted_positions=True)
 _LLAMA_LIKE = Family(
     layers="layers",
     attention="self_attn",
@@ -135,7 +135,7 @@ _LLAMA_LIKE = Family(
 FAMILIES = {
     "bert": _BERT,
     "ernie": _BERT,
-    "electra": replace(_HEADED, pretraining="discriminator"),
+    "electra": replace(_WITH_DENSE, pretraining="discriminator"),
     "roberta": _ROBERTA,
     "xlm-roberta": _ROBERTA,
     "camembert": _ROBERTA,
@@ -187,7 +187,7 @@ FAMILIES = {
         whole_because="its position bias has a column for each head, which the cutter doesn't know",
     ),
     "roformer": replace(
-        _HEADED, value="attention.self.value", dropout=None,
+        _WITH_DENSE, value="attention.self.value", dropout=None,
         whole_because="it counts its heads itself when it adds positions, which the cutter doesn't know",
     ),
 }  # fmt: skip

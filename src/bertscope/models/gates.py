@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -22,18 +21,11 @@ from torch import Tensor
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.units import MODES, Mode, Unit
+from bertscope.models.means import Means
 from bertscope.models.taps import Tap, tapped
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
-
-
-@dataclass(frozen=True)
-class Means:
-    """What each head and MLP puts out on average over real tokens: what `mean` leaves in place of a part."""
-
-    heads: Tensor  # [layer, head, d]
-    mlps: Tensor  # [layer, hidden]
 
 
 class Gates(Tap):

@@ -19,8 +19,8 @@ from torch.nn.functional import cross_entropy
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.hashing import hashed, mixed, to_unit
 from bertscope.core.progress import progress
-from bertscope.core.resampling import hashed, mixed, to_unit
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
@@ -51,7 +51,7 @@ class MaskedLosses:
     counts: np.ndarray
     """[example]: how many tokens were masked."""
     truncated: int
-    """How many texts are longer than the model reads, and were cut."""
+    """How many texts are longer than the model reads, and were truncated."""
 
 
 def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change | None]) -> Switched:
@@ -82,15 +82,15 @@ def masked_losses(
     sums, counts, truncated = np.zeros((len(changes), len(examples))), np.zeros(len(examples)), 0
     with _running(encoder, len(examples) * len(changes)) as bar:
         for batch in _read(encoder, examples):
-            hidden = _chosen(batch, keys).to(encoder.device)
+            masked = _chosen(batch, keys).to(encoder.device)
             words = batch.inputs["input_ids"]
-            row, gold = hidden.nonzero()[:, 0], words[hidden]
-            counts[batch.rows] = hidden.sum(1).cpu().numpy()
-            inputs = batch.inputs | {"input_ids": words.masked_fill(hidden, mask_id)}
-            with _guessing_only(encoder, hidden):
+            row, gold = masked.nonzero()[:, 0], words[masked]
+            counts[batch.rows] = masked.sum(1).cpu().numpy()
+            inputs = batch.inputs | {"input_ids": words.masked_fill(masked, mask_id)}
+            with _guessing_only(encoder, masked):
                 for place, output in enumerate(_changed(encoder, inputs, batch.special, changes)):
-                    said = output.prediction_logits if "prediction_logits" in output else output.logits
-                    losses = cross_entropy(said.float(), gold, reduction="none").double()
+                    logits = output.prediction_logits if "prediction_logits" in output else output.logits
+                    losses = cross_entropy(logits.float(), gold, reduction="none").double()
                     total = torch.zeros(len(batch), dtype=torch.double, device=losses.device)
                     sums[place, batch.rows] = total.index_add_(0, row, losses).cpu().numpy()
                     bar.advance(len(batch))
@@ -154,12 +154,12 @@ def _chosen(batch: Batch, keys: np.ndarray) -> Tensor:
 
 
 @contextmanager
-def _guessing_only(encoder: Encoder, hidden: Tensor) -> Iterator[None]:
-    """Let the model guess the masked tokens alone: the map to the vocabulary is a good part of a pass."""
+def _guessing_only(encoder: Encoder, masked: Tensor) -> Iterator[None]:
+    """Let the model guess the masked tokens alone: the layer over the vocabulary is a good part of a pass."""
     to_words = encoder.model.get_output_embeddings()
 
     def those(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (args[0][hidden], *args[1:])
+        return (args[0][masked], *args[1:])
 
     hook = to_words.register_forward_pre_hook(those)
     try:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from bertscope.core.examples import Examples
-from bertscope.core.statistics import ENDS
+from bertscope.core.intervals import median_interval
 from bertscope.models.batches import pad, tokenise
 
 if TYPE_CHECKING:
@@ -45,17 +45,6 @@ class Times:
         """How many times as fast `name` is as `than`, with a 95% interval: that of a median, by its ranks."""
         one, other = (self.seconds[self.names.index(each)].sum(-1) for each in (name, than))
         return median_interval(other / one)
-
-
-def median_interval(values: np.ndarray) -> tuple[float, float, float]:
-    """The median and the interval that its ranks give, which holds for any distribution (the sign test's)."""
-    from scipy.stats import binom
-
-    rank = int(binom.ppf(ENDS[0], len(values), 0.5))
-    if not rank:
-        raise ValueError(f"{len(values)} values are too few for an interval")
-    ordered = np.sort(values)
-    return float(np.median(values)), float(ordered[rank - 1]), float(ordered[-rank])
 
 
 def sample_batches(encoder: Encoder, examples: Examples, size: int, *, count: int, seed: int = 0) -> list[Inputs]:

@@ -14,7 +14,8 @@ from safetensors.torch import load_file
 
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
-from bertscope.models.config_notes import encoder_notes_in, notes_in
+from bertscope.models.classifier_form import ClassifierForm
+from bertscope.models.config_notes import PARSER, encoder_notes_in, notes_in
 from bertscope.models.encoder import Encoder, TaskHead
 from bertscope.models.evaluating import best_device
 from bertscope.models.families import Family, family_of
@@ -22,7 +23,6 @@ from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import config_of, locate, need_vocabulary, own_folder, weight_files
 from bertscope.models.surgery import reshape
-from bertscope.models.task_heads import ClassifierForm
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
 _OPENED_BY: dict[str, tuple[type, TaskHead]] = {
@@ -34,7 +34,7 @@ _OPENED_BY: dict[str, tuple[type, TaskHead]] = {
     "Model": (transformers.AutoModel, "none"),
 }
 _MASKED_LM = ("cls.predictions", "lm_head", "lm_predictions", "vocab_", "predictions", "generator_")
-_HEADS = ("auto", *get_args(TaskHead))
+_TASK_HEADS = ("auto", *get_args(TaskHead))
 
 
 def load(
@@ -47,14 +47,14 @@ def load(
 ) -> Encoder:
     """Open an encoder: `pocket`, a folder, a hub id, or a transformers module in memory.
 
-    head          `auto` is what the checkpoint has; `none` leaves it off; any other is a demand: a checkpoint
-                  without it is refused, since a head with random weights answers nothing
+    task_head     `auto` is what the checkpoint has; `none` leaves it off; any other is a demand: a checkpoint
+                  without it is refused, since a task head with random weights answers nothing
     device        `auto` is the GPU where there is one; a module in memory stays where it is
     tokenizer     for a module in memory whose config doesn't say where its tokenizer is
 
     Weights come as float32: transformers would keep a file's half precision silently.
     """
-    check_known("head", task_head, _HEADS)
+    check_known("task_head", task_head, _TASK_HEADS)
     if isinstance(name_or_module, str | Path):
         name = str(name_or_module)
         return _from_folder(name, locate(name, allow_pickle=allow_pickle), task_head, device, allow_pickle, tokenizer)
@@ -101,7 +101,7 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     if lacking := sorted(missing):
         raise UserError(f"{folder} lacks {len(lacking)} of the model's weights, {lacking[0]!r} first; copy it again")
     if has == "none":
-        model = model.base_model  # a cut model is opened with its top, which is left off here
+        model = model.base_model  # a cut model is opened with its task head, which is left off here
         if noted := encoder_notes_in(model.config):
             model.config.bertscope = noted
     model.eval().to(_device(device))
@@ -118,11 +118,11 @@ def _open(
     """The model and the names of weights it needs but the folder lacks."""
     shape, form = _shape(config), ClassifierForm.of(config)
     if shape is None and (form == ClassifierForm() or opener is transformers.AutoModel):
-        model, report = opener.from_pretrained(
+        model, loading = opener.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=weights[0].suffix == ".safetensors", local_files_only=True,
             trust_remote_code=False, output_loading_info=True,
         )  # fmt: skip
-        return model, report["missing_keys"]
+        return model, loading["missing_keys"]
     model = opener.from_config(transformers.AutoConfig.from_pretrained(folder), dtype=torch.float32)
     form.put_on(model, family)
     if shape is not None:
@@ -141,7 +141,7 @@ def _shape(config: dict[str, Any]) -> dict[str, list[int]] | None:
 def _from_memory(model: Any, task_head: str, device: str, tokenizer: Any) -> Encoder:
     family = family_of(model.config.model_type)
     _, has = _opener(Path(type(model).__name__), [type(model).__name__], family)
-    has = "parser" if has == "none" and hasattr(model, "parser") else has
+    has = "parser" if has == "none" and hasattr(model, PARSER) else has
     if task_head not in ("auto", has):
         raise UserError(
             f"this {type(model).__name__} has no {task_head} on top (it is: {has}); load it with task_head='auto'"

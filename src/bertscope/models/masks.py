@@ -1,7 +1,7 @@
-"""Masks over single weights: magnitude pruning of an encoder's linear maps.
+"""Masks over single weights: magnitude pruning of an encoder's linear layers.
 
-A mask is one flat boolean array over all weights and biases of the linear maps inside the blocks, in the order of the
-model's own parameters; True is kept. Embeddings, LayerNorm, pooler and classifier are never part of it.
+A mask is one flat boolean array over all weights and biases of the linear layers inside the blocks, in the order of
+the model's own parameters; True is kept. Embeddings, LayerNorm, pooler and classifier are never part of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def prunable(encoder: Encoder) -> dict[str, nn.Parameter]:
-    """The weights and biases of the blocks' linear maps, by their names in the base model; a shared one once."""
+    """The weights and biases of the blocks' linear layers, by their names in the base model; a shared one once."""
     linear = {
         id(parameter)
         for block in encoder.layers

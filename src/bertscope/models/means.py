@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from bertscope.core.examples import Examples
 from bertscope.models.batches import Batch
-from bertscope.models.encoder import Encoder
-from bertscope.models.gates import Means
 from bertscope.models.observe import Seen, observe
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+@dataclass(frozen=True)
+class Means:
+    """What each head and MLP puts out on average over real tokens: what `mean` leaves in place of a part."""
+
+    heads: Tensor  # [layer, head, d]
+    mlps: Tensor  # [layer, hidden]
 
 
 def means(encoder: Encoder, examples: Examples) -> Means:

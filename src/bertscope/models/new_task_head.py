@@ -1,27 +1,33 @@
-"""A copy of an encoder under a class of the library that has something new on top."""
+"""A new task head on a copy of an encoder: what fine-tuning starts from."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
+import transformers
 
-from bertscope.models.config_notes import encoder_notes_in
-from bertscope.models.encoder import Encoder
+from bertscope.models.classifier_form import ClassifierForm, set_dropout
+from bertscope.models.config_notes import PARSER, encoder_notes_in
 from bertscope.models.surgery import reshape
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder, TaskHead
 
 
 def with_new_task_head(
     base: Encoder,
+    task_head: TaskHead,
     build: Callable[[Any], Any],
     *,
     init: Literal["pretrained", "random"] = "pretrained",
     seed: int = 0,
     name: str | None = None,
     tuned_on: str | None = None,
-) -> Any:
+) -> Encoder:
     """What `build` makes of a copy of the base's config, with the base's weights below what is new.
 
     `init="random"` leaves all weights as they were drawn. The same seed draws the same. `name` and the task's
@@ -29,7 +35,8 @@ def with_new_task_head(
     """
     config = copy.deepcopy(base.model.config)
     noted = encoder_notes_in(config)
-    config.bertscope = noted | {"name": name or base.name, "tuned_on": tuned_on}
+    name = name or base.name
+    config.bertscope = noted | {"name": name, "tuned_on": tuned_on}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build(config)
@@ -40,4 +47,46 @@ def with_new_task_head(
         missing, _ = model.base_model.load_state_dict(base.model.base_model.state_dict(), strict=False)
         if foreign := [key for key in missing if not key.startswith("pooler")]:
             raise ValueError(f"{base.name} lacks {foreign}, which a {type(model).__name__} needs")
-    return model.eval().to(base.device)
+    return replace(base, model=model.eval().to(base.device), name=name, task_head=task_head)
+
+
+def with_classifier(
+    base: Encoder,
+    labels: tuple[str, ...],
+    *,
+    form: ClassifierForm = ClassifierForm(),  # noqa: B008 (frozen)
+    dropout: float | None = None,
+    **how: Any,
+) -> Encoder:
+    """A copy of the encoder with a new classifier on top, or a regressor where `labels` is empty.
+
+    `form` is the classifier's form, `dropout` what is dropped before it, if not as much as the family does; `how` as
+    for `with_new_task_head`. With `init="random"` it is the control for what pre-training gave.
+    """
+
+    def build(config: Any) -> Any:
+        config.problem_type = "single_label_classification" if labels else "regression"
+        config.id2label = dict(enumerate(labels or ("score",)))
+        config.label2id = {label: index for index, label in config.id2label.items()}
+        form.write_down(config)
+        if dropout is not None:
+            set_dropout(config, base.family, dropout)
+        model = transformers.AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+        form.put_on(model, base.family)
+        return model
+
+    return with_new_task_head(base, "classifier", build, **how)
+
+
+def bare(base: Encoder, *, name: str) -> Encoder:
+    """A copy of the encoder with nothing on top; the base is untouched."""
+    model = copy.deepcopy(base.model.base_model).eval()
+    if hasattr(model, PARSER):
+        delattr(model, PARSER)
+    model.config.bertscope = encoder_notes_in(model.config) | {"name": name, "tuned_on": None}
+    return replace(base, model=model, name=name, task_head="none")
+
+
+def with_random_weights(base: Encoder, seed: int = 0) -> Encoder:
+    """The encoder as it would be before any training: the same architecture and tokenizer, all weights drawn anew."""
+    return with_classifier(base, (), init="random", seed=seed, name=f"{base.name} (random init)")

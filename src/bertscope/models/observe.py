@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import torch
@@ -16,13 +16,15 @@ from bertscope.core.examples import Examples
 from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches, tokenise
-from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.taps import Tap, tapped
 
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
 INSIDE = frozenset({"maps", "norms", "contexts", "mlps"})
 """What layers show."""
-NEEDS = INSIDE | {"hidden", "logits"}
+NEEDS = INSIDE | {"hidden_states", "logits"}
 _CELLS = {True: 2**16, False: 2**21}  # of a head's maps of a batch, on a CPU and elsewhere: they grow with the square
 
 
@@ -39,7 +41,7 @@ class Seen:
     """Heads' outputs before the projection [batch, query, head, d]."""
     mlps: list[Tensor] = field(default_factory=list)
     """MLPs' outputs before residual and LayerNorm [batch, token, hidden]."""
-    hidden: tuple[Tensor, ...] = ()
+    hidden_states: tuple[Tensor, ...] = ()
     """transformers' tuple: embeddings, then each layer's output."""
     logits: Tensor | None = None
 
@@ -74,7 +76,7 @@ class Passed:
 
     examples: int
     truncated: int
-    """Texts longer than the model reads, which were cut."""
+    """Texts longer than the model reads, which were truncated."""
     left_out: int = 0
     """Texts longer than the model reads, which were left out."""
 
@@ -86,7 +88,7 @@ def observe(
     *,
     tokens: int | None = None,
     window: int = WINDOW,
-    long: Literal["cut", "left out"] = "cut",
+    long: Literal["truncated", "left out"] = "truncated",
     label: str = "reading",
 ) -> Passed:
     """Run every encoder over the examples once and show each batch to every observer.
@@ -113,7 +115,7 @@ def observe_layers(
     *,
     tokens: int | None = None,
     window: int = WINDOW,
-    long: Literal["cut", "left out"] = "cut",
+    long: Literal["truncated", "left out"] = "truncated",
     label: str = "reading",
 ) -> Passed:
     """The same for what layers show, each shown as soon as the last encoder has passed it, and then let go.
@@ -122,11 +124,11 @@ def observe_layers(
     """
     _check(encoders, examples, observer.needs, INSIDE)
     *others, last = encoders
-    rooms = [_Room() for _ in others]
+    places = [_WaitingPlace() for _ in others]
 
     def read(batch: Batch) -> None:
-        waiting = zip(others, rooms, strict=True)
-        seen = [_look(encoder, batch, observer.needs, room.keep) for encoder, room in waiting]
+        waiting = zip(others, places, strict=True)
+        seen = [_look(encoder, batch, observer.needs, place.keep) for encoder, place in waiting]
 
         def show(layer: int, shown: Seen) -> None:
             observer.update(batch, layer, [one.lowest_layer() for one in (*seen, shown)])
@@ -136,7 +138,7 @@ def observe_layers(
     return _stream(encoders, examples, read, observer.needs, tokens, window, long, label)
 
 
-class _Room:
+class _WaitingPlace:
     """Where what an encoder shows waits for the last one: in the same place for every batch.
 
     Left where it came to be, between all that a pass needs for a moment, it would break up that memory.
@@ -165,7 +167,7 @@ def _stream(
     needs: frozenset[str],
     tokens: int | None,
     window: int,
-    long: Literal["cut", "left out"],
+    long: Literal["truncated", "left out"],
     label: str,
 ) -> Passed:
     """Hand every batch to `read`; nothing of a batch is left when the next one comes."""
@@ -235,11 +237,11 @@ def _look(encoder: Encoder, batch: Batch, needs: frozenset[str], show: Show | No
     """One forward pass; `show` is called after each of its layers."""
     seen = Seen()
     with tapped(encoder, _Recorder(encoder, needs, seen, show)) if needs & INSIDE else nullcontext():
-        # What sits on top is left alone unless somebody wants it: a language model's head is a quarter of a pass.
+        # The task head is left alone unless somebody wants it: a language model's is a quarter of a pass.
         model = encoder.model if "logits" in needs else encoder.model.base_model
-        output = model(**batch.inputs, output_hidden_states="hidden" in needs)
-    if "hidden" in needs:
-        seen.hidden = output.hidden_states
+        output = model(**batch.inputs, output_hidden_states="hidden_states" in needs)
+    if "hidden_states" in needs:
+        seen.hidden_states = output.hidden_states
     if "logits" in needs:
         seen.logits = output.prediction_logits if "prediction_logits" in output else output.logits
     return seen
@@ -252,15 +254,15 @@ def _check(encoders: Sequence[Encoder], examples: Examples, needs: frozenset[str
         raise ValueError(f"an observer needs {sorted(unknown)}; there is {sorted(known)}")
     first, *others = encoders
     for other in others:
-        if other.tokenizer.get_vocab() != first.tokenizer.get_vocab() or not _cut_alike(first, other, examples):
+        if other.tokenizer.get_vocab() != first.tokenizer.get_vocab() or not _split_alike(first, other, examples):
             raise UserError(
                 f"{first.name} and {other.name} have different tokenizers: their tokens can't be compared; "
                 "choose two checkpoints of one model"
             )
 
 
-def _cut_alike(first: Encoder, other: Encoder, examples: Examples) -> bool:
-    """Whether two tokenizers of one vocabulary cut these texts alike: one may lower them and the other not."""
+def _split_alike(first: Encoder, other: Encoder, examples: Examples) -> bool:
+    """Whether two tokenizers of one vocabulary split these texts alike: one may lower them and the other not."""
     if first.tokenizer_digest == other.tokenizer_digest:
         return True
     some, longest = examples.take(range(min(len(examples), WINDOW))), min(first.max_length, other.max_length)

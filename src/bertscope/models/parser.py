@@ -7,53 +7,90 @@ is saved with it and opens without it; what it is like stands in config.json.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 import transformers
 from safetensors import safe_open
-from torch import Tensor
+from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.progress import progress
-from bertscope.models.arborescence import best_trees
 from bertscope.models.batches import WINDOW, Batch, batches
-from bertscope.models.biaffine import Biaffine
 from bertscope.models.config_notes import PARSER, notes_in
-from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
 from bertscope.models.new_task_head import with_new_task_head
-from bertscope.models.observe import default_budget, evaluating
+from bertscope.models.observe import default_budget
+from bertscope.models.spanning_tree import best_trees
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
 
 _SIZES = {"arc_size": 128, "relation_size": 64}
+_DROPOUT = 0.1  # theirs is 0.33, for a parser trained for days; the encoder below drops out too
+
+
+class Biaffine(nn.Module):
+    """Biaffine scores of arcs and relations between words (Dozat and Manning 2017, Deep Biaffine Attention): from
+    vectors of words to scores of their governors and relations. Word 0 is what is above the root.
+
+    A word has four small vectors, each its own linear layer and a leaky ReLU: as governor and as dependent, for arcs
+    and for relations. With g the governor's and d the dependent's, an arc scores g'Ud + g'u and a relation
+    g'U_r d + g'a_r + d'b_r + c_r; here the linear parts are a column more in U, as if the vectors had a 1 at the end.
+    """
+
+    def __init__(self, hidden: int, relations: int, arc_size: int = 128, relation_size: int = 64) -> None:
+        super().__init__()
+        # `head` here is the governor: saved models have their weights under these names.
+        self.arc_head, self.arc_dependent = _small(hidden, arc_size), _small(hidden, arc_size)
+        self.relation_head, self.relation_dependent = _small(hidden, relation_size), _small(hidden, relation_size)
+        self.arc_weight = nn.Parameter(torch.empty(arc_size, arc_size + 1))
+        self.relation_weight = nn.Parameter(torch.empty(relations, relation_size + 1, relation_size + 1))
+        nn.init.xavier_uniform_(self.arc_weight)
+        for weight in self.relation_weight:
+            nn.init.xavier_uniform_(weight)
+
+    def arcs(self, vectors: Tensor) -> Tensor:
+        """[batch, 1 + word, hidden] -> [batch, word, 1 + word]: how well each governor suits each word."""
+        governors, dependents = self.arc_head(vectors), _with_one(self.arc_dependent(vectors[:, 1:]))
+        return torch.einsum("bgi,ij,bdj->bdg", governors, self.arc_weight, dependents)
+
+    def relations(self, vectors: Tensor, governors: Tensor) -> Tensor:
+        """[batch, word, relation]: how well each relation suits a word under its governor [batch, word]."""
+        at = governors[..., None].expand(-1, -1, vectors.shape[-1])
+        above = _with_one(self.relation_head(vectors.gather(1, at)))
+        below = _with_one(self.relation_dependent(vectors[:, 1:]))
+        return torch.einsum("bwi,rij,bwj->bwr", above, self.relation_weight, below)
 
 
 def with_parser(base: Encoder, relations: tuple[str, ...], *, seed: int = 0, **how: Any) -> Encoder:
-    """A copy of the encoder with a fresh parser for these relations; `how` as for `fresh`."""
+    """A copy of the encoder with a new parser for these relations; `how` as for `with_new_task_head`."""
 
     def build(config: Any) -> Any:
         return transformers.AutoModel.from_config(config, dtype=torch.float32)
 
-    model = with_new_task_head(base, build, seed=seed, **how)
+    encoder = with_new_task_head(base, "parser", build, seed=seed, **how)
+    model = encoder.model
     if not any(name.startswith("pooler") for name in base.model.base_model.state_dict()) and hasattr(model, "pooler"):
         model.pooler = None  # a parser has no use for one; a random one would pass for pretrained
-    said = {"relations": list(relations), **_SIZES}
+    form = {"relations": list(relations), **_SIZES}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model.parser = _parser(model, said).to(base.device)
-    model.config.bertscope = model.config.bertscope | {PARSER: said}
-    return Encoder(model.eval(), base.tokenizer, model.config.bertscope["name"], base.family, "parser")
+        model.parser = _parser(model, form).to(base.device).eval()
+    model.config.bertscope = model.config.bertscope | {PARSER: form}
+    return encoder
 
 
 def parser_of(config: dict[str, Any]) -> dict[str, Any] | None:
-    """What a config.json says of the parser on top, if there is one."""
+    """What a config.json notes of the parser on top: its relations and sizes; None if there is none."""
     return notes_in(config).get(PARSER)
 
 
-def add_parser(model: Any, said: dict[str, Any], weights: list[Path]) -> set[str]:
+def add_parser(model: Any, form: dict[str, Any], weights: list[Path]) -> set[str]:
     """Put the parser that was saved with the model back on it; gives the names of weights that are missing."""
-    model.parser = _parser(model, said)
+    model.parser = _parser(model, form)
     prefix, found = f"{PARSER}.", dict[str, Tensor]()
     for path in weights:
         with safe_open(path, "pt") as file:
@@ -61,9 +98,9 @@ def add_parser(model: Any, said: dict[str, Any], weights: list[Path]) -> set[str
     return {prefix + key for key in model.parser.load_state_dict(found, strict=False).missing_keys}
 
 
-def _parser(model: Any, said: dict[str, Any]) -> Biaffine:
-    sizes = {name: said[name] for name in _SIZES}
-    return Biaffine(model.config.hidden_size, len(said["relations"]), **sizes)
+def _parser(model: Any, form: dict[str, Any]) -> Biaffine:
+    sizes = {name: form[name] for name in _SIZES}
+    return Biaffine(model.config.hidden_size, len(form["relations"]), **sizes)
 
 
 def word_vectors(model: Any, batch: Batch, words: int) -> Tensor:
@@ -76,11 +113,11 @@ def word_vectors(model: Any, batch: Batch, words: int) -> Tensor:
 
 
 def arc_scores(model: Any, vectors: Tensor, counts: Tensor) -> Tensor:
-    """[row, word, 1 + word]: scores of each word's heads; -inf for itself and for what is behind the sentence."""
+    """[row, word, 1 + word]: scores of each word's governors; -inf for itself and for what is behind the sentence."""
     scores = model.parser.arcs(vectors).float()
-    head = torch.arange(scores.shape[-1], device=scores.device)
-    itself = head[1:, None] == head
-    return scores.masked_fill(itself | (head > counts[:, None])[:, None], -torch.inf)
+    governor = torch.arange(scores.shape[-1], device=scores.device)
+    itself = governor[1:, None] == governor
+    return scores.masked_fill(itself | (governor > counts[:, None])[:, None], -torch.inf)
 
 
 def seen_words(batch: Batch) -> Tensor:
@@ -91,8 +128,8 @@ def seen_words(batch: Batch) -> Tensor:
 def predict_trees(
     encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = WINDOW
 ) -> tuple[np.ndarray, int]:
-    """Each word's head and relation in the best tree [example, word, 2], and how many sentences were cut: of their
-    lost words nothing is said."""
+    """Each word's governor and relation in the best tree [example, word, 2], and how many sentences were truncated:
+    of their lost words nothing is said."""
     if examples.words is None or examples.pair is not None:
         raise UserError(f"{encoder.name} parses sentences whose words are marked; give a treebank")
     outputs = np.full((len(examples), max(map(len, examples.words)), 2), NOTHING)
@@ -106,11 +143,19 @@ def predict_trees(
             width = int(counts.max())
             vectors = word_vectors(model, batch, width)
             scores = arc_scores(model, vectors, counts).log_softmax(-1)
-            heads = best_trees(scores.double().cpu().numpy(), counts.cpu().numpy())
-            relations = model.parser.relations(vectors, torch.from_numpy(heads).to(vectors.device)).argmax(-1)
+            governors = best_trees(scores.double().cpu().numpy(), counts.cpu().numpy())
+            relations = model.parser.relations(vectors, torch.from_numpy(governors).to(vectors.device)).argmax(-1)
             inside = np.arange(width) < counts.cpu().numpy()[:, None]
-            found = np.stack([heads - 1, relations.cpu().numpy()], axis=-1)
+            found = np.stack([governors - 1, relations.cpu().numpy()], axis=-1)
             outputs[batch.rows, :width] = np.where(inside[..., None], found, NOTHING)
             truncated += batch.truncated
             bar.advance(len(batch))
     return outputs, truncated
+
+
+def _small(hidden: int, size: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(hidden, size), nn.LeakyReLU(0.1), nn.Dropout(_DROPOUT))
+
+
+def _with_one(vectors: Tensor) -> Tensor:
+    return torch.cat([vectors, torch.ones_like(vectors[..., :1])], dim=-1)

@@ -1,27 +1,30 @@
-"""What the head on top of an encoder says of every example."""
+"""What the task head of an encoder gives for every example."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertscope.core.examples import Examples
 from bertscope.models.batches import WINDOW, Batch
-from bertscope.models.encoder import Encoder
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import Seen, observe
 from bertscope.models.parser import predict_trees
 from bertscope.models.span_head import predict_spans
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
 
 
 @dataclass(frozen=True)
 class Predictions:
     ids: tuple[str, ...]
     logits: np.ndarray
-    """A classifier's [example, class], or [example, 1] for a regression; float32. Of a head for spans, where the
-    answer begins and ends, in characters of the second text: [example, 2]. Of a parser, each word's head and
+    """A classifier's [example, class], or [example, 1] for a regression; float32. Of a task head for spans, where the
+    answer begins and ends, in characters of the second text: [example, 2]. Of a parser, each word's governor and
     relation: [example, word, 2]; see `data.tree_task`."""
     labels: np.ndarray | None
     truncated: int

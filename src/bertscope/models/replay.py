@@ -22,7 +22,8 @@ from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
-from bertscope.models.gates import Gates, Means
+from bertscope.models.gates import Gates
+from bertscope.models.means import Means
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import default_budget
 from bertscope.models.taps import Kept, Run, run_of
@@ -33,7 +34,7 @@ class Switched:
     logits: np.ndarray
     """[sets of parts, or changes, examples, classes], float32."""
     truncated: int
-    """How many texts are longer than the model reads, and were cut."""
+    """How many texts are longer than the model reads, and were truncated."""
 
 
 def predict_without(

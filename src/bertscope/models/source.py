@@ -92,7 +92,7 @@ def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
     """The files that hold the weights; pickles only if the user insists, since opening one can run any code."""
     if found := sorted(folder.glob("*.safetensors")):
         for path in found:
-            _refuse_cut(path)
+            _refuse_truncated(path)
         return found
     pickled = sorted(path for pattern in _PICKLES for path in folder.glob(pattern))
     if pickled and allow_pickle:
@@ -105,7 +105,7 @@ def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
     raise UserError(f"{folder} has a config.json but no weights (model.safetensors); copy the model again")
 
 
-def _refuse_cut(path: Path) -> None:
+def _refuse_truncated(path: Path) -> None:
     """Refuse weights that end before their header says: of a copy that was broken off, or that Git LFS stands for."""
     try:
         size = path.stat().st_size
@@ -117,7 +117,7 @@ def _refuse_cut(path: Path) -> None:
     if (first + header).startswith(b"version https://git-lfs"):
         raise UserError(f"{path} isn't the weights but Git LFS's note of where they are; run 'git lfs pull' there")
     try:
-        ends = [said["data_offsets"][1] for name, said in json.loads(header).items() if name != "__metadata__"]
+        ends = [tensor["data_offsets"][1] for name, tensor in json.loads(header).items() if name != "__metadata__"]
         whole = len(first + header) + max(ends, default=0)
     except (ValueError, LookupError, TypeError, AttributeError):
         raise UserError(f"{path} breaks off in its header, or is no safetensors file; copy the model again") from None

@@ -1,8 +1,8 @@
-"""Span answers: the library's head for extractive questions, and how its scores become an answer."""
+"""Span answers: the library's task head for extractive questions, and how its scores become an answer."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,17 +14,21 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, group_by_budget, pad
-from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
 from bertscope.models.new_task_head import with_new_task_head
-from bertscope.models.observe import default_budget, evaluating
+from bertscope.models.observe import default_budget
 from bertscope.models.windows import Windows, windowed
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
 
 LONGEST_ANSWER = 30
 """Tokens, as in BERT's own code for SQuAD: longer spans aren't answers."""
 
 
 def with_span_head(base: Encoder, **how: Any) -> Encoder:
-    """A copy of the encoder with a fresh head that points at a first and a last token; `how` as for `fresh`."""
+    """A copy of the encoder with a new task head that points at a first and a last token; `how` as for
+    `with_new_task_head`."""
 
     def build(config: Any) -> Any:
         config.id2label = {0: "start", 1: "end"}
@@ -37,25 +41,24 @@ def with_span_head(base: Encoder, **how: Any) -> Encoder:
                 f"transformers has no head for spans on a {config.model_type}; give a model of another family"
             ) from error
 
-    model = with_new_task_head(base, build, **how)
-    return Encoder(model, base.tokenizer, model.config.bertscope["name"], base.family, "span-qa")
+    return with_new_task_head(base, "span-qa", build, **how)
 
 
 def predict_spans(
     encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = WINDOW
 ) -> tuple[np.ndarray, int]:
-    """Each question's best answer as characters of its text [example, 2], and how many questions were cut."""
+    """Each question's best answer as characters of its text [example, 2], and how many questions were truncated."""
     if examples.pair is None:
         raise UserError(f"{encoder.name} answers questions about a text; give pairs, the question first")
-    answers, cut = np.zeros((len(examples), 2), dtype=np.int64), 0
+    answers, truncated = np.zeros((len(examples), 2), dtype=np.int64), 0
     with evaluating([encoder]), torch.inference_mode(), progress("answering", len(examples)) as bar:
         for first in range(0, len(examples), window):
             some = np.arange(first, min(first + window, len(examples)))
             windows = windowed(encoder.tokenizer, examples.take(some), encoder.max_length)
             answers[some] = _answers(encoder, windows, len(some), tokens or default_budget(encoder))
-            cut += windows.cut
+            truncated += windows.truncated
             bar.advance(len(some))
-    return answers, cut
+    return answers, truncated
 
 
 def _answers(encoder: Encoder, windows: Windows, n: int, budget: int) -> np.ndarray:
@@ -65,8 +68,8 @@ def _answers(encoder: Encoder, windows: Windows, n: int, budget: int) -> np.ndar
     for rows in group_by_budget(windows.tokens.lengths, budget):
         batch = pad(windows.tokens, rows, pad_id=encoder.tokenizer.pad_token_id or 0, device=encoder.device)
         inside = (batch.segments == 1) & ~batch.added
-        said = encoder.model(**batch.inputs)
-        best = best_spans(said.start_logits.float(), said.end_logits.float(), inside)
+        scores = encoder.model(**batch.inputs)
+        best = best_spans(scores.start_logits.float(), scores.end_logits.float(), inside)
         score[rows], *places = (each.cpu().numpy() for each in best)
         starts = windows.tokens.starts[rows]
         ends[rows] = np.stack([windows.spans[starts + places[0], 0], windows.spans[starts + places[1], 1]], axis=1)

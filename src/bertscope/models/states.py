@@ -184,7 +184,7 @@ def _fill(folder: Path, encoder: Encoder, examples: Examples, tokens: int | None
 class _Writer:
     """Pools each batch and writes its rows to their places."""
 
-    needs = frozenset({"hidden"})
+    needs = frozenset({"hidden_states"})
 
     def __init__(self, stream: BinaryIO, store: StatesStore, examples: np.ndarray) -> None:
         self._stream, self._store, self._examples = stream, store, examples
@@ -199,7 +199,7 @@ class _Writer:
         tokens, bags = self._bags(batch, int((ends - starts).sum()))
         edges = np.cumsum(ends - starts)
         for place, layer in enumerate(self._store.layers):
-            states = seen[0].hidden[layer].flatten(0, 1).float()
+            states = seen[0].hidden_states[layer].flatten(0, 1).float()
             pooled = embedding_bag(tokens, states, bags, mode="mean").cpu().numpy()
             for start, rows in zip(starts, np.split(pooled, edges[:-1]), strict=True):
                 self._stream.seek(self._offset + place * self._layer_size + int(start) * self._row_size)

@@ -1,4 +1,4 @@
-"""Hidden states that are read again and again: pooled to words, memory-mapped. `models.hidden` makes them.
+"""Hidden states that are read again and again: pooled to words, memory-mapped. `models.states` makes them.
 
 A store is a folder. A layer is one block of it, since most questions read a layer at a time.
 
@@ -32,7 +32,7 @@ FOLDER = FolderKind(ABOUT, '"source"', (ABOUT, PROGRESS, VECTORS, *INDEX))
 
 @dataclass(frozen=True, eq=False)
 class StatesStore:
-    """The hidden states of some examples, in their order; made by `hidden`.
+    """The hidden states of some examples, in their order; made by `hidden_states`.
 
     What has no token has no row: an example without words, a word that the tokenizer normalises away, an example
     that was left out. So word k of example i is not always row `starts[i] + k`; `words` says which word a row is.
@@ -104,7 +104,7 @@ class StatesStore:
         if done < about["examples"]:
             raise UserError(
                 f"{folder} is not finished ({done:,} of {about['examples']:,} examples); "
-                "call hidden(...) again with this folder and it goes on"
+                "call hidden_states(...) again with this folder and it goes on"
             )
         return store
 

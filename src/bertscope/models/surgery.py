@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,8 +29,6 @@ def cut(encoder: Encoder, off: str | Iterable[str | Unit]) -> Encoder:
     Numbers are the encoder's own. A layer may lose all of its heads (its output bias stays, as under a gate) or its
     MLP (whose bias goes with it). Whole layers can be cut from any family.
     """
-    from bertscope.models.encoder import Encoder
-
     units = {unit.check(encoder.head_counts, encoder.neuron_counts) for unit in Unit.parse_all(off)}
     layers_off = {unit.layer_index for unit in units if unit.kind == "layer"}
     if layers_off and len(layers_off) == encoder.n_layers:
@@ -38,7 +37,7 @@ def cut(encoder: Encoder, off: str | Iterable[str | Unit]) -> Encoder:
         return without_layers(encoder, {unit.layer for unit in units})
     refuse_whole(encoder)
     model = copy.deepcopy(encoder.model)
-    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.task_head)
+    smaller = replace(encoder, model=model)
     for layer, block in enumerate(smaller.layers):
         here = {unit for unit in units if unit.layer_index == layer}
         kinds = {unit.kind for unit in here}
@@ -140,22 +139,20 @@ def _drop_layers(model: Any, family: Family, layers_off: Collection[int]) -> Non
 def _written_down(encoder: Encoder, model: Any, units: set[Unit]) -> Encoder:
     """The smaller model, with its shape and the cuts in its config. A shape that plain transformers would make is
     left out."""
-    from bertscope.models.encoder import Encoder
-
-    smaller = Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.task_head)
+    smaller = replace(encoder, model=model)
     config = model.config
-    said = copy.deepcopy(notes_in(config))
-    said["cut"] = [*said.get("cut", []), sorted(map(str, units))]
+    noted = copy.deepcopy(notes_in(config))
+    noted["cut"] = [*noted.get("cut", []), sorted(map(str, units))]
     without_mlp = [
         layer for layer, block in enumerate(smaller.layers, 1)
         if encoder.family.mlp_weights and smaller.parts(block)[3].bias is None
     ]  # fmt: skip
-    said["shape"] = {"heads": smaller.head_counts, "neurons": smaller.neuron_counts, "without_mlp": without_mlp}
+    noted["shape"] = {"heads": smaller.head_counts, "neurons": smaller.neuron_counts, "without_mlp": without_mlp}
     widths, even_heads = set(smaller.neuron_counts), {config.num_attention_heads}.issuperset(smaller.head_counts)
     even_neurons = len(widths) < 2 and not without_mlp
     if even_neurons and widths:
         setattr(config, encoder.family.mlp_width, widths.pop())
     if even_neurons and even_heads:
-        said.pop("shape")
-    config.bertscope = said
+        noted.pop("shape")
+    config.bertscope = noted
     return smaller

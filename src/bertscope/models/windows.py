@@ -29,7 +29,7 @@ class Windows:
     """[token, 2]: from which to which character of its text a token reaches."""
     inside: np.ndarray
     """[token]: whether it is in the text that is asked about."""
-    cut: int
+    truncated: int
     """Questions that were too long and lost their end."""
 
     def __len__(self) -> int:
@@ -44,7 +44,7 @@ class Windows:
 def windowed(tokenizer: Any, examples: Examples, max_length: int) -> Windows:
     """Tokenise questions (the first text) with the texts they are about (the second)."""
     assert examples.pair is not None
-    questions, cut = _shortened(tokenizer, examples.text, max_length // _SHARED)
+    questions, truncated = _shortened(tokenizer, examples.text, max_length // _SHARED)
     coded = tokenizer(
         questions, list(examples.pair), truncation="only_second", max_length=max_length,
         stride=max_length // _SHARED, return_overflowing_tokens=True, return_special_tokens_mask=True,
@@ -53,7 +53,9 @@ def windowed(tokenizer: Any, examples: Examples, max_length: int) -> Windows:
     tokens = lay_out(tokenizer, coded, Examples(examples.ids, examples.text, examples.pair))
     inside = (tokens.segments == 1) & ~tokens.added
     spans = tokens.spans
-    return Windows(replace(tokens, encodings=()), example, spans, inside, cut)  # encodings are thousands of things
+    return Windows(
+        replace(tokens, encodings=()), example, spans, inside, truncated
+    )  # encodings are thousands of things
 
 
 def targets(windows: Windows, answers: np.ndarray) -> np.ndarray:
@@ -74,11 +76,11 @@ def targets(windows: Windows, answers: np.ndarray) -> np.ndarray:
 
 
 def _shortened(tokenizer: Any, questions: Sequence[str], most: int) -> tuple[list[str], int]:
-    """The questions, cut where they have more tokens than `most`, and how many were."""
-    found, cut = list(questions), 0
+    """The questions, truncated where they have more tokens than `most`, and how many were."""
+    found, truncated = list(questions), 0
     coded = tokenizer(found, add_special_tokens=False, verbose=False)
     for at, encoding in enumerate(coded.encodings):
         if len(encoding) > most:
             found[at] = found[at][: encoding.offsets[most - 1][1]]
-            cut += 1
-    return found, cut
+            truncated += 1
+    return found, truncated

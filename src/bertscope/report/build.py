@@ -99,7 +99,7 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         created=max(str(finding.result.provenance.get("created", "")) for finding in findings)[:10],
         version=bertscope.__version__,
         shows=_shows((finding.step.id for finding in findings), title),
-        openings=[made for opening in OPENINGS if (made := opening(findings))],
+        openings=[section for opening in OPENINGS if (section := opening(findings))],
         sections=answered,
         total=sum(len(section.answers) for section in answered),
         steps=len(findings),

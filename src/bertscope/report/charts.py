@@ -17,8 +17,8 @@ from bertscope.report import theme
 from bertscope.report.drawing import Drawing
 from bertscope.report.maps import maps
 from bertscope.report.panels import panels
-from bertscope.report.rules import level_rules, upright_rules
-from bertscope.report.steps import fixed, shown, slider, trail, words
+from bertscope.report.reference_lines import level_rules, upright_rules
+from bertscope.report.stepped import fixed, shown, slider, trail, words
 from bertscope.report.trees import trees
 from bertscope.report.values import decimals
 
@@ -35,8 +35,8 @@ _LETTERS = 5  # that fit under a cell of a heat map
 def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin:
     """The figure as it stands alone, with its title, in the light theme: for notebooks and files."""
     # An SVG is drawn in the reader's font, which may be wider than the one that was measured.
-    room = {"left": 28, "right": 12, "top": 6, "bottom": 6}
-    return draw(figure, table).properties(title=figure.title, padding=room).configure(**theme.config())
+    padding = {"left": 28, "right": 12, "top": 6, "bottom": 6}
+    return draw(figure, table).properties(title=figure.title, padding=padding).configure(**theme.config())
 
 
 def pictures(figure: Figure, table: pd.DataFrame, formats: Iterable[str]) -> dict[str, bytes]:
@@ -83,7 +83,7 @@ def _heatmap(drawing: Drawing) -> Any:
     figure, fields = drawing.figure, drawing.fields
     if figure.value is None:
         raise UserError(f"figure {figure.title!r}: a heat map needs a value column for its colour")
-    x, y = alt.X(**drawing.axis(figure.x, room=_LETTERS)), alt.Y(**drawing.axis(figure.y))
+    x, y = alt.X(**drawing.axis(figure.x, letters=_LETTERS)), alt.Y(**drawing.axis(figure.y))
     color = alt.Color(
         field=fields[figure.value], type="quantitative", title=drawing.label(figure.value),
         **_colours(drawing.extent(figure.value), figure.middle),
@@ -94,14 +94,14 @@ def _heatmap(drawing: Drawing) -> Any:
     known = drawing.has(figure.value)
     layers = [cells.transform_filter(known), missing.transform_filter(f"!({known})")]
     if figure.mark is not None and drawing.table[figure.mark].any():  # a legend of nothing has no end
-        said = alt.Shape(
-            field="said",
+        mark = alt.Shape(
+            field="mark",
             type="nominal",
             scale=alt.Scale(range=["circle"]),
             legend=alt.Legend(title=None, labelLimit=2 * WIDE / 3),
         )
-        dots = alt.Chart().mark_point(style="excludes", filled=True, size=22, opacity=1).encode(x=x, y=y, shape=said)
-        dots = dots.transform_calculate(said=json.dumps(drawing.label(figure.mark)))
+        dots = alt.Chart().mark_point(style="excludes", filled=True, size=22, opacity=1).encode(x=x, y=y, shape=mark)
+        dots = dots.transform_calculate(mark=json.dumps(drawing.label(figure.mark)))
         layers.append(dots.encode(tooltip=drawing.tooltip()).transform_filter(f"datum.{fields[figure.mark]}"))
     across, down = (max(1, len(drawing.values(axis))) for axis in (figure.x, figure.y))
     cell, least = (CELL, 0) if figure.facet is None else (SMALL_CELL, PANEL / 2)  # a panel's heading needs room

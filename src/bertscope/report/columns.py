@@ -14,7 +14,7 @@ ALWAYS = {
     "p_holm": "p, corrected for it (Holm)",
     "jaccard": "what both have, as a share of what either has",
 }
-UNLESS_SAID = {
+BY_DEFAULT = {
     "head": "counted from 1 in its layer",
     "n": "on how many it was measured",
     "runs": "how many runs, one for each seed, it is the mean of",
@@ -33,19 +33,19 @@ def explained(
     """Words for those of the table's columns whose names don't say it, in the table's order; both ends of an interval
     in one. `own` is what the question itself says of them."""
     columns = list(columns)
-    words = UNLESS_SAID | (OF_PARTS if "layer" in columns else {}) | _said(table, figures) | ALWAYS
+    shared = BY_DEFAULT | (OF_PARTS if "layer" in columns else {}) | _labels(table, figures) | ALWAYS
     found: dict[str, str] = {}
     for place, column in enumerate(columns):
         of, _, side = column.rpartition("_")
         if side in _SIDES:  # which a figure calls `from` and `to`, beside the value
             ends = [each for each in (column.removesuffix(side) + end for end in _SIDES) if each in columns]
             found.setdefault(", ".join(ends), _interval(of, columns[:place]))
-        elif column in words:
-            found[column] = words[column]
-    return {name: own.get(name, said) for name, said in found.items()}
+        elif column in shared:
+            found[column] = shared[column]
+    return {name: own.get(name, words) for name, words in found.items()}
 
 
-def _said(table: str, figures: Iterable[Figure]) -> dict[str, str]:
+def _labels(table: str, figures: Iterable[Figure]) -> dict[str, str]:
     """What the table's figures call its columns. Where each draws other rows, and calls a column after them, none
     speaks for all."""
     labels: dict[str, set[str]] = {}

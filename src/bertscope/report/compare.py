@@ -35,7 +35,7 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
     import pandas as pd
 
     sides = [_answers(store) for store in (one, other)]
-    stores = _told_apart(one, other)
+    stores = _distinct_names(one, other)
     pairs, rest = _matched(*sides)
     rows = [row for pair in pairs for row in _numbers(pair)]
     only = [
@@ -89,7 +89,7 @@ def _answers(store: Store | str | Path) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _told_apart(one: Store | str | Path, other: Store | str | Path) -> tuple[str, str]:
+def _distinct_names(one: Store | str | Path, other: Store | str | Path) -> tuple[str, str]:
     """The folders' own names, or their paths where those are the same."""
     folders = [Path(store.folder if isinstance(store, Store) else store).resolve() for store in (one, other)]
     if folders[0] == folders[1]:

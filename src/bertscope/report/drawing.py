@@ -68,15 +68,15 @@ class Drawing:
     def label(self, column: str) -> str:
         return self.figure.labels.get(column, column)
 
-    def axis(self, column: str, *, room: int = 100, **more: Any) -> dict[str, Any]:
+    def axis(self, column: str, *, letters: int = 100, **more: Any) -> dict[str, Any]:
         """The keywords of a position channel that puts the column's values side by side, in their order.
 
-        Words of more letters than there is `room` for are written aslant, every one of them.
+        Words of more `letters` than that are written aslant, every one of them.
         """
         import altair as alt
 
         ticks: dict[str, Any] = {"labelAngle": 0, "labelOverlap": True, "labelLimit": 150}
-        if not self.numeric(column) and max((len(str(value)) for value in self.values(column)), default=0) > room:
+        if not self.numeric(column) and max((len(str(value)) for value in self.values(column)), default=0) > letters:
             ticks |= {"labelAngle": -40, "labelAlign": "right", "labelOverlap": False}
         if self.numeric(column) and not self.whole(column):
             ticks["labelExpr"] = f"format(datum.value, '{_DIGITS}')"

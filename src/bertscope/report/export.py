@@ -65,14 +65,14 @@ def export_report(
         raise UserError(f"cannot export figures as {', '.join(sorted(unknown))}; formats are {', '.join(FORMATS)}")
     findings, out = stored_findings(store), Path(out)
     with whole_folder(out, FOLDER) as scratch:
-        folders = Names()
-        made = []
+        names_taken = Names()
+        exported = []
         for question, about, finding in _ordered(findings):
-            room = question if question in QUESTIONS else f"{OTHER}/{safe_name(question)}"
-            place = f"{room}/{folders.new(safe_name(about), within=room)}"
+            folder = question if question in QUESTIONS else f"{OTHER}/{safe_name(question)}"
+            place = f"{folder}/{names_taken.new(safe_name(about), within=folder)}"
             announce(place)
-            made.append(_one(finding, question, about, scratch, place, formats))
-        index = rendered("export.html.j2", version=bertscope.__version__, exported=made)
+            exported.append(_one(finding, question, about, scratch, place, formats))
+        index = rendered("export.html.j2", version=bertscope.__version__, exported=exported)
         (scratch / INDEX).write_text(index, encoding="utf-8")
     return out / INDEX
 

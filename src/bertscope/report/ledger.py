@@ -134,11 +134,12 @@ def _sources(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> li
     sources: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for row in rows:
         sources.setdefault(row["cite"], {}).setdefault(row["claim"], []).append(row)
-    made = []
-    for cite, claims in sources.items():
-        both = [_claim(mine, shown) for mine in claims.values()]
-        made.append(Source(cite, [one for one in both if one.readings], [one for one in both if not one.readings]))
-    return made
+    found = []
+    for cite, by_claim in sources.items():
+        claims = [_claim(mine, shown) for mine in by_claim.values()]
+        tested, untested = [one for one in claims if one.readings], [one for one in claims if not one.readings]
+        found.append(Source(cite, tested, untested))
+    return found
 
 
 def _claim(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> LedgerClaim:
@@ -171,16 +172,16 @@ def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float
 
 def _rests_on(row: Mapping[str, Any]) -> str:
     """How many trainings and things, what was resampled, and whether other results say the same."""
-    said = []
+    clauses = []
     if row["runs"] and (row["runs"] > 1 or row["low"] is None):  # of one, what the interval is over says it
-        said.append("1 training" if row["runs"] == 1 else f"{row['runs']} seeds")
+        clauses.append("1 training" if row["runs"] == 1 else f"{row['runs']} seeds")
     if row["n"]:
-        said.append(f"n = {row['n']:,}")
+        clauses.append(f"n = {row['n']:,}")
     if row["over"] and row["low"] is not None:
-        said.append(f"interval over {row['over']}")
+        clauses.append(f"interval over {row['over']}")
     if row["others"]:
-        said.append(f"the largest of {row['others'] + 1} results; {row['agree']} of the others agree")
-    return ", ".join(said)
+        clauses.append(f"the largest of {row['others'] + 1} results; {row['agree']} of the others agree")
+    return ", ".join(clauses)
 
 
 _PLACED = ("effect", "low", "high", "at", "published")

@@ -92,9 +92,9 @@ def _map(drawing: Drawing, rows: pd.DataFrame) -> _Map:
 
 def _facts(rows: pd.DataFrame) -> Iterator[tuple[str, Plain]]:
     for column in rows:
-        said = {finite(value) for value in rows[column]}
-        if len(said) == 1:
-            yield str(column), said.pop()
+        values = {finite(value) for value in rows[column]}
+        if len(values) == 1:
+            yield str(column), values.pop()
 
 
 def _row(drawing: Drawing, one: _Map, columns: list[str]) -> dict[str, Any]:

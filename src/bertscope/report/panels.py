@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bertscope.report.drawing import Drawing
 
-ROOM, GAP = 780, 20  # pixels: the width of the page's column, and what is free between panels
+COLUMN, GAP = 780, 20  # pixels: the width of the page's column, and what is free between panels
 LABEL, TITLE = 6.5, 30  # pixels: a letter beside an axis, and its title
 TOKEN = 48  # pixels: a map's tokens beside it; the theme cuts longer ones
 
@@ -29,7 +29,7 @@ def panels(drawing: Drawing, one: Any) -> Any:
     header = alt.Header(labelExpr=f"split({json.dumps(kind)} + (datum.label), ' · ')", labelLimit=one.width)
     facet = alt.Facet(field=drawing.fields[column], type="nominal", sort=names, title=None, header=header)
     beside, around = _margins(drawing)
-    columns = _columns(len(names), (ROOM - beside + GAP) / (one.width + around + GAP))
+    columns = _columns(len(names), (COLUMN - beside + GAP) / (one.width + around + GAP))
     whole = one.facet(facet=facet, columns=columns).transform_filter(drawing.has(column))
     # Each panel has its own axis below: the page may put them under each other, or leave the last row's end free.
     whole = whole.resolve_axis(x="independent")

@@ -12,7 +12,7 @@ from bertscope.core.question import Question
 from bertscope.core.registry import QUESTIONS
 from bertscope.core.result import Number, Result
 from bertscope.core.step import Root, Step
-from bertscope.report import heads, packed, subjects
+from bertscope.report import head_card, packed, subjects
 from bertscope.report.columns import explained
 from bertscope.report.layout import reserved_size
 from bertscope.report.values import NOTHING, texts
@@ -48,8 +48,8 @@ class Card:
 class Picture:
     title: str
     caption: str
-    room: dict[str, Any]
-    """What it will take of the page."""
+    reserved: dict[str, Any]
+    """What it will take of the page (see `layout`)."""
     heads: bool
     """Whether what it draws are heads, which have a card."""
 
@@ -131,12 +131,12 @@ def _section(question: str, findings: list[Finding], parts: set[str]) -> Section
     heading = QUESTIONS[question].line.removesuffix(".") if question in QUESTIONS else question
     named = zip(names(findings), findings, strict=True)
     ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))
-    made = [_answer(finding, name, heading, declared, finding.step.id in parts) for name, finding in ordered]
+    everything = [_answer(finding, name, heading, declared, finding.step.id in parts) for name, finding in ordered]
     return Section(
         f"question-{question}", heading, declared.cite if declared else None,
-        answers=[answer for answer in made if answer.id not in parts],
-        parts=[answer for answer in made if answer.id in parts],
-        finds=declared is None or declared.keeps != "hidden",
+        answers=[answer for answer in everything if answer.id not in parts],
+        parts=[answer for answer in everything if answer.id in parts],
+        finds=declared is None or declared.keeps != "states",
     )  # fmt: skip
 
 
@@ -159,24 +159,25 @@ def _answer(finding: Finding, name: str, heading: str, declared: Question | None
     cards = [_card(number, declared) for number in result.headline]
     main = next((card for card in cards if declared and card.name == declared.main), cards[0] if cards else None)
     models, tasks = _rests_on(finding)
-    with_heads = heads.about_heads(result, declared)
+    with_heads = head_card.about_heads(result, declared)
     charts = [packed.figure(result, figure) for figure in result.figures]
     pictures = [
         Picture(figure.title, figure.caption, reserved_size(chart["spec"]),
-                heads=figure.table in with_heads and heads.draws_heads(figure, result))
+                heads=figure.table in with_heads and head_card.draws_heads(figure, result))
         for figure, chart in zip(result.figures, charts, strict=True)
     ]  # fmt: skip
     tables = {table: packed.table(frame) for table, frame in result.tables.items()}
-    data = {"tables": tables, "figures": charts, "heads": with_heads, "maps": heads.maps(result, declared)}
+    data = {"tables": tables, "figures": charts, "heads": with_heads, "maps": head_card.maps(result, declared)}
     entry = {"id": step.id, "heading": heading, "about": name, "models": models, "tasks": tasks,
-             "facts": heads.facts(result, declared), "shape": heads.shape(result, declared),
+             "facts": head_card.facts(result, declared), "shape": head_card.shape(result, declared),
              "part": part}  # fmt: skip
     first = len(cards) if len(cards) <= _CARDS else _FIRST
     own = declared.columns if declared else {}
     return Answer(
         id=step.id, about=name, models=models, tasks=tasks, one_seed=subjects.one_seed(step), main=main,
         cards=cards[:first], numbers=cards[first:], pictures=pictures,
-        tables=[Table(table, *frame.shape, explained(table, frame.columns, result.figures, own.get(table, {})))
+        tables=[Table(table, len(frame), len(frame.columns),
+                      explained(table, frame.columns, result.figures, own.get(table, {})))
                 for table, frame in result.tables.items()],
         notes=result.notes, origin=_origin(finding), data=packed.pack(data), entry=entry,
     )  # fmt: skip
@@ -184,15 +185,15 @@ def _answer(finding: Finding, name: str, heading: str, declared: Question | None
 
 def _rests_on(finding: Finding) -> tuple[list[str], list[str]]:
     """The models and tasks by which a reader finds the result; its own words, where its step says nothing."""
-    said = finding.result.subject
+    subject = finding.result.subject
     models, tasks = subjects.models(finding.step), subjects.tasks(finding.step)
-    model, task = ([said[key]] if key in said else [] for key in ("model", "task"))
+    model, task = ([subject[key]] if key in subject else [] for key in ("model", "task"))
     return models or model, tasks or task
 
 
 def _card(number: Number, declared: Question | None) -> Card:
-    said = number.value, number.low, number.high
-    value, low, high = ("0" if exact == 0 else text for exact, text in zip(said, texts(said), strict=True))
+    exact = number.value, number.low, number.high
+    value, low, high = ("0" if one == 0 else text for one, text in zip(exact, texts(exact), strict=True))
     interval = None if NOTHING in (low, high) else f"{low} to {high}"
     main = declared and declared.better and number.name == declared.main
     return Card(

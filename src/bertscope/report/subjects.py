@@ -4,32 +4,31 @@ and the results that it was made of."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertscope.core import registry
+from bertscope.core import lineage, registry
 from bertscope.core.errors import UserError
-from bertscope.core.question import Question
-from bertscope.core.step import Root, Step
+from bertscope.core.question import DATA, Question
+from bertscope.core.step import Step
 
 if TYPE_CHECKING:
     from bertscope.report.sections import Finding
 
 LEDGER = "claims"
-_DATA = ("task", "examples", "data")
 _FEW = 3
 """Up to so many parts of a question stand among its answers."""
 
 
 def models(step: Step) -> list[str]:
     """The pretrained models (or folders) it began with, whatever became of them on the way."""
-    return sorted({_named(root.source) for root in _roots(step) if root.kind == "model"})
+    return sorted({_named(root.source) for root in lineage.roots(step, "model")})
 
 
 def tasks(step: Step) -> list[str]:
     """The tasks and corpora it read, in training or in measuring."""
-    return sorted({_named(root.source.partition("@")[0]) for root in _roots(step) if root.kind in _DATA})
+    return sorted({_named(root.source.partition("@")[0]) for root in lineage.roots(step, *DATA)})
 
 
 def one_seed(step: Step) -> bool:
@@ -49,25 +48,11 @@ def declared(question: str) -> Question | None:
 def parts(findings: Sequence[Finding]) -> set[str]:
     """The ids of results that others were made of, such as an experiment's trainings: where a question has many, they
     would bury its answers. An experiment is never a part, though another may read it."""
-    under = {one.id for finding in findings if finding.step.name != LEDGER for one in _under(finding.step)}
+    under = {one.id for finding in findings if finding.step.name != LEDGER for one in lineage.ancestors(finding.step)}
     used = [finding.step for finding in findings if finding.step.id in under]
     planned = {name for name in {step.name for step in used} if getattr(declared(name), "plan", None)}
     counts = Counter(step.name for step in used)
     return {step.id for step in used if step.name not in planned and counts[step.name] > _FEW}
-
-
-def _under(step: Step) -> Iterator[Step]:
-    for needed in step.before():
-        yield needed
-        yield from _under(needed)
-
-
-def _roots(step: Step) -> Iterator[Root]:
-    for value in step.inputs.values():
-        if isinstance(value, Root):
-            yield value
-        else:
-            yield from _roots(value)
 
 
 def _named(source: str) -> str:

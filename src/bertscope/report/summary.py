@@ -58,12 +58,12 @@ def _line(question: str, rows: Sequence[Mapping[str, Any]], steps: Mapping[str, 
 
 
 def _sentences(rows: Sequence[Mapping[str, Any]], steps: Mapping[str, Step]) -> list[Sentence]:
-    made = []
+    sentences = []
     for name, row in zip(_names(rows, steps), rows, strict=True):
         step = steps.get(row["input"])
         models, tasks = (subjects.models(step), subjects.tasks(step)) if step else ([], [])
-        made.append(Sentence(name, row["sentence"], models, tasks, step.id if step else None))
-    return made
+        sentences.append(Sentence(name, row["sentence"], models, tasks, step.id if step else None))
+    return sentences
 
 
 def _names(rows: Sequence[Mapping[str, Any]], steps: Mapping[str, Step]) -> list[str]:
@@ -88,7 +88,7 @@ def _range(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
     (low, first), (high, last) = (
         pick(zip(rows, names, strict=True), key=lambda one: one[0]["main"]) for pick in (min, max)
     )
-    said = f"Over {len(rows)} results {low['what']}"
+    over = f"Over {len(rows)} results {low['what']}"
     if low["written"] == high["written"]:
-        return f"{said} is {low['written']}."
-    return f"{said} goes from {low['written']} ({first}) to {high['written']} ({last})."
+        return f"{over} is {low['written']}."
+    return f"{over} goes from {low['written']} ({first}) to {high['written']} ({last})."

@@ -1,4 +1,4 @@
-"""The room's templates, filled in: whatever comes from a result is escaped."""
+"""The templates of page, ledger and export, filled in: whatever comes from a result is escaped."""
 
 from __future__ import annotations
 

@@ -96,12 +96,12 @@ def _drawn(drawing: Drawing, sentence: _Sentence, *, upright: bool) -> Iterator[
     columns = [[finite(value) for value in sentence.rows[column]] for column in fields]
     for number, values in enumerate(zip(*columns, strict=True)):
         row = dict(zip(fields, values, strict=True))
-        place, head = row[figure.x], row[figure.y]
-        if head is None or (head != 0 and head not in centre):
+        place, governor = row[figure.x], row[figure.y]
+        if governor is None or (governor != 0 and governor not in centre):
             continue
         known = {fields[column]: value for column, value in row.items()}
         known |= {"edge": number, "x": centre[place], "up": 1 if [row[str(figure.side)]] == above else -1}
-        yield known | ({} if head == 0 else {"to": centre[head], "span": abs(order[place] - order[head])})
+        yield known | ({} if governor == 0 else {"to": centre[governor], "span": abs(order[place] - order[governor])})
 
 
 def _arcs(drawing: Drawing, x: Any, y: Any, band: float, longest: int) -> Any:
@@ -152,8 +152,8 @@ def _words(drawing: Drawing, x: Any, wide: float, *, upright: bool) -> Any:
     import altair as alt
 
     facet = drawing.figure.facet
-    room = "child_width" if facet is not None and drawing.values(facet) else "width"  # as Vega calls a panel's
-    size = alt.ExprRef(f"clamp({SIZE} * {room} / {wide}, 5, {SIZE})")
+    panel_width = "child_width" if facet is not None and drawing.values(facet) else "width"  # as Vega calls a panel's
+    size = alt.ExprRef(f"clamp({SIZE} * {panel_width} / {wide}, 5, {SIZE})")
     words = alt.Chart().mark_text(
         style="tree-word", fontSize=size, angle=270 if upright else 0, baseline="middle", limit=LETTER * LETTERS,
     )  # fmt: skip

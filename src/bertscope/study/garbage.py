@@ -9,7 +9,7 @@ from pathlib import Path
 from bertscope.core.errors import UserError
 from bertscope.core.step import Step, graph
 from bertscope.core.store import Store
-from bertscope.study.claims.question import NAME as LEDGER
+from bertscope.study.claims.question import claims
 from bertscope.study.file import Study
 
 
@@ -25,7 +25,7 @@ class Waste:
 def unneeded(store: Store, studies: Iterable[Study]) -> list[Waste]:
     """The steps in the store that none of these studies rests on, the largest first."""
     needed = _needed(studies)
-    needed |= {one.step.id for one in store.finished() if one.step.name == LEDGER and _over(one.step) <= needed}
+    needed |= {one.step.id for one in store.finished() if one.step.name == claims.name and _over(one.step) <= needed}
     folders = [path for place in ("steps", "work") for path in (store.folder / place).glob("*") if path.is_dir()]
     waste = [Waste(path, _size(path)) for path in folders if path.name not in needed]
     return sorted(waste, key=lambda one: (-one.size, one.folder.name))

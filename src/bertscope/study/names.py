@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from bertscope.core import registry
-from bertscope.core.config import fitted
+from bertscope.core.config import as_annotated
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.planning import root as root_of
 from bertscope.core.question import Question
@@ -213,4 +213,4 @@ def _why_not(name: str, own: Sequence[str]) -> str:
 
 def _fitted(key: str, said: Located, hint: Any) -> Any:
     with said.blamed():
-        return fitted(key, said.plain(), hint)
+        return as_annotated(key, said.plain(), hint)

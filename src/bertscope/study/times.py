@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal, get_args
 
 from bertscope.core.errors import UserError
-from bertscope.core.step import Root, Step
+from bertscope.core.lineage import roots
+from bertscope.core.step import Step
 from bertscope.core.store import Store
 
 Here = Literal["of the same models and data", "of the same models", "of other models"]
@@ -76,7 +77,8 @@ class Times:
     def _is_demo(self, step: Step) -> bool:
         """Whether all that a step rests on comes with the package."""
         if step.id not in self._demos:
-            self._demos[step.id] = all(name == "pocket" or name.startswith("demo/") for name in _sources(step))
+            sources = [root.source for root in roots(step)]
+            self._demos[step.id] = all(name == "pocket" or name.startswith("demo/") for name in sources)
         return self._demos[step.id]
 
     def _median(self, kind: Kind) -> float:
@@ -87,7 +89,8 @@ class Times:
     def _kinds_of(self, step: Step) -> list[Kind]:
         """What a step is one of, from the narrowest kind to its question."""
         if step.id not in self._kinds:
-            everything, models = _roots(step), _roots(step, "model")
+            everything = frozenset(root.id for root in roots(step))
+            models = frozenset(root.id for root in roots(step, "model"))
             self._kinds[step.id] = [(step.name, everything, models), (step.name, models), (step.name,)]
         return self._kinds[step.id]
 
@@ -100,23 +103,3 @@ _DEMO = {
     "ticket": 20.0, "truncate": 3.5, "untuned": 0.9,
 }  # fmt: skip
 """The median seconds of the demo's steps, by question, on two cores: better than nothing in a new store."""
-
-
-def _sources(step: Step) -> Iterator[str]:
-    """What a step rests on in the end, as its users name it."""
-    for value in step.inputs.values():
-        if isinstance(value, Root):
-            yield value.source
-        else:
-            yield from _sources(value)
-
-
-def _roots(step: Step, kind: str | None = None) -> frozenset[str]:
-    """What a step rests on in the end: the ids of its models and data, or of those of one kind."""
-    found = set[str]()
-    for value in step.inputs.values():
-        if isinstance(value, Root):
-            found |= {value.id} if kind in (None, value.kind) else set()
-        else:
-            found |= _roots(value, kind)
-    return frozenset(found)

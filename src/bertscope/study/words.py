@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bertscope.core import registry
+from bertscope.core import lineage, registry
 from bertscope.core.config import to_json
-from bertscope.core.question import DATA
 from bertscope.core.step import Root, Step
 from bertscope.data.subsets import in_brief
 
@@ -47,39 +46,20 @@ def settings(step: Step) -> str:
 
 def _models(step: Step) -> list[str]:
     """The models that it reads; of what reads results, those that they began with."""
-    inputs = [(registry.find(step.name).input(name).kind, value) for name, value in step.inputs.items()]
-    if any(kind == "result" for kind, _ in inputs):
-        return _bases(step)
-    return list(dict.fromkeys(one for kind, value in inputs for one in _model(kind, value)))
+    models = lineage.roots(step, "model") if lineage.reads_results(step) else lineage.models_read(step)
+    return list(dict.fromkeys(map(_model, models)))
 
 
-def _model(kind: str, value: Step | Root) -> list[str]:
-    if isinstance(value, Root):
-        return [_source(value)] if kind == "model" else []
-    if kind != "model":
-        return _models(value)
-    how = f" ({said})" if (said := settings(value)) else ""
-    return [f"{' and '.join(_models(value))} tuned on {', '.join(_data(value))}{how}"]
-
-
-def _bases(step: Step) -> list[str]:
-    """The models that everything it rests on began with."""
-    found: dict[str, None] = {}
-    for value in step.inputs.values():
-        if isinstance(value, Step):
-            found |= dict.fromkeys(_bases(value))
-        elif value.kind == "model":
-            found[_source(value)] = None
-    return list(found)
+def _model(model: Step | Root) -> str:
+    if isinstance(model, Root):
+        return _source(model)
+    how = f" ({changed})" if (changed := settings(model)) else ""
+    return f"{' and '.join(_models(model))} tuned on {', '.join(_data(model))}{how}"
 
 
 def _data(step: Step) -> list[str]:
     """The data that it reads, or, if it reads results alone, that they come from."""
-    own = [
-        _source(value) for name, value in step.inputs.items()
-        if isinstance(value, Root) and registry.find(step.name).input(name).kind in DATA and name != _WATCHED
-    ]  # fmt: skip
-    return list(dict.fromkeys(own or [one for needed in step.before() for one in _data(needed)]))
+    return list(dict.fromkeys(map(_source, lineage.data_read(step, but=(_WATCHED,)))))
 
 
 def _source(root: Root) -> str:

@@ -69,13 +69,13 @@ class Checkpoint:
         device = next(model.parameters()).device
         best = self.folder / "best.safetensors"
         try:
-            said = json.loads((self.folder / _MARKER).read_text(encoding="utf-8"))
+            record = json.loads((self.folder / _MARKER).read_text(encoding="utf-8"))
             weights = load_file(self.folder / "weights.safetensors")
             moments = load_file(self.folder / "optimizer.safetensors", device=str(device))
             best_weights = load_file(best, device=str(device)) if best.exists() else None
         except (OSError, ValueError, SafetensorError) as error:
             raise UserError(f"the checkpoint {self.folder} is damaged ({error}); delete it and run again") from error
-        if said.pop("recipe") != recipe:
+        if record.pop("recipe") != recipe:
             raise UserError(f"{self.folder} is the checkpoint of another training; delete it, or write elsewhere")
         if unknown := model.load_state_dict(weights, strict=False).unexpected_keys:
             raise UserError(f"the checkpoint {self.folder} has other weights ({unknown[0]}); delete it and run again")
@@ -84,7 +84,7 @@ class Checkpoint:
             kept = {key.removeprefix(prefix): value for key, value in moments.items() if key.startswith(prefix)}
             if kept:  # what is frozen has none
                 optimizer.state[parameter] = kept
-        for name, value in said.items():
+        for name, value in record.items():
             setattr(history, name, value)
         return best_weights
 

@@ -19,11 +19,12 @@ from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, refuse_foreign
 from bertscope.core.progress import Progress, progress
+from bertscope.core.result import Result
 from bertscope.models.batches import pad
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import FOLDER
 from bertscope.training.checkpoint import Checkpoint
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.frozen import frozen, rest
 from bertscope.training.memory import KeptForBackward
 from bertscope.training.objective import Objective
@@ -47,6 +48,14 @@ class History:
     """Bytes that the largest step keeps for its backward pass, weights apart."""
     peak: int = 0
     """Bytes that were in use at once on a GPU, at most; 0 elsewhere."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a question that trains gives back."""
+
+    encoder: Encoder
+    result: Result
 
 
 def train(

@@ -53,11 +53,10 @@ class Labelled:
         self.metric, self.fingerprint = task.metric, task.fingerprint
         self.chance = task.chance(task.validation)
         self.tokens = tokenise(encoder.tokenizer, task.train, encoder.max_length)
-        cut = int(self.tokens.truncated.sum())
-        longest = (
-            f"longer than {encoder.max_length} tokens, and cut there: {cut:,} of {len(task.train):,} training texts"
-        )
-        self.notes = (longest,) if cut else ()
+        truncated = int(self.tokens.truncated.sum())
+        of_all = f"{truncated:,} of {len(task.train):,} training texts"
+        longest = f"longer than {encoder.max_length} tokens, and cut there: {of_all}"
+        self.notes = (longest,) if truncated else ()
         self._order, _ = task.match_labels(encoder.labels)
         self._scale = _Scale.of(task)
         if tuned:
@@ -116,7 +115,7 @@ class _Scale:
         _Scale(-self.mean / self.deviation, 1 / self.deviation).fold_into(model)
 
     def fold_into(self, model: Any) -> None:
-        """Make the model speak in the task's own units: its last linear map takes up scale and mean."""
+        """Make the model speak in the task's own units: its last linear layer takes up scale and mean."""
         if (self.mean, self.deviation) == (0.0, 1.0):
             return
         last = [module for module in model.modules() if isinstance(module, nn.Linear)][-1]

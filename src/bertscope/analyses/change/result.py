@@ -13,7 +13,7 @@ from bertscope.analyses.attention.maps import read_notes
 from bertscope.analyses.change.question import change
 from bertscope.analyses.tables import tidy, with_intervals
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import every, heads_of_layers
 

@@ -29,9 +29,7 @@ from bertscope.analyses.probe.training import Training, train_probes
 from bertscope.analyses.probe.vectors import Rows, Source, Vectors, have_vectors, standardised
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.jackknife import runs
-from bertscope.core.resampling import Resampling, RunningMean
-from bertscope.core.statistics import metric_draws
+from bertscope.core.resampling import Resampling, RunningMean, group_bounds, metric_draws
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
@@ -198,7 +196,8 @@ def _checked(
         bits = (without - losses.mean(1)) / math.log(2)
         return Check(hits.float().mean(1).cpu().numpy(), bits.cpu().numpy())
 
-    n, half = len(erasers), int(runs(sample.target.example[sample.items(TEST)], 2)[1])  # whole texts on either side
+    n = len(erasers)
+    half = int(group_bounds(sample.target.example[sample.items(TEST)], 2)[1])  # whole texts on either side
     with full_precision():
         return {
             "as they are": check(range(n), train, test),

@@ -11,7 +11,7 @@ import pandas as pd
 from bertscope.analyses.erase.measures import Ability, Erasing
 from bertscope.analyses.erase.question import EraseConfig
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.models.encoder import Encoder
 

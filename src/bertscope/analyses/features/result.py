@@ -12,7 +12,7 @@ from bertscope.analyses.attention.maps import read_notes
 from bertscope.analyses.features.question import BY, SPECIAL, features
 from bertscope.analyses.tables import over_half, tidy
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bertscope.analyses.geometry.measures import by_text, explained, self_simila
 from bertscope.analyses.geometry.pairs import PairedTexts, alignment_and_uniformity
 from bertscope.analyses.geometry.space import AS_IT_IS, LayerVectors, moments
 from bertscope.analyses.geometry.words import Words
-from bertscope.core.jackknife import runs
+from bertscope.core.resampling import group_bounds
 
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
@@ -84,7 +84,7 @@ def _explained(form: str, shares: np.ndarray, by_chance: np.ndarray, words: Word
 
 def _intrinsic(vectors: LayerVectors, words: Words, config: GeometryConfig) -> Measured:
     rows = np.sort(np.argsort(words.keys, kind="stable")[: config.sample])
-    draws, n = two_nn(vectors[rows], runs(words.group[rows], config.groups))
+    draws, n = two_nn(vectors[rows], group_bounds(words.group[rows], config.groups))
     return Measured("dimensions", INTRINSIC, AS_IT_IS, draws, n)
 
 

@@ -2,7 +2,7 @@
 
     mean cosine of n words  =  (|sum of u|^2 - n) / (n (n - 1))
 
-Everything is returned as draws [1 + groups, ...] (see `core.jackknife`).
+Everything is returned as draws [1 + groups, ...] (see `core.resampling`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch.nn.functional import normalize
 
 from bertscope.analyses.geometry.space import Form, LayerVectors, sizes_left
 from bertscope.analyses.geometry.words import Sets, Words
-from bertscope.core.jackknife import left_out
+from bertscope.core.resampling import left_out
 
 _CELLS = 2**22  # numbers of a stack of occurrence matrices
 _SQUARINGS, _STEPS, _NUDGE = 16, 8, 0.01  # of the power method

@@ -13,8 +13,8 @@ from torch.nn.functional import normalize
 from bertscope.analyses.geometry.space import LayerVectors
 from bertscope.analyses.occurrences import owners
 from bertscope.core.errors import UserError
-from bertscope.core.jackknife import left_out, runs
-from bertscope.core.resampling import hashed
+from bertscope.core.hashing import hashed
+from bertscope.core.resampling import group_bounds, left_out
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -63,7 +63,7 @@ def paired_texts(
     place[chosen] = np.arange(len(chosen))
     rows = np.flatnonzero(place[owner] >= 0)
     text = 2 * place[owner[rows]] + store.segments[rows]
-    return PairedTexts(rows, text, positive[chosen], runs(np.arange(len(chosen)), groups), said)
+    return PairedTexts(rows, text, positive[chosen], group_bounds(np.arange(len(chosen)), groups), said)
 
 
 def meaning_same(examples: Examples, same: float | None) -> tuple[np.ndarray, str] | None:

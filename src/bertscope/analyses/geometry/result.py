@@ -23,7 +23,7 @@ from bertscope.analyses.geometry.pairs import paired_texts
 from bertscope.analyses.geometry.space import AS_IT_IS, STANDARDISED, TOP_REMOVED
 from bertscope.analyses.geometry.words import Words, read_words
 from bertscope.analyses.occurrences import left_out_notes
-from bertscope.core.jackknife import jackknife_interval
+from bertscope.core.intervals import jackknife_interval
 from bertscope.core.progress import progress
 from bertscope.core.result import Number, Result
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bertscope.analyses.geometry.words import Words
-from bertscope.core.jackknife import left_out
+from bertscope.core.resampling import left_out
 from bertscope.models.evaluating import best_device
 
 AS_IT_IS, TOP_REMOVED, STANDARDISED = "as it is", "top directions removed", "standardised"

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.occurrences import owners, word_forms, word_keys
-from bertscope.core.jackknife import runs
+from bertscope.core.resampling import group_bounds
 
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
@@ -84,7 +84,7 @@ class Words:
 
 def read_words(store: StatesStore, examples: Examples, config: GeometryConfig) -> Words:
     owner = owners(store)
-    edges = runs(owner, config.groups)
+    edges = group_bounds(owner, config.groups)
     keys = word_keys(store, examples, config.seed)
     number, names = pd.factorize(np.array([form.lower() for form in word_forms(store, examples)], dtype=object))
     counts = np.bincount(number)

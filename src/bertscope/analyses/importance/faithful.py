@@ -13,8 +13,8 @@ from scipy.integrate import trapezoid
 from scipy.stats import rankdata
 
 from bertscope.analyses.importance.gradients import losses
-from bertscope.core.resampling import Resampling, interval, resampled_means
-from bertscope.core.statistics import metric_draws
+from bertscope.core.intervals import interval
+from bertscope.core.resampling import Resampling, metric_draws, resampled_means
 from bertscope.core.units import Unit
 from bertscope.models.replay import predict_without
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bertscope.analyses.importance.reader import Importances
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
-    from bertscope.models.gates import Means
+    from bertscope.models.means import Means
 
 Orders = Mapping[tuple[str, str], Sequence[Sequence[Unit]]]
 """(kind, name) to the order, or the orders, in which the parts of that kind go."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
 
-_NORMAL = 1.959963984540054  # standard errors from the middle of a normal distribution to the ends of 95% of it
-
 
 @dataclass(frozen=True)
 class Importances:
@@ -130,8 +128,3 @@ def _means_and_errors(neurons: list[np.ndarray], n: int) -> tuple[list[np.ndarra
     means = [sums[0] / n for sums in neurons]
     spreads = [np.maximum(sums[1] / n - mean**2, 0) for sums, mean in zip(neurons, means, strict=True)]
     return means, [np.sqrt(spread / max(1, n - 1)) for spread in spreads]
-
-
-def normal_interval(mean: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The 95% interval of means whose standard errors are known."""
-    return mean - _NORMAL * error, mean + _NORMAL * error

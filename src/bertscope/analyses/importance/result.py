@@ -10,8 +10,8 @@ import pandas as pd
 from bertscope.analyses.caveats import cautions
 from bertscope.analyses.importance.faithful import IMPORTANCE, RANDOM, Faithfulness
 from bertscope.analyses.importance.figures import EFFECTS, PLURAL, importance_figures
-from bertscope.analyses.importance.reader import Importances, normal_interval
-from bertscope.core.resampling import interval
+from bertscope.analyses.importance.reader import Importances
+from bertscope.core.intervals import interval, normal_interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit, columns
 

@@ -15,7 +15,7 @@ from bertscope.analyses.shapes.net import facts
 from bertscope.analyses.side_by_side import subject
 from bertscope.analyses.tables import over_half, with_intervals
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import every, heads_of_layers
 

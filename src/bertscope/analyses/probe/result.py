@@ -15,7 +15,7 @@ from bertscope.analyses.probe.measures import expected_layer
 from bertscope.analyses.probe.question import ProbeConfig, ProbeKind
 from bertscope.analyses.probe.sample import PARTS, TRAIN, majority, usual_label
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 
 MAJORITY, USUAL = "majority", "the word's usual label"

@@ -13,7 +13,7 @@ import numpy as np
 from bertscope.analyses.probe.targets import Limits, Target
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.resampling import hashed, mixed, to_unit
+from bertscope.core.hashing import hashed, mixed, to_unit
 
 PARTS = ("train", "validation", "test")
 TRAIN, VALIDATION, TEST = range(3)

@@ -42,14 +42,14 @@ def read_sentence(encoders: Sequence[Encoder], examples: Examples, row: int) -> 
 
 
 class _Reader:
-    needs = frozenset({"hidden"})
+    needs = frozenset({"hidden_states"})
 
     def __init__(self) -> None:
         self.states: list[np.ndarray] = []
 
     def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
         """A batch of one text has no padding."""
-        self.states = [np.stack([layer[0].float().cpu().numpy() for layer in one.hidden]) for one in seen]
+        self.states = [np.stack([layer[0].float().cpu().numpy() for layer in one.hidden_states]) for one in seen]
 
 
 def _tokens(encoder: Encoder, one: Examples) -> tuple[list[str], list[str]]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bertscope.core.errors import UserError
-from bertscope.core.resampling import interval
-from bertscope.core.statistics import metric_draws
+from bertscope.core.intervals import interval
+from bertscope.core.resampling import metric_draws
 from bertscope.core.units import Mode, Unit, every
 
 if TYPE_CHECKING:

@@ -29,8 +29,9 @@ from bertscope.analyses.redundancy.result import Compared, redundancy_result
 from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.hashing import hashed, mixed
 from bertscope.core.memory_mapped import memory_mapped
-from bertscope.core.resampling import Resampling, RunningMean, hashed, mixed
+from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.result import Result
 from bertscope.core.units import every
 from bertscope.data.task import Task

@@ -14,7 +14,7 @@ from bertscope.analyses.attention.maps import read_notes
 from bertscope.analyses.redundancy.question import redundancy
 from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit, every
 

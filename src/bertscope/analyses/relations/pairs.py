@@ -15,7 +15,7 @@ import numpy as np
 from bertscope.analyses.relations.question import need_relations
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
-from bertscope.core.resampling import hashed, hashed_texts, mixed, to_unit
+from bertscope.core.hashing import hashed, hashed_texts, mixed, to_unit
 
 OFFSETS = np.array([sign * far for far in range(1, 11) for sign in (-1, 1)])
 """Fixed offsets that a pair may be told by, the nearest first: of equally good ones the first is chosen."""

@@ -14,7 +14,8 @@ from bertscope.analyses.relations.pairs import OFFSETS
 from bertscope.analyses.relations.question import RelationsConfig, relations
 from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import RunningMean, interval
+from bertscope.core.intervals import interval
+from bertscope.core.resampling import RunningMean
 from bertscope.core.result import Number, Result
 from bertscope.core.statistics import holm, sign_flip_p
 

@@ -11,11 +11,11 @@ import torch
 
 from bertscope.analyses.geometry.pairs import meaning_same, spread
 from bertscope.core.figure import Figure
-from bertscope.core.jackknife import jackknife_interval, runs
+from bertscope.core.hashing import hashed
+from bertscope.core.intervals import interval, jackknife_interval
 from bertscope.core.progress import progress
-from bertscope.core.resampling import hashed, interval
+from bertscope.core.resampling import group_bounds, rank_draws
 from bertscope.core.result import Number, Result
-from bertscope.core.statistics import rank_draws
 from bertscope.models.evaluating import full_precision
 from bertscope.models.sentence_vectors import TEXT_POOLS, sentence_vectors
 
@@ -56,7 +56,7 @@ def sentences_result(encoder: Encoder, task: Task, config: SentencesConfig) -> R
     assert which is not None
     same, said = which
     read = _read(encoder, pairs, config)
-    edges = runs(np.arange(len(read.sampled)), config.groups)
+    edges = group_bounds(np.arange(len(read.sampled)), config.groups)
     arrays = {"cosine": read.cosines, "gold": pairs.label.astype(np.float64)}
     arrays |= _spread(encoder, read, same[read.sampled], edges)
     table = _table(arrays, config, {ALIGNMENT: int(same[read.sampled].sum()), UNIFORMITY: 2 * len(read.sampled)})

@@ -9,7 +9,7 @@ which is exact, and takes n d^2 steps in place of n^2 d. Sums over a group of wo
 that leaving each group out costs nothing more. CKA in its feature form is made of the same products.
 
 A space is [word, dimension]; words of a group stand together, from one of the `edges` to the next. Everything returns
-draws [1 + groups, pair] (see `core.jackknife`).
+draws [1 + groups, pair] (see `core.resampling`).
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _grouped(values: Tensor, edges: np.ndarray) -> Tensor:
 
 
 def _left_out(sums: Tensor) -> Tensor:
-    """`core.jackknife.left_out`, where the sums are."""
+    """`core.resampling.left_out`, where the sums are."""
     whole = sums.sum(0)
     return torch.cat([whole[None], whole - sums])
 

@@ -21,7 +21,7 @@ from bertscope.analyses.similarity.sample import (
     three_layers,
 )
 from bertscope.core.errors import UserError
-from bertscope.core.jackknife import jackknife_error, jackknife_interval, reach
+from bertscope.core.intervals import jackknife_interval, jackknife_interval_of_difference
 from bertscope.core.result import Number, Result
 
 if TYPE_CHECKING:
@@ -72,17 +72,15 @@ def _layers_table(
 
 
 def _corpora_table(sides: list[Sides], draws: list[Draws], corpora: list[Corpus]) -> pd.DataFrame:
-    """The difference of two corpora, which are independent samples: their errors add up in squares."""
+    """The difference of two corpora, which are independent samples."""
     tables = []
     for measure, here in draws[0].items():
         there = draws[1][measure]
         difference = here[0] - there[0]
-        error = np.hypot(jackknife_error(here), jackknife_error(there))
-        either = reach(min(len(here), len(there)) - 1) * error
+        low, high = jackknife_interval_of_difference(here, there)
         table = _named(sides).assign(
-            measure=measure, here=here[0], there=there[0], difference=difference,
-            low=difference - either, high=difference + either,
-        )  # fmt: skip
+            measure=measure, here=here[0], there=there[0], difference=difference, low=low, high=high
+        )
         tables.append(table[table["difference"].notna()])
     return pd.concat(tables, ignore_index=True).assign(corpus=corpora[0].name, against=corpora[1].name)
 

@@ -13,7 +13,7 @@ import torch
 
 from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.measures import cka, plain_cosine, rsa
-from bertscope.core.jackknife import runs
+from bertscope.core.resampling import group_bounds
 from bertscope.models.evaluating import best_device
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Sample:
         rows = rows[:, np.argsort(rows[0])]  # a text's words together again
         self._stores, self._rows = corpus.stores, dict(zip(corpus.stores, rows, strict=True))
         first = next(iter(corpus.stores.values()))
-        self._edges = runs(owners(first)[rows[0]], groups)
+        self._edges = group_bounds(owners(first)[rows[0]], groups)
 
     def compare(self, sides: Sequence[Sides], *, plain: bool = False) -> dict[str, np.ndarray]:
         """The draws [1 + groups, comparison] of RSA and CKA; if asked for, also of the plain cosine, which is NaN

@@ -135,7 +135,7 @@ def structure(
 def _with_random(states: Given | Sequence[Given], config: StructureConfig) -> list[StatesStore | Encoder]:
     """The states as a list, models loaded, and the first model with random weights among them if it is asked for."""
     from bertscope.models.encoder import Encoder
-    from bertscope.models.heads import with_random_weights
+    from bertscope.models.new_task_head import with_random_weights
 
     given = list(opened(states))
     if config.random and isinstance(given[0], Encoder):

@@ -13,7 +13,7 @@ from bertscope.analyses.structure.probes import KINDS, Kind
 from bertscope.analyses.structure.study import CHAIN, CONTROL, PROBE, Drawn, Findings
 from bertscope.core.examples import ROOT
 from bertscope.core.figure import Figure
-from bertscope.core.resampling import drawn_number, interval
+from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 
 _SAID = {

@@ -13,7 +13,8 @@ from bertscope.analyses.structure.metrics import Scored, evaluate, linear_chain,
 from bertscope.analyses.structure.probes import KINDS, Corpus, Kind, Stack, train_stacks
 from bertscope.analyses.structure.question import StructureConfig
 from bertscope.core.errors import UserError
-from bertscope.core.resampling import Resampling, hashed
+from bertscope.core.hashing import hashed
+from bertscope.core.resampling import Resampling
 
 PROBE, CONTROL, CHAIN = "probe", "control", "linear chain"
 _DRAWN = (6, 14)

@@ -13,7 +13,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
-from bertscope.core.resampling import hashed, hashed_texts, mixed, to_unit
+from bertscope.core.hashing import hashed, hashed_texts, mixed, to_unit
 from bertscope.data.trees import all_depths, all_distances
 
 PUNCTUATION = "PUNCT"

@@ -15,8 +15,6 @@ from bertscope.data.language.realise import realise
 from bertscope.data.language.sentence import Row, Sentence, exchanged, respelled
 from bertscope.data.language.syntax import Adjunct, NounPhrase, State
 
-LABELS = ("unacceptable", "acceptable")
-SIZES = {"train": 1200, "validation": 300, "test": 600}
 _OTHER_NUMBER = {"is": "are", "was": "were", "has": "have"}
 _OTHER_NUMBER |= {plural: singular for singular, plural in _OTHER_NUMBER.items()}
 _FIXED_ORDER = frozenset({("DET", "NOUN"), ("DET", "ADJ"), ("ADJ", "NOUN"), ("ADP", "DET"), ("AUX", "VERB")})
@@ -46,8 +44,8 @@ def _agreement(right: bool, random: Random, seen: set[str]) -> Sentence:
 
 def _finite(sentence: Sentence, at: int, form: str) -> bool:
     """Whether it is the main clause's verb that agrees with the subject."""
-    head = sentence.governors[at]
-    return form in _OTHER_NUMBER and sentence.pos[at] == "AUX" and sentence.relations[head] == "root"
+    governor = sentence.governors[at]
+    return form in _OTHER_NUMBER and sentence.pos[at] == "AUX" and sentence.relations[governor] == "root"
 
 
 def _distant(speaker: Speaker) -> State:

@@ -18,7 +18,6 @@ _PEOPLE_DO = tuple(sense for sense in SENSES if {*sense.subject.kinds} >= PEOPLE
 _ACTS = tuple(sense for sense in _PEOPLE_DO if sense.ongoing and sense.located and sense.frame != "Sleep")
 _TURNED = tuple(sense for sense in TRANSITIVE if sense.frame not in {"Departing", "Losing", "Emotion"})
 _SHORTEST, _LONGEST = 5, 40
-SIZES = {"train": 2000, "validation": 500, "test": 1000}
 
 
 def corpus(seed: int, n: int) -> Examples:
@@ -139,13 +138,13 @@ def _when(speaker: Speaker) -> Joined:
 
 def _long(speaker: Speaker) -> Joined:
     """Somebody says at length what others did, and when."""
-    said = _saying(speaker)
+    saying = _saying(speaker)
     content = _dative(speaker)
     role = content.sense.oblique.role if content.sense.oblique else ""
     content = replace(_with_relative(speaker, content, role), tense="past", time=(), time_first=False)
-    said = _with_relative(speaker, replace(said, content=content), said.sense.subject.role)
+    saying = _with_relative(speaker, replace(saying, content=content), saying.sense.subject.role)
     aside = replace(speaker.clause(_ACTS), negation="", tense="past", time=(), time_first=False)
-    return Joined(said, speaker.random.choice(("before", "after", "when")), aside, second_first=True)
+    return Joined(saying, speaker.random.choice(("before", "after", "when")), aside, second_first=True)
 
 
 _CONSTRUCTIONS: dict[str, Callable[[Speaker], Clause | State | Joined]] = {

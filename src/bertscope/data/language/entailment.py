@@ -23,7 +23,6 @@ from bertscope.data.language.synonyms import ACTIONS, in_other_words
 from bertscope.data.language.syntax import Adjunct, Clause, NounPhrase
 
 LABELS = ("entailment", "neutral", "contradiction")
-SIZES = {"train": 3000, "validation": 300, "test": 600}
 
 Statement = Literal["strong", "weak", "other"]
 """What a sentence is about: the strong implies the weak; the other has nothing to do with them."""

@@ -215,12 +215,12 @@ class Speaker:
         if noun.kind in {"text", "thing"} and random.random() < 0.3:
             on = self.phrase(self._noun(NOUNS["surface"]), rich=False)
             return State(subject, place=Adjunct("on", replace(on, plural=False, determiner="the")), tense=tense)
-        said = [
+        states = [
             each
             for each in STATES[noun.kind].split()
             if noun.singular not in ODD.get(each, ()) and each not in self._used
         ]
-        return State(subject, random.choice(said), tense=tense, negation=negation)
+        return State(subject, random.choice(states), tense=tense, negation=negation)
 
     def with_relative(self, phrase: NounPhrase) -> NounPhrase:
         """A participant with a clause about it, in which it acts or is acted upon, where there is one."""

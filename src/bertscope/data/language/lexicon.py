@@ -75,8 +75,8 @@ LANDS = _nouns("land", """
     Paris London Rome England France Egypt Russia America Italy Germany India China Africa Moscow
 """, entity="LOC")  # fmt: skip
 ORGANISATIONS = tuple(
-    Noun("organisation", head, "", "", "ORG", tail=tuple(tail.split()))
-    for head, tail in (
+    Noun("organisation", name, "", "", "ORG", tail=tuple(tail.split()))
+    for name, tail in (
         ("Bank", "of England"), ("Church", "of England"), ("University", "of London"), ("University", "of Paris"),
         ("Church", "of Rome"), ("Bank", "of France"), ("College", "of London"),
     )

@@ -20,8 +20,6 @@ from bertscope.data.language.sentence import Row
 from bertscope.data.language.synonyms import ACTIONS, PEOPLE, QUALITIES, in_other_words, unlike
 from bertscope.data.language.syntax import Clause, NounPhrase
 
-LABELS = ("different", "same")
-SIZES = {"train": 2400, "validation": 300, "test": 600}
 _TIMES = (("yesterday",), ("last", "night"), ("in", "the", "morning"), ("last", "week"))
 _GIVING = tuple(sense for sense in DATIVE if sense.frame in {"Giving", "Sending", "Cause_to_perceive"})
 
@@ -29,14 +27,14 @@ _GIVING = tuple(sense for sense in DATIVE if sense.frame in {"Giving", "Sending"
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
     """`n` pairs without a sentence that is in `seen`, to which theirs are added, half of them paraphrases."""
     del split
-    return matched(lambda label: _row(bool(label), random), range(len(LABELS)), n, seen)
+    return matched(lambda label: _row(bool(label), random), (0, 1), n, seen)
 
 
 def _row(same: bool, random: Random) -> Row:
     giving = random.random() < 0.2
-    said = _giving(random) if giving else _acting(random)
-    meant = said if same else _other(said, random)
-    first = realise(said.arranged(random, time_first=0.5))
+    event = _giving(random) if giving else _acting(random)
+    meant = event if same else _other(event, random)
+    first = realise(event.arranged(random, time_first=0.5))
     while True:
         again = meant.arranged(random, time_first=0.5)
         second = realise(in_other_words(again, random, random.choice((0.3, 0.6, 1.0))))

@@ -16,7 +16,6 @@ from bertscope.data.language.senses import DATIVE, TRANSITIVE, Sense
 from bertscope.data.language.sentence import Row, Sentence, characters, joined
 from bertscope.data.language.syntax import Adjunct, Clause
 
-SIZES = {"train": 2000, "validation": 300, "test": 600}
 _EVENTS = tuple(sense for sense in TRANSITIVE + DATIVE if sense.located and {*sense.subject.kinds} >= PEOPLE)
 _TIMES = (("yesterday",), ("last", "night"), ("in", "the", "morning"), ("last", "week"))
 
@@ -36,17 +35,17 @@ def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
 def _row(random: Random) -> Row:
     speaker = Speaker(random)
     sense, another = random.sample(_EVENTS, 2)
-    told = [_event(speaker, each) for each in (sense, sense, another)]
-    asked = told[0]
-    role = random.choice([*asked.fillers, "Place" if asked.place else "Time"])
+    events = [_event(speaker, each) for each in (sense, sense, another)]
+    wanted = events[0]
+    role = random.choice([*wanted.fillers, "Place" if wanted.place else "Time"])
     order = random.sample(range(3), 3)
-    sentences = [realise(told[number].arranged(random, time_first=0.3)) for number in order]
+    sentences = [realise(events[number].arranged(random, time_first=0.3)) for number in order]
     at = order.index(0)
     first, last = _where(sentences[at], role)
     before = sum(len(each.words) for each in sentences[:at])
     passage = joined(sentences)
     # The answer is asked for with all that is known of the event, but for the circumstance that nobody asked about.
-    question = ask(asked, role)
+    question = ask(wanted, role)
     return Row(question, passage, answer=characters(passage.words, before + first, before + last), kind=role)
 
 

@@ -30,25 +30,25 @@ _TIME_WORDS = {"in": ("ADP", "case"), "on": ("ADP", "case"), "the": ("DET", "det
 _BEFORE_VERB = frozenset({"once", "often", "always", "finally", "suddenly"})
 
 
-def realise(said: Joined | Clause | State) -> Sentence:
+def realise(content: Joined | Clause | State) -> Sentence:
     """The sentence that says it."""
     builder = Builder()
-    phrase = builder.sentence(said if isinstance(said, Joined) else Joined(said))
+    phrase = builder.sentence(content if isinstance(content, Joined) else Joined(content))
     return finish(phrase, builder.elements)
 
 
-def ask(said: Clause, role: str) -> Sentence:
+def ask(clause: Clause, role: str) -> Sentence:
     """The question whose answer fills that element, or says where (`Place`) or when (`Time`)."""
     builder = Builder()
     if role in {"Place", "Time"}:
         word = Word("where" if role == "Place" else "when", "ADV")
-        known = replace(said, place=None) if role == "Place" else replace(said, time=())
+        known = replace(clause, place=None) if role == "Place" else replace(clause, time=())
     else:
         word, known = (
-            Word("who" if said.fillers[role].noun.kind in {"person", "name", "kin"} else "what", "PRON"),
-            said,
+            Word("who" if clause.fillers[role].noun.kind in {"person", "name", "kin"} else "what", "PRON"),
+            clause,
         )
-    event = _Event(builder, known, (role, word, word), asked=role != said.sense.subject.role)
+    event = _Event(builder, known, (role, word, word), inverted=role != clause.sense.subject.role)
     if word.pos == "ADV":
         word.under(event.verb, "advmod")
     return finish(event.phrase(), builder.elements, mark="?")
@@ -67,30 +67,30 @@ class Builder:
         self.elements: list[Element] = []
         self.subject: list[Word] = []
 
-    def sentence(self, said: Joined) -> Phrase:
-        main = self.clause(said.first)
-        if said.second is None:
+    def sentence(self, joined: Joined) -> Phrase:
+        main = self.clause(joined.first)
+        if joined.second is None:
             return main
-        second = self.clause(said.second, subject_left_out=said.shared_subject)
-        if said.link in COORDINATORS:
-            comma = [] if said.shared_subject else [Word(",", "PUNCT").under(second.head, "punct")]
-            coordinator = Word(said.link, "CCONJ").under(second.head, "cc")
-            return Phrase(main.head, [*main.words, *comma, coordinator, *second.under(main.head, "conj")])
-        marker = Word(said.link, "SCONJ").under(second.head, "mark")
-        aside = [marker, *second.under(main.head, "advcl")]
-        if said.second_first:
-            return Phrase(main.head, [*aside, Word(",", "PUNCT").under(main.head, "punct"), *main.words])
-        return Phrase(main.head, [*main.words, *aside])
+        second = self.clause(joined.second, subject_left_out=joined.shared_subject)
+        if joined.link in COORDINATORS:
+            comma = [] if joined.shared_subject else [Word(",", "PUNCT").under(second.root, "punct")]
+            coordinator = Word(joined.link, "CCONJ").under(second.root, "cc")
+            return Phrase(main.root, [*main.words, *comma, coordinator, *second.under(main.root, "conj")])
+        marker = Word(joined.link, "SCONJ").under(second.root, "mark")
+        aside = [marker, *second.under(main.root, "advcl")]
+        if joined.second_first:
+            return Phrase(main.root, [*aside, Word(",", "PUNCT").under(main.root, "punct"), *main.words])
+        return Phrase(main.root, [*main.words, *aside])
 
-    def clause(self, said: Clause | State, *, subject_left_out: bool = False) -> Phrase:
+    def clause(self, clause: Clause | State, *, subject_left_out: bool = False) -> Phrase:
         """A clause of its own; a subject that is left out is that of the clause before."""
-        if isinstance(said, State):
-            return self._state(said)
-        return _Event(self, said, subject_left_out=subject_left_out).phrase()
+        if isinstance(clause, State):
+            return self._state(clause)
+        return _Event(self, clause, subject_left_out=subject_left_out).phrase()
 
-    def noun_phrase(self, said: NounPhrase, *, objective: bool = False) -> Phrase:
-        noun = said.noun
-        form = noun.plural if said.plural else noun.singular
+    def noun_phrase(self, phrase: NounPhrase, *, objective: bool = False) -> Phrase:
+        noun = phrase.noun
+        form = noun.plural if phrase.plural else noun.singular
         if noun.kind == "pronoun":
             word = Word(noun.objective if objective else form, "PRON", "", "", noun.gender)
             return Phrase(word, [word])
@@ -99,25 +99,25 @@ class Builder:
             words = [word, Word(form, "PROPN", "", noun.entity, noun.gender).under(word, "flat")]
         else:
             word = Word(form, "PROPN" if noun.entity else "NOUN", "", noun.entity, noun.gender)
-            words = [Word(each, "ADJ").under(word, "amod") for each in said.adjectives]
+            words = [Word(each, "ADJ").under(word, "amod") for each in phrase.adjectives]
             words.append(word)
-            if said.determiner:
-                words = [*self._determiner(said.determiner, word, words[0].form), *words]
+            if phrase.determiner:
+                words = [*self._determiner(phrase.determiner, word, words[0].form), *words]
         if noun.tail:
             last = Word(noun.tail[1], "PROPN", "", noun.entity).under(word, "nmod")
             words += [Word(noun.tail[0], "ADP", "", noun.entity).under(last, "case"), last]
-        if said.modifier is not None:
-            words += self.adjunct(said.modifier).under(word, "nmod")
-        if said.relative is not None:
-            words += self._relative(said.relative, word)
-        if said.conjunct is not None:
-            other = self.noun_phrase(said.conjunct, objective=objective)
-            words += [Word("and", "CCONJ").under(other.head, "cc"), *other.under(word, "conj")]
+        if phrase.modifier is not None:
+            words += self.adjunct(phrase.modifier).under(word, "nmod")
+        if phrase.relative is not None:
+            words += self._relative(phrase.relative, word)
+        if phrase.conjunct is not None:
+            other = self.noun_phrase(phrase.conjunct, objective=objective)
+            words += [Word("and", "CCONJ").under(other.root, "cc"), *other.under(word, "conj")]
         return Phrase(word, words)
 
-    def adjunct(self, said: Adjunct) -> Phrase:
-        phrase = self.noun_phrase(said.phrase, objective=True)
-        return Phrase(phrase.head, [Word(said.preposition, "ADP").under(phrase.head, "case"), *phrase.words])
+    def adjunct(self, adjunct: Adjunct) -> Phrase:
+        phrase = self.noun_phrase(adjunct.phrase, objective=True)
+        return Phrase(phrase.root, [Word(adjunct.preposition, "ADP").under(phrase.root, "case"), *phrase.words])
 
     def add(self, name: str, words: Sequence[Word], target: Word, frame: str, *, core: bool = True) -> None:
         """Note an element of a frame."""
@@ -133,78 +133,80 @@ class Builder:
         pos, relation = _DETERMINERS.get(form, ("DET", "det"))
         return [Word(article(after) if form == "a" else form, pos, relation, noun.entity).under(noun)]
 
-    def _relative(self, said: Relative, noun: Word) -> list[Word]:
-        pronoun = Word(said.pronoun, "PRON") if said.pronoun else None
-        return _Event(self, said.clause, (said.gap, pronoun, noun)).phrase().under(noun, "acl:relcl")
+    def _relative(self, relative: Relative, noun: Word) -> list[Word]:
+        pronoun = Word(relative.pronoun, "PRON") if relative.pronoun else None
+        return _Event(self, relative.clause, (relative.gap, pronoun, noun)).phrase().under(noun, "acl:relcl")
 
-    def _state(self, said: State) -> Phrase:
-        subject = self.noun_phrase(said.subject)
-        if said.place is None:
-            head = Word(said.adjective, "ADJ")
-            predicate = [head]
+    def _state(self, state: State) -> Phrase:
+        subject = self.noun_phrase(state.subject)
+        if state.place is None:
+            root = Word(state.adjective, "ADJ")
+            predicate = [root]
         else:
-            place = self.adjunct(said.place)
-            head, predicate = place.head, place.words
-        group = copula(said.tense, said.negation, said.subject.is_plural, head)
-        if said.place is None:
-            frame, element = STATE_FRAMES[said.adjective]
-            self.add(element, subject.words, head, frame)
+            place = self.adjunct(state.place)
+            root, predicate = place.root, place.words
+        group = copula(state.tense, state.negation, state.subject.is_plural, root)
+        if state.place is None:
+            frame, element = STATE_FRAMES[state.adjective]
+            self.add(element, subject.words, root, frame)
         else:
             be = next(word for word in group if word.relation == "cop")
             self.add("Theme", subject.words, be, "Being_located")
             self.add("Location", predicate, be, "Being_located")
-        return Phrase(head, [*subject.under(head, "nsubj"), *group, *predicate])
+        return Phrase(root, [*subject.under(root, "nsubj"), *group, *predicate])
 
 
 class _Event:
     """One clause about an event while it is being built.
 
-    gap    the element that a relative clause's noun fills, or that a question asks for; its pronoun, if any; the noun
-    asked  the subject follows the auxiliary, as it does in a question for anything else
+    gap       the element that a relative clause's noun fills, or that a question asks for; its pronoun, if any; the
+              noun
+    inverted  the subject follows the auxiliary, as it does in a question for anything else
     """
 
     def __init__(
         self,
         builder: Builder,
-        said: Clause,
+        clause: Clause,
         gap: tuple[str, Word | None, Word] | None = None,
         *,
         subject_left_out: bool = False,
-        asked: bool = False,
+        inverted: bool = False,
     ) -> None:
-        self.builder, self.said, self.gap = builder, said, gap
-        self.subject_left_out, self.asked = subject_left_out, asked
-        sense = said.sense
-        subject = (sense.oblique if said.shifted else sense.object) if said.passive else sense.subject
+        self.builder, self.clause, self.gap = builder, clause, gap
+        self.subject_left_out, self.inverted = subject_left_out, inverted
+        sense = clause.sense
+        subject = (sense.oblique if clause.shifted else sense.object) if clause.passive else sense.subject
         assert subject is not None
         self.subject = subject
-        plural = said.fillers[subject.role].is_plural
-        self.group = verb_group(sense.verb, said.tense, said.negation, said.passive, plural, asked=asked)
+        plural = clause.fillers[subject.role].is_plural
+        self.group = verb_group(sense.verb, clause.tense, clause.negation, clause.passive, plural, inverted=inverted)
         self.verb = self.group[-1]
 
     def phrase(self) -> Phrase:
-        said, verb = self.said, self.verb
+        clause, verb = self.clause, self.verb
         words = [*self._beginning(), *self._complements()]
-        if said.adverb and not self._adverb_first:
+        if clause.adverb and not self._adverb_first:
             words.append(self._manner())
-        if said.place is not None:
-            place = self.builder.adjunct(said.place).under(verb, "obl")
+        if clause.place is not None:
+            place = self.builder.adjunct(clause.place).under(verb, "obl")
             self._note("Place", place)
             words += place
-        if said.content is not None:
-            content = self.builder.clause(said.content)
-            message = [Word("that", "SCONJ").under(content.head, "mark"), *content.under(verb, "ccomp")]
-            self._note(said.sense.content, message, core=True)
+        if clause.content is not None:
+            content = self.builder.clause(clause.content)
+            message = [Word("that", "SCONJ").under(content.root, "mark"), *content.under(verb, "ccomp")]
+            self._note(clause.sense.content, message, core=True)
             words += message
-        if said.time:
+        if clause.time:
             time = self._time()
-            words = [*time, Word(",", "PUNCT").under(verb, "punct"), *words] if said.time_first else [*words, *time]
+            words = [*time, Word(",", "PUNCT").under(verb, "punct"), *words] if clause.time_first else [*words, *time]
         return Phrase(verb, words)
 
     @property
     def _adverb_first(self) -> bool:
         """Whether the adverb stands before the verb."""
-        return bool(self.said.adverb) and (self.said.adverb in _BEFORE_VERB or self.said.sense.object is not None)
+        clause = self.clause
+        return bool(clause.adverb) and (clause.adverb in _BEFORE_VERB or clause.sense.object is not None)
 
     def _beginning(self) -> list[Word]:
         """All up to the verb: what a relative clause or a question begins with, the subject, the auxiliaries."""
@@ -215,28 +217,28 @@ class _Event:
             subject: list[Word] = []
             self._note(self.subject.role, self.builder.subject, core=True)
         else:
-            subject = self._filled(self.subject.role, "nsubj:pass" if self.said.passive else "nsubj", first=True)
+            subject = self._filled(self.subject.role, "nsubj:pass" if self.clause.passive else "nsubj", first=True)
             if self.gap is None:
                 self.builder.subject = subject
         *group, verb = self.group
         if self._adverb_first:
             group = [*group, self._manner()]
-        if self.asked:
+        if self.inverted:
             return [*front, group[0], *subject, *group[1:], verb]
         return [*front, *subject, *group, verb]
 
     def _complements(self) -> list[Word]:
         """What follows the verb: object, recipient or place, and a passive's agent."""
-        said, sense = self.said, self.said.sense
+        clause, sense = self.clause, self.clause.sense
         words: list[Word] = []
         direct, oblique = sense.object, sense.oblique
-        if oblique is not None and said.shifted and not said.passive:
+        if oblique is not None and clause.shifted and not clause.passive:
             words += self._filled(oblique.role, "iobj")
         if direct is not None and direct is not self.subject:
             words += self._filled(direct.role, "obj")
-        if oblique is not None and not said.shifted:
+        if oblique is not None and not clause.shifted:
             words += self._filled(oblique.role, "obl", oblique.preposition)
-        if said.passive:
+        if clause.passive:
             words += self._filled(sense.subject.role, "obl:agent", "by")
         return words
 
@@ -250,30 +252,30 @@ class _Event:
             if preposition:
                 return [Word(preposition, "ADP").under(pronoun or noun, "case")]
             return [pronoun] if first and pronoun is not None else []
-        filler = self.said.fillers.get(role)
+        filler = self.clause.fillers.get(role)
         if filler is None:
             return []
         phrase = self.builder.noun_phrase(filler, objective=not first)
         words = phrase.under(self.verb, relation)
         if preposition:
-            words = [Word(preposition, "ADP").under(phrase.head, "case"), *words]
+            words = [Word(preposition, "ADP").under(phrase.root, "case"), *words]
         self._note(role, words, core=True)
         return words
 
     def _manner(self) -> Word:
-        adverb = Word(self.said.adverb, "ADV").under(self.verb, "advmod")
+        adverb = Word(self.clause.adverb, "ADV").under(self.verb, "advmod")
         self._note("Manner" if adverb.form.endswith("ly") and adverb.form != "finally" else "Time", [adverb])
         return adverb
 
     def _time(self) -> list[Word]:
-        *before, last = self.said.time
+        *before, last = self.clause.time
         adverb = last in {"soon", "once"}
-        head = Word(last, "ADV" if adverb else "PROPN" if last == "Sunday" else "NOUN")
-        words = [*(Word(each, *_TIME_WORDS[each]).under(head) for each in before), head]
+        root = Word(last, "ADV" if adverb else "PROPN" if last == "Sunday" else "NOUN")
+        words = [*(Word(each, *_TIME_WORDS[each]).under(root) for each in before), root]
         bare = not any(word.pos == "ADP" for word in words)
-        head.under(self.verb, "advmod" if adverb else "obl:tmod" if bare else "obl")
+        root.under(self.verb, "advmod" if adverb else "obl:tmod" if bare else "obl")
         self._note("Time", words)
         return words
 
     def _note(self, role: str, words: Sequence[Word], *, core: bool = False) -> None:
-        self.builder.add(role, words, self.verb, self.said.sense.frame, core=core)
+        self.builder.add(role, words, self.verb, self.clause.sense.frame, core=core)

@@ -72,8 +72,8 @@ def _slot(text: str) -> Slot | None:
     """`Recipient to: person name`."""
     if not text.strip():
         return None
-    head, _, kinds = text.partition(":")
-    role, *preposition = head.split()
+    named, _, kinds = text.partition(":")
+    role, *preposition = named.split()
     return Slot(role, tuple(kinds.split()), " ".join(preposition))
 
 

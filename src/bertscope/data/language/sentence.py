@@ -1,6 +1,6 @@
 """Words with their annotation, built up as phrases and read off as a sentence.
 
-A `Word` points at its head itself, so that phrases are joined by putting lists of words one after the other;
+A `Word` points at its governor itself, so that phrases are joined by putting lists of words one after the other;
 positions are counted once, when the sentence is whole.
 """
 
@@ -23,30 +23,30 @@ _BETWEEN = re.compile(r"(?<=[.?]) ")
 class Word:
     """One word while its sentence is being built."""
 
-    __slots__ = ("at", "entity", "form", "gender", "head", "pos", "relation")
+    __slots__ = ("at", "entity", "form", "gender", "governor", "pos", "relation")
 
     def __init__(self, form: str, pos: str, relation: str = "", entity: str = "", gender: str = "") -> None:
         self.form, self.pos, self.relation, self.entity, self.gender = form, pos, relation, entity, gender
-        self.head: Word | None = None
+        self.governor: Word | None = None
         self.at = ROOT
 
-    def under(self, head: Word, relation: str = "") -> Word:
-        """This word, made a dependent of `head`."""
-        self.head, self.relation = head, relation or self.relation
+    def under(self, governor: Word, relation: str = "") -> Word:
+        """This word, made a dependent of `governor`."""
+        self.governor, self.relation = governor, relation or self.relation
         return self
 
 
 class Phrase:
-    """Words in their order, one of which is the head of the others."""
+    """Words in their order, and the one that the others depend on."""
 
-    __slots__ = ("head", "words")
+    __slots__ = ("root", "words")
 
-    def __init__(self, head: Word, words: list[Word]) -> None:
-        self.head, self.words = head, words
+    def __init__(self, root: Word, words: list[Word]) -> None:
+        self.root, self.words = root, words
 
-    def under(self, head: Word, relation: str) -> list[Word]:
-        """The words of this phrase, made a dependent of `head`."""
-        self.head.under(head, relation)
+    def under(self, governor: Word, relation: str) -> list[Word]:
+        """The words of this phrase, made dependent on `governor`."""
+        self.root.under(governor, relation)
         return self.words
 
 
@@ -77,9 +77,9 @@ class Sentence:
 
 def finish(phrase: Phrase, elements: Iterable[Element] = (), *, mark: str = ".", capital: bool = True) -> Sentence:
     """The sentence that a phrase makes, with its closing mark."""
-    head = phrase.head
-    head.relation = "root"
-    words = [*phrase.words, Word(mark, "PUNCT").under(head, "punct")]
+    root = phrase.root
+    root.relation = "root"
+    words = [*phrase.words, Word(mark, "PUNCT").under(root, "punct")]
     for at, word in enumerate(words):
         word.at = at
     if capital:
@@ -91,7 +91,7 @@ def finish(phrase: Phrase, elements: Iterable[Element] = (), *, mark: str = ".",
         forms,
         tuple([word.pos for word in words]),
         tuple([word.relation for word in words]),
-        tuple([ROOT if word.head is None else word.head.at for word in words]),
+        tuple([ROOT if word.governor is None else word.governor.at for word in words]),
         tuple([word.entity for word in words]),
         tuple([word.gender for word in words]),
         tuple(
@@ -127,7 +127,7 @@ def joined(sentences: Sequence[Sentence]) -> Sentence:
     for each in sentences:
         before = len(governors)
         links += [shifted(link, before) for link in each.links]
-        governors += [head if head == ROOT else head + before for head in each.governors]
+        governors += [at if at == ROOT else at + before for at in each.governors]
 
     def column(name: str) -> tuple[str, ...]:
         return tuple(value for each in sentences for value in getattr(each, name))
@@ -167,7 +167,7 @@ def exchanged(sentence: Sentence, at: int) -> Sentence:
         words=words,
         pos=column(sentence.pos),
         relations=column(sentence.relations),
-        governors=tuple(ROOT if head == ROOT else place[head] for head in column(sentence.governors)),
+        governors=tuple(ROOT if at == ROOT else place[at] for at in column(sentence.governors)),
         entities=column(sentence.entities),
         genders=column(sentence.genders),
         links=tuple(replace(link, source=moved(link.source), target=moved(link.target)) for link in sentence.links),

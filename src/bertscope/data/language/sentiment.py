@@ -15,9 +15,6 @@ from random import Random
 
 from bertscope.data.language.sentence import Element, Phrase, Row, Sentence, Word, finish
 
-LABELS = ("negative", "positive")
-SIZES = {"train": 1200, "validation": 200, "test": 400}
-"""As many as teach the pocket model the rules in half a minute, and few enough that it still errs."""
 CONSTRUCTIONS = ("plain", "negation", "contrast")
 
 # Repeated entries are drawn more often.
@@ -137,8 +134,8 @@ class _Review:
         if len(clauses) == 1:
             return clauses[0]
         first, second = clauses
-        both = Word("and", "CCONJ").under(second.head, "cc")
-        return Phrase(first.head, [*first.words, both, *second.under(first.head, "conj")])
+        both = Word("and", "CCONJ").under(second.root, "cc")
+        return Phrase(first.root, [*first.words, both, *second.under(first.root, "conj")])
 
     def contrast(self, scene: _Scene, positive: bool) -> Phrase:
         """Two clauses of opposite polarity; the main one has the sentence's."""
@@ -151,42 +148,42 @@ class _Review:
             # polarity that the label hasn't, and so give the label away.
             main = self._clause(one, positive, False)
             aside = self._despite(other, not positive)
-            words = aside.under(main.head, "obl")
-            return Phrase(main.head, [*main.words, *words] if main_first else [*words, _comma(main), *main.words])
+            words = aside.under(main.root, "obl")
+            return Phrase(main.root, [*main.words, *words] if main_first else [*words, _comma(main), *main.words])
         main = self._clause(one, positive, random.random() < 0.4)
         aside = self._clause(other, not positive, random.random() < 0.4)
         if form == "but":
-            joint = [_comma(main), Word("but", "CCONJ").under(main.head, "cc")]
-            return Phrase(aside.head, [*aside.words, *joint, *main.under(aside.head, "conj")])
+            joint = [_comma(main), Word("but", "CCONJ").under(main.root, "cc")]
+            return Phrase(aside.root, [*aside.words, *joint, *main.under(aside.root, "conj")])
         *even, mark = form.split()
-        marks = [Word(each, "ADV").under(aside.head, "advmod") for each in even]
-        words = [*marks, Word(mark, "SCONJ").under(aside.head, "mark"), *aside.under(main.head, "advcl")]
+        marks = [Word(each, "ADV").under(aside.root, "advmod") for each in even]
+        words = [*marks, Word(mark, "SCONJ").under(aside.root, "mark"), *aside.under(main.root, "advcl")]
         ordered = [*main.words, _comma(aside), *words] if main_first else [*words, _comma(main), *main.words]
-        return Phrase(main.head, ordered)
+        return Phrase(main.root, ordered)
 
     def opened(self, opener: str, body: Phrase) -> Phrase:
         """The body after an opener, or as what an opener says."""
         if opener in _OPINIONS:
             return self._opinion(opener.split(), body)
         *before, last = opener.split()
-        head = Word(last, "PRON" if last == "me" else "NOUN")
-        words = [*(Word(each, *_TAGS[each]).under(head) for each in before), head]
-        head.under(body.head, "obl" if words[0].pos == "ADP" else "obl:tmod")
-        return Phrase(body.head, [*words, _comma(body), *body.words])
+        root = Word(last, "PRON" if last == "me" else "NOUN")
+        words = [*(Word(each, *_TAGS[each]).under(root) for each in before), root]
+        root.under(body.root, "obl" if words[0].pos == "ADP" else "obl:tmod")
+        return Phrase(body.root, [*words, _comma(body), *body.words])
 
     def _opinion(self, opener: list[str], body: Phrase) -> Phrase:
         content = body.words
         if opener[-1] == "that":
-            content = [Word("that", "SCONJ").under(body.head, "mark"), *content]
-        who, *modal, said = [each for each in opener if each != "that"]
-        verb = Word(said, "VERB")
+            content = [Word("that", "SCONJ").under(body.root, "mark"), *content]
+        who, *modal, stem = [each for each in opener if each != "that"]
+        verb = Word(stem, "VERB")
         subject = Word(who, "PRON").under(verb, "nsubj")
         frame, names = (
-            ("Statement", ("Speaker", "Message")) if said == "say" else ("Opinion", ("Cognizer", "Opinion"))
+            ("Statement", ("Speaker", "Message")) if stem == "say" else ("Opinion", ("Cognizer", "Opinion"))
         )
         for name, words in zip(names, ([subject], content), strict=True):
             self.elements.append(Element(name, words, verb, frame))
-        body.head.under(verb, "ccomp")
+        body.root.under(verb, "ccomp")
         return Phrase(verb, [subject, *(Word(each, "AUX").under(verb, "aux") for each in modal), verb, *content])
 
     def _clause(self, aspect: _Aspect, positive: bool, negated: bool) -> Phrase:
@@ -211,7 +208,7 @@ class _Review:
 
 
 def _comma(clause: Phrase) -> Word:
-    return Word(",", "PUNCT").under(clause.head, "punct")
+    return Word(",", "PUNCT").under(clause.root, "punct")
 
 
 def _degree(words: list[str], adjective: Word) -> list[Word]:

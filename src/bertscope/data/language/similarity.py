@@ -15,7 +15,6 @@ from bertscope.data.language.sentence import Row, Sentence
 from bertscope.data.language.synonyms import ACTIONS, PEOPLE, PLACES, QUALITIES, located, synonym, unlike
 from bertscope.data.language.syntax import Clause, NounPhrase
 
-SIZES = {"train": 1800, "validation": 300, "test": 600}
 SCORES = range(6)
 _OTHERS: dict[str, tuple[tuple[Any, Any], ...]] = {"action": ACTIONS, "place": PLACES, "quality": QUALITIES}
 _PARTS = ("agent", "patient", *_OTHERS)

@@ -81,8 +81,8 @@ def in_other_words(clause: Clause, random: Random, share: float) -> Clause:
     def other(word: T) -> T:
         return synonym(word) if random.random() < share else word
 
-    def phrase(said: NounPhrase) -> NounPhrase:
-        return replace(said, noun=other(said.noun), adjectives=tuple(other(each) for each in said.adjectives))
+    def phrase(one: NounPhrase) -> NounPhrase:
+        return replace(one, noun=other(one.noun), adjectives=tuple(other(each) for each in one.adjectives))
 
     fillers = {role: phrase(filler) for role, filler in clause.fillers.items()}
     return replace(clause, sense=other(clause.sense), fillers=fillers)

@@ -8,13 +8,13 @@ from bertscope.data.language.syntax import Negation, Tense
 
 
 def verb_group(
-    verb: Verb, tense: Tense, negation: Negation, passive: bool, plural: bool, *, asked: bool = False
+    verb: Verb, tense: Tense, negation: Negation, passive: bool, plural: bool, *, inverted: bool = False
 ) -> list[Word]:
     """The words of the group; the verb, which the others depend on, is the last. A question needs an auxiliary."""
     if passive:
         before, form = _be(tense, plural, "aux:pass"), verb.participle
     else:
-        before, form = _active(verb, tense, asked or negation == "not", plural)
+        before, form = _active(verb, tense, inverted or negation == "not", plural)
     return _group(before, negation, Word(form, "VERB"))
 
 
@@ -23,11 +23,11 @@ def copula(tense: Tense, negation: Negation, plural: bool, predicate: Word) -> l
     return _group(_be(tense, plural, "cop"), negation, predicate)[:-1]
 
 
-def _group(before: list[Word], negation: Negation, head: Word) -> list[Word]:
+def _group(before: list[Word], negation: Negation, predicate: Word) -> list[Word]:
     if negation:
         particle = Word(negation, "PART" if negation == "not" else "ADV", "advmod")
         before = [*before[:1], particle, *before[1:]]
-    return [*(word.under(head) for word in before), head]
+    return [*(word.under(predicate) for word in before), predicate]
 
 
 def _be(tense: Tense, plural: bool, relation: str) -> list[Word]:

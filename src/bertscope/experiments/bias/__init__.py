@@ -1,1 +1,1 @@
-"""`bias`: `question` leaves a part of the data out, `swap` exchanges words, `result` compares the arms."""
+"""`bias`: a part of the training data is left out; `swap` is the step that exchanges words."""

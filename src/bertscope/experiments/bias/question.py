@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_seeds
 from bertscope.core.errors import UserError
-from bertscope.core.registry import find
-from bertscope.core.result import Result
+from bertscope.core.question import MODEL, RESULTS, TASK, Question
 from bertscope.core.step import Root, Step
-from bertscope.experiments.bias.swap import SwapConfig
+from bertscope.experiments.bias.swap import SwapConfig, swap
 from bertscope.experiments.trainings import by_recipe
+from bertscope.training.finetune.question import finetune
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -22,8 +20,6 @@ WORDS = ("women", "woman", "girl", "girls", "mother", "wife", "female")
 """The list of the CS4650 project."""
 ARMS = {"tuned": "full", "controls": "random cut", "biased": "without the words"}
 """The inputs with their trainings, and what they are called."""
-
-
 _SPLITS = {"train": "training", "test": "test"}
 """Those that must mention the words, and what their rows are called."""
 
@@ -65,16 +61,14 @@ def plan(base: Step | Root, task: Root, config: BiasConfig = BiasConfig()) -> St
     inputs: dict[str, Step | Root] = {"task": task}
     for arm in ARMS:
         for seed in config.seeds:
-            data = replace(task, options={**task.options, **_cut(arm, config, seed)})
+            data = replace(task, options={**task.options, **_subset(arm, config, seed)})
             settings = by_recipe(config, seed=seed)
-            model = inputs[f"{arm}.{seed}"] = find("finetune").step({"base": base, "task": data}, settings)
-            inputs[f"swapped.{arm}.{seed}"] = find("swap").step(
-                {"model": model, "task": task}, SwapConfig(config.swap)
-            )
-    return find("bias").step(inputs, config)
+            model = inputs[f"{arm}.{seed}"] = finetune.step({"base": base, "task": data}, settings)
+            inputs[f"swapped.{arm}.{seed}"] = swap.step({"model": model, "task": task}, SwapConfig(config.swap))
+    return bias.step(inputs, config)
 
 
-def _cut(arm: str, config: BiasConfig, seed: int) -> dict[str, Any]:
+def _subset(arm: str, config: BiasConfig, seed: int) -> dict[str, Any]:
     """How the arm's data is read: `TaskOptions`."""
     if arm == "tuned":
         return {}
@@ -84,7 +78,7 @@ def _cut(arm: str, config: BiasConfig, seed: int) -> dict[str, Any]:
 def check(task: Task, config: BiasConfig) -> None:
     """Refuse words that leave nothing to train on or to compare."""
     from bertscope.data.slices import mentions
-    from bertscope.data.subsets import cut, in_brief
+    from bertscope.data.subsets import in_brief, without_words
 
     named = in_brief(config.words)
     for split in _SPLITS:
@@ -94,38 +88,25 @@ def check(task: Task, config: BiasConfig) -> None:
                 f"no {_SPLITS[split]} row of {task.name} mentions {named}{default}; name words that occur in it "
                 "with --words"
             )
-    cut(task, config.words)  # refuses what would leave too little
+    without_words(task, config.words)  # refuses what would leave too little
     if mentions(task.test, config.words).all():
         raise UserError(f"every test row of {task.name} mentions {named}: there is no rest to compare it with")
 
 
-@question(
-    "bias",
-    inputs=("tuned", "biased", "controls", "task"),
-    optional=("swapped",),
-    version=1,
+bias = Question(
+    __name__,
+    """Rows that mention certain words leave the training data, and the test set stays as it is. Against training on
+    all rows, that is the effect of the cut; against a random cut of the same size and labels, it is the effect of its
+    words. Both are given for all test rows, for those with the words (slice) and for the rest; beside them, how
+    often the answer changes when words of gender are exchanged.""",
+    config=BiasConfig,
+    inputs={"tuned": RESULTS, "biased": RESULTS, "controls": RESULTS, "task": TASK},
+    optional={"swapped": RESULTS},
+    given={"base": MODEL, "task": TASK},
+    version=2,
     main="effect of its words, slice",
     cite="the CS4650 project's biased data, with a control; Garg et al. 2019, Counterfactual Fairness in Text "
     "Classification through Robustness",
     plan=plan,
     check=check,
 )
-def bias(
-    tuned: Sequence[Result],
-    biased: Sequence[Result],
-    controls: Sequence[Result],
-    task: Task,
-    swapped: Sequence[Result] = (),
-    config: BiasConfig = BiasConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """What does a gap in the training data do?
-
-    Rows that mention certain words leave the training data, and the test set stays as it is. Against training on
-    all rows, that is the effect of the cut; against a random cut of the same size and labels, it is the effect of its
-    words. Both are given for all test rows, for those with the words (slice) and for the rest; beside them, how
-    often the answer changes when words of gender are exchanged.
-    """
-    from bertscope.experiments.bias.result import collect
-
-    trained = dict(zip(ARMS.values(), (tuned, controls, biased), strict=True))
-    return collect(trained, task, swapped, config)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 from bertscope.data.slices import mentions
 from bertscope.data.subsets import in_brief
 from bertscope.data.task import Task
-from bertscope.experiments.arms import Arms, few_seeds, in_points, number
-from bertscope.experiments.bias.figures import figures
-from bertscope.experiments.bias.question import WORDS, BiasConfig
+from bertscope.experiments.arms import Arms, few_seeds, how_sure, in_points, number
+from bertscope.experiments.bias.question import BiasConfig, bias
 
 EFFECTS = {
     "the cut": ("without the words", "full"),
@@ -21,39 +22,34 @@ EFFECTS = {
     "its words": ("without the words", "random cut"),
 }
 """Arms that are compared: the first effect is the sum of the others."""
-_SLIDES = {"full": 0.9045, "without the words": 0.5947}
-"""Accuracy on all of SNLI test: bert-base, one training on all of SNLI, no control."""
+_PARTS = "Slice: test rows that mention the words; rest: the others"
 
 
-def collect(
-    trained: Mapping[str, Sequence[Result]], task: Task, swapped: Sequence[Result], config: BiasConfig
-) -> Result:
-    found = mentions(task.test, config.words)
-    parts = {"slice": found, "rest": ~found, "all": np.ones_like(found)}
-    moments = {arm: [task.moments(run.arrays["outputs"]) for run in runs] for arm, runs in trained.items()}
-    arms = {
-        on: Arms({arm: [run[rows] for run in runs] for arm, runs in moments.items()}, task.value)
-        for on, rows in parts.items()
-    }
+@dataclass(frozen=True)
+class Part:
+    """Some of the test set's rows, and what the arms say of them."""
+
+    rows: np.ndarray
+    """Booleans."""
+    arms: Arms
+
+
+def bias_result(run: Result, task: Task, parts: Mapping[str, Part], flips: Arms | None, config: BiasConfig) -> Result:
+    """`run` is a training on all rows."""
     tables = {
-        "effects": _by_part({on: one.effects(EFFECTS) for on, one in arms.items()}),
-        "arms": _by_part({on: _scores(arms[on], task, rows) for on, rows in parts.items()}),
-        "trainings": _by_part({on: one.trainings(config.seeds) for on, one in arms.items()}),
+        "effects": _by_part({on: part.arms.effects(EFFECTS) for on, part in parts.items()}),
+        "arms": _by_part({on: _scores(part, task) for on, part in parts.items()}),
+        "trainings": _by_part({on: part.arms.trainings(config.seeds) for on, part in parts.items()}),
         "rows": _rows(task, config),
     }
-    if task.name == "snli" and config.words == WORDS:
-        tables |= _beside_the_slides(tables)
-    if swapped and len(swapped[0].arrays["rows"]):
-        flips = _flips(trained, swapped, task)
+    if flips is not None:
         tables |= {"flips": flips.table().rename(columns={"score": "flips"}), "flip_effects": flips.effects(EFFECTS)}
-    return Result(
-        "bias",
-        1,
+    return bias.result(
         tables=tables,
         headline=_headline(tables, task),
-        figures=figures(tables, task, config),
-        subject={"model": trained["full"][0].subject["model"], "task": task.name},
-        notes=[*task.notes, *_notes(tables, trained["full"][0], task, config), *few_seeds(len(config.seeds))],
+        figures=_figures(tables, task, config),
+        subject={"model": run.subject["model"], "task": task.name},
+        notes=[*task.notes, *_notes(tables, run, task, config), *few_seeds(len(config.seeds))],
     )
 
 
@@ -62,10 +58,11 @@ def _by_part(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(tables, names=["on"]).reset_index("on").reset_index(drop=True)
 
 
-def _scores(arms: Arms, task: Task, rows: np.ndarray) -> pd.DataFrame:
+def _scores(part: Part, task: Task) -> pd.DataFrame:
     """The arms on one part of the test set, beside a constant answer."""
-    chance = task.chance(task.test.take(np.flatnonzero(rows)))
-    return pd.concat([arms.table(), pd.DataFrame([{"arm": "majority", "score": chance, "runs": 0, "n": arms.n}])])
+    chance = task.chance(task.test.take(np.flatnonzero(part.rows)))
+    majority = {"arm": "majority", "score": chance, "runs": 0, "n": part.arms.n}
+    return pd.concat([part.arms.table(), pd.DataFrame([majority])])
 
 
 def _rows(task: Task, config: BiasConfig) -> pd.DataFrame:
@@ -81,36 +78,6 @@ def _rows(task: Task, config: BiasConfig) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _beside_the_slides(tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """The tables with what the slides found, on all rows alone."""
-    arms, effects = tables["arms"], tables["effects"]
-    published = _SLIDES["without the words"] - _SLIDES["full"]
-    return {
-        "arms": arms.assign(published=arms["arm"].map(_SLIDES).where(arms["on"] == "all")),
-        "effects": effects.assign(
-            published=np.where((effects["on"] == "all") & (effects["effect"] == "the cut"), published, np.nan)
-        ),
-    }
-
-
-def _flips(trained: Mapping[str, Sequence[Result]], swapped: Sequence[Result], task: Task) -> Arms:
-    """Whether each answer changes with the words, of the texts that the swap changes; of scores, by how much."""
-    rows = swapped[0].arrays["rows"]
-    seeds = len(trained["full"])
-    by_arm = [swapped[start : start + seeds] for start in range(0, len(swapped), seeds)]  # in the order of the plan
-
-    def moved(run: Result, other: Result) -> np.ndarray:
-        before = task.outputs_to_predictions(run.arrays["outputs"][rows])
-        now = task.outputs_to_predictions(other.arrays["outputs"])
-        return (before != now if task.labels else np.abs(now - before))[:, None].astype(float)
-
-    runs = {
-        arm: [moved(*pair) for pair in zip(results, others, strict=True)]
-        for (arm, results), others in zip(trained.items(), by_arm, strict=True)
-    }
-    return Arms(runs, lambda means: means[..., 0])
-
-
 def _headline(tables: dict[str, pd.DataFrame], task: Task) -> list[Number]:
     arms = tables["arms"]
     numbers = [number(row["arm"], row, "score", task.metric) for _, row in arms[arms["on"] == "all"].iterrows()]
@@ -119,8 +86,8 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task) -> list[Number]:
         for _, row in tables["effects"].iterrows()
     ]
     if "flips" in tables:
-        said = "share" if task.labels else "mean change"
-        numbers += [number(f"flips, {row['arm']}", row, "flips", said) for _, row in tables["flips"].iterrows()]
+        unit = "share" if task.labels else "mean change"
+        numbers += [number(f"flips, {row['arm']}", row, "flips", unit) for _, row in tables["flips"].iterrows()]
     return numbers
 
 
@@ -130,17 +97,12 @@ def _notes(tables: dict[str, pd.DataFrame], run: Result, task: Task, config: Bia
     counts = tables["rows"].drop_duplicates("split").set_index("split")  # of any label
     train, test = counts.loc["train"], counts.loc["test"]
     batches = [-(-rows // batch) for rows in (train["rows"], train["rows"] - train["mention"])]
-    like_the_slides = "published" in tables["effects"]
     notes = [
         f"{train['mention']:,} of {train['rows']:,} training rows mention {in_brief(config.words)}: without them an "
-        f"epoch has {batches[1]:,} batches of {batch} instead of {batches[0]:,}"
-        + (" (the slides: 13,197 instead of 17,168)" if like_the_slides else ""),
+        f"epoch has {batches[1]:,} batches of {batch} instead of {batches[0]:,}",
         f"the slice is the {test['mention']:,} of {test['rows']:,} test rows that mention one of the words",
         *(_sum(tables["effects"], on, task.metric) for on in ("slice", "all")),
     ]
-    if like_the_slides:
-        notes.append("the slides have 90.45% on all rows with the full training set and 59.47% without the words: "
-                     "bert-base, one training on all of SNLI, no random cut beside it")  # fmt: skip
     if not task.labels:
         notes.append("the task has scores, not labels: the random cut has the same size, but no balance to keep")
     return [*notes, _on_flips(tables, task)]
@@ -148,10 +110,9 @@ def _notes(tables: dict[str, pd.DataFrame], run: Result, task: Task, config: Bia
 
 def _sum(effects: pd.DataFrame, on: str, metric: str) -> str:
     rows = effects[effects["on"] == on].set_index("effect")
-
-    told = {effect: f"{in_points(row)} by {effect}" for effect, row in rows.iterrows()}
+    by = {effect: f"{in_points(row)} by {effect}" for effect, row in rows.iterrows()}
     where = "all test rows" if on == "all" else "the slice"
-    return f"{metric} on {where}, in points: {told['the cut']}; that is {told['its size']} and {told['its words']}"
+    return f"{metric} on {where}, in points: {by['the cut']}; that is {by['its size']} and {by['its words']}"
 
 
 def _on_flips(tables: dict[str, pd.DataFrame], task: Task) -> str:
@@ -161,3 +122,34 @@ def _on_flips(tables: dict[str, pd.DataFrame], task: Task) -> str:
         f"the {tables['flips']['n'].iloc[0]:,} of {len(task.test):,} test texts in which the swap changes a word"
     )
     return f"flips are the share of {changed}" if task.labels else f"flips are how far scores move, on {changed}"
+
+
+def _figures(tables: dict[str, pd.DataFrame], task: Task, config: BiasConfig) -> list[Figure]:
+    sure = how_sure(len(config.seeds))
+    drawn = [
+        Figure(
+            "intervals", "effects", x="difference", y="effect", color="on", low="low", high="high", middle=0.0,
+            title="How much is the bias, how much the smaller set?",
+            caption=f"What the cut does to {task.metric}: trained without the rows that have the words, minus "
+            "trained on all. Its size: the same for a random cut with as many rows of each label. Its words: the "
+            f"difference of the two cuts. {_PARTS}. {sure}",
+            labels={"difference": f"difference in {task.metric}", "effect": "effect of", "on": ""},
+        ),
+        Figure(
+            "intervals", "arms", x="score", y="arm", color="on", low="low", high="high", title="The three trainings",
+            caption=f"The {task.metric} of each, mean over seeds, beside a constant answer. {_PARTS}. {sure}",
+            labels={"score": task.metric, "arm": "trained on", "on": ""},
+        ),
+    ]  # fmt: skip
+    if "flips" in tables:
+        what = "The share of answers that change" if task.labels else "How far the score moves on average"
+        drawn.append(
+            Figure(
+                "intervals", "flips", x="flips", y="arm", low="low", high="high",
+                title="When words change places" if config.swap else "When she becomes he",
+                caption=f"{what} when words are exchanged, of the {tables['flips']['n'].iloc[0]:,} test texts in "
+                f"which that changes a word. {sure}",
+                labels={"flips": "share that flips" if task.labels else "change of the score", "arm": "trained on"},
+            )
+        )  # fmt: skip
+    return drawn

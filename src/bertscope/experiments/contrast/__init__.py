@@ -1,1 +1,1 @@
-"""`contrast`: `question` plans the contrastive trainings, `result` and `figures` tell what they changed."""
+"""`contrast`: contrastive trainings, and what they changed."""

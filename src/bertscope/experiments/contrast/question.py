@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 
-from bertscope.analyses.geometry.question import GeometryConfig
-from bertscope.core.catalogue import question
+from bertscope.analyses.geometry.question import GeometryConfig, geometry
+from bertscope.analyses.sentences.question import sentences
 from bertscope.core.config import check_seeds
-from bertscope.core.registry import find
-from bertscope.core.result import Result
+from bertscope.core.question import EITHER, MODEL, RESULTS, Question
 from bertscope.core.step import Root, Step
-from bertscope.training.contrasting import Contrasting
-from bertscope.training.contrastive import ContrastiveConfig
+from bertscope.training.contrastive.question import ContrastiveConfig, ContrastiveSettings, contrastive
 
 
 @dataclass(frozen=True)
-class ContrastConfig(Contrasting):
+class ContrastConfig(ContrastiveSettings):
     """How it is trained, and on what it is measured before and after."""
 
     sts: str = "demo/similarity"
@@ -38,7 +36,7 @@ class ContrastConfig(Contrasting):
 
     def trainings(self) -> Iterator[ContrastiveConfig]:
         """Those with true positives, seed by seed, then those with shuffled ones."""
-        how = {field.name: asdict(self)[field.name] for field in fields(Contrasting)}
+        how = {field.name: asdict(self)[field.name] for field in fields(ContrastiveSettings)}
         for positives in ("true", "shuffled") if self.control else ("true",):
             for seed in self.seeds:
                 yield ContrastiveConfig(**how, positives=positives, seed=seed)
@@ -53,23 +51,27 @@ def plan(base: Step | Root, data: Root, config: ContrastConfig = ContrastConfig(
     demo = examples_root("demo/corpus", split="validation")
     corpus = demo if config.corpus is None else examples_root(config.corpus)
     inputs = {"base": base, "data": data, "sts": sts}
-    contrasted = [find("contrastive").step(inputs, training) for training in config.trainings()]
+    contrasted = [contrastive.step(inputs, training) for training in config.trainings()]
     models = [base, *contrasted]
-    geometry = find("geometry").plan
-    assert geometry is not None
+    assert geometry.plan is not None
     listed = {
         "contrasted": contrasted,
-        "pairs": [find("sentences").step({"model": model, "task": sts}) for model in models],
-        "spaces": [geometry(model, corpus, GeometryConfig()) for model in models],
+        "pairs": [sentences.step({"model": model, "task": sts}) for model in models],
+        "spaces": [geometry.plan(model, corpus, GeometryConfig()) for model in models],
     }
-    steps = {f"{name}.{place}": step for name, made in listed.items() for place, step in enumerate(made)}
-    return find("contrast").step(steps, config)
+    steps = {f"{name}.{place}": step for name, several in listed.items() for place, step in enumerate(several)}
+    return contrast.step(steps, config)
 
 
-@question(
-    "contrast",
-    inputs=("contrasted", "pairs", "spaces"),
-    version=1,
+contrast = Question(
+    __name__,
+    """An encoder is trained to find each text's positive among those of a batch. Before and after: how alike two
+    random words are by layer, and how fast that grows with depth; how contextual words are; how the cosine of two
+    texts follows their score; alignment and uniformity. Beside it the same training with shuffled positives.""",
+    config=ContrastConfig,
+    inputs={"contrasted": RESULTS, "pairs": RESULTS, "spaces": RESULTS},
+    given={"base": MODEL, "data": EITHER},
+    version=2,
     main="slope, contrastive - before",
     better="lower",
     cite="Gao et al. 2021, SimCSE: Simple Contrastive Learning of Sentence Embeddings; Ethayarajh 2019, How "
@@ -80,18 +82,3 @@ def plan(base: Step | Root, data: Root, config: ContrastConfig = ContrastConfig(
         "sts": {"low, high": "ends of the 95% interval of spearman"},
     },
 )
-def contrast(
-    contrasted: Sequence[Result],
-    pairs: Sequence[Result],
-    spaces: Sequence[Result],
-    config: ContrastConfig = ContrastConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """Does contrastive training open the cone?
-
-    An encoder is trained to find each text's positive among those of a batch. Before and after: how alike two random
-    words are by layer, and how fast that grows with depth; how contextual words are; how the cosine of two texts
-    follows their score; alignment and uniformity. Beside it the same training with shuffled positives.
-    """
-    from bertscope.experiments.contrast.result import collect
-
-    return collect(contrasted, pairs, spaces, config)

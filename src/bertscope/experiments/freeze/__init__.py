@@ -1,1 +1,1 @@
-"""`freeze`: `question` plans trainings with frozen parts, `movement` says how far the layers moved."""
+"""`freeze`: trainings with frozen parts, what they give and what they take."""

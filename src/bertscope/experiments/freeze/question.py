@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from bertscope.analyses.states import state_steps
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_least, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import EMBEDDINGS, ENCODER, Layers
-from bertscope.core.registry import find
-from bertscope.core.result import Result
+from bertscope.core.question import EXAMPLES, MODEL, RESULTS, STATES, TASK, Question
 from bertscope.core.step import Root, Step
 from bertscope.data.corpus import examples_root
 from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
-from bertscope.training.finetune import FinetuneConfig
-
-if TYPE_CHECKING:
-    from bertscope.core.examples import Examples
-    from bertscope.data.task import Task
-    from bertscope.models.states_store import StatesStore
+from bertscope.training.finetune.question import FinetuneConfig
 
 
 @dataclass(frozen=True)
@@ -90,33 +82,22 @@ def plan(base: Step | Root, task: Root, config: FreezeConfig = FreezeConfig()) -
         limit = min(config.texts, task.options.get("limit", config.texts))
         examples = examples_root(task.source, **{**task.options, "limit": limit})
         moved = state_steps([base, *tuned.values()], examples) | {"examples": examples}
-    return find("freeze").step({"task": task} | tuned | moved, config)
+    return freeze.step({"task": task} | tuned | moved, config)
 
 
-@question(
-    "freeze",
-    inputs=("tuned", "task"),
-    optional=("states", "examples"),
+freeze = Question(
+    __name__,
+    """The same fine-tuning with parts of the encoder frozen, from nothing to everything under the classifier: the
+    score of each against training everything on the same seeds and examples, what the training takes in time and
+    memory, and how far every layer's representation moved from the base's. `states` are those of the base and then of
+    each tuned model.""",
+    config=FreezeConfig,
+    inputs={"tuned": RESULTS, "task": TASK},
+    optional={"states": STATES, "examples": EXAMPLES},
+    given={"base": MODEL, "task": TASK},
     version=1,
     main="nothing frozen",
     better="higher",
     cite="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?",
     plan=plan,
 )
-def freeze(
-    tuned: Sequence[Result],
-    task: Task,
-    states: Sequence[StatesStore] = (),
-    examples: Examples | None = None,
-    config: FreezeConfig = FreezeConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """Which layers need training?
-
-    The same fine-tuning with parts of the encoder frozen, from nothing to everything under the classifier: the score
-    of each against training everything on the same seeds and examples, what the training takes in time and memory,
-    and how far every layer's representation moved from the base's. `states` are those of the base and then of each
-    tuned model.
-    """
-    from bertscope.experiments.freeze.result import collect
-
-    return collect(tuned, task, states, examples, config)

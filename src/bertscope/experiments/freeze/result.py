@@ -7,49 +7,43 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from bertscope.core.examples import Examples
+from bertscope.core.figure import Figure
+from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.core.layers import Layers
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
-from bertscope.experiments.arms import ENOUGH, Arms, few_seeds, number
-from bertscope.experiments.freeze.figures import figures
-from bertscope.experiments.freeze.movement import movement
-from bertscope.experiments.freeze.question import FreezeConfig
-from bertscope.models.states_store import StatesStore
+from bertscope.experiments.arms import Arms, few_seeds, how_sure, number
+from bertscope.experiments.freeze.question import FreezeConfig, freeze
 
 _COSTS = ("training_seconds", "activation_bytes", "peak_bytes", "parameters", "trained_parameters")
 
 
-def collect(
+def freeze_result(
     tuned: Sequence[Result],
     task: Task,
-    states: Sequence[StatesStore],
-    examples: Examples | None,
+    arms: Arms,
+    frozen: Sequence[Layers],
+    moved: pd.DataFrame | None,
     config: FreezeConfig,
 ) -> Result:
+    """`moved` says how far each layer of each arm moved, where that was asked."""
     runs = len(config.seeds)
-    frozen = [Layers.parse(result.provenance["settings"]["frozen"]) for result in tuned[::runs]]
-    names = [_name(each) for each in frozen]
-    moments = task.moments(np.stack([result.arrays["outputs"] for result in tuned]))
-    arms = Arms(dict(zip(names, moments.reshape(len(names), runs, *moments.shape[1:]), strict=True)), task.value)
     tables = {"arms": _arms(arms, frozen).assign(**_costs(tuned, runs))}
-    if examples is not None:
-        tables["movement"] = movement(states, examples, names, frozen, config)
+    if moved is not None:
+        tables["movement"] = moved
     tables["trainings"] = arms.trainings(config.seeds)
-    return Result(
-        "freeze",
-        1,
+    return freeze.result(
         tables=tables,
         headline=_headline(tables["arms"], task),
-        figures=figures(tables, task, runs),
+        figures=[*_scores(task, runs), *_taken(), *([_movement()] if moved is not None else [])],
         subject={"model": tuned[0].subject["model"], "task": task.name},
         notes=[*task.notes, *few_seeds(runs), *_notes(tables["arms"], task, config)],
     )
 
 
-def _name(frozen: Layers) -> str:
+def arm_name(frozen: Layers) -> str:
     """
-    >>> _name(Layers.first(8)), _name(Layers(whole=True)), _name(Layers.parse("5-6")), _name(Layers())
+    >>> arm_name(Layers.first(8)), arm_name(Layers(whole=True)), arm_name(Layers.parse("5-6")), arm_name(Layers())
     ('embeddings, 1-8', 'all but classifier', '5-6', 'nothing')
     """
     if frozen.whole:
@@ -94,12 +88,12 @@ def _headline(table: pd.DataFrame, task: Task) -> list[Number]:
 
 def _notes(table: pd.DataFrame, task: Task, config: FreezeConfig) -> list[str]:
     dropout = "have dropout" if config.frozen_dropout else "have no dropout, and are run once where they can be"
-    said = [
+    notes = [
         f"in training, frozen layers {dropout}; the pooler is trained with the classifier",
         "activation_mb: what the largest step keeps for its backward pass, weights apart; peak_mb: the most that was "
         "in use at once on a GPU, weights, optimiser and kept states included (nothing on a CPU)",
     ]
-    return [*said, *_verdict(table, task)]
+    return [*notes, *_verdict(table, task)]
 
 
 def _verdict(table: pd.DataFrame, task: Task) -> list[str]:
@@ -111,9 +105,54 @@ def _verdict(table: pd.DataFrame, task: Task) -> list[str]:
     row = table.iloc[int(np.argmax(first))]
     found = f"embeddings and first {max(first)} layers frozen: {100 * row['effect']:+.2f} points of {task.metric}"
     paper = "Merchant et al. find that the first 8 of bert-base's 12 cost MNLI and SQuAD little"
-    if row["runs"] < ENOUGH:
+    if row["runs"] < ENOUGH_RUNS:
         return [f"{found}; {paper}; too few seeds to say whether that holds here"]
     sure = f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
     clear = row["effect_low"] * row["effect_high"] > 0
     holds = "here the change is clear of 0" if clear else "here the change may be 0, which doesn't contradict them"
     return [f"{found}{sure}; {paper}; {holds}"]
+
+
+def _scores(task: Task, runs: int) -> list[Figure]:
+    return [
+        Figure(
+            "intervals", "arms", x="score", y="arm", low="low", high="high", title="The score with frozen parts",
+            caption=f"The test set's {task.metric} when parts of the encoder keep their pretrained weights, mean "
+            f"over seeds. {how_sure(runs)}",
+            labels={"score": task.metric, "arm": "frozen"}, rules={task.blind: task.chance()},
+        ),
+        Figure(
+            "intervals", "arms", x="effect", y="arm", low="effect_low", high="effect_high",
+            title="What freezing costs",
+            caption=f"The change of the {task.metric} against training everything, on the same seeds and examples. "
+            f"{how_sure(runs)}",
+            labels={"effect": f"change of {task.metric}", "arm": "frozen"}, middle=0.0,
+        ),
+    ]  # fmt: skip
+
+
+def _taken() -> list[Figure]:
+    return [
+        Figure(
+            "bars", "arms", x="training_time", y="arm", title="The time of the training",
+            caption="The seconds of the steps, and of running frozen layers once, against those of training "
+            "everything; mean over seeds. It says little of a machine that does other things at the same time.",
+            labels={"training_time": "of the time of training everything", "arm": "frozen"},
+        ),
+        Figure(
+            "bars", "arms", x="activations", y="arm", title="The memory of the training",
+            caption="What the largest step keeps for its backward pass, against that of training everything. Nothing "
+            "is kept below the lowest trained part.",
+            labels={"activations": "of that of training everything", "arm": "frozen"},
+        ),
+    ]  # fmt: skip
+
+
+def _movement() -> Figure:
+    return Figure(
+        "lines", "movement", x="layer", y="rsa", low="low", high="high", color="arm",
+        title="How far each layer moved",
+        caption="RSA of each layer with the same layer of the base: 1 where the words lie to each other as before, "
+        "as in every frozen layer above frozen ones. Layer 0 is the embeddings' output.",
+        labels={"rsa": "RSA with the base", "arm": "frozen"},
+    )  # fmt: skip

@@ -1,1 +1,1 @@
-"""`lottery`: `question` plans it, `ticket` trains a subnetwork again, `result` and `figures` tell what came of it."""
+"""`lottery`: subnetworks of a fine-tuned model; `ticket` is the step that trains one again."""

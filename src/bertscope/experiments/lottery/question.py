@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from bertscope.core.catalogue import question
+from bertscope.analyses.patterns.question import PatternsConfig, patterns
 from bertscope.core.config import check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
-from bertscope.core.registry import find
-from bertscope.core.result import Result
+from bertscope.core.question import MODEL, RESULTS, TASK, Question
 from bertscope.core.step import Root, Step
-from bertscope.experiments.lottery.ticket import HANS, TicketConfig
-from bertscope.experiments.prune.question import PruneConfig
+from bertscope.experiments.lottery.ticket import HANS, TicketConfig, ticket
+from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.experiments.subnetworks import EVERY_SEED, Arm
 from bertscope.experiments.trainings import by_recipe
-
-if TYPE_CHECKING:
-    from bertscope.data.task import Task
+from bertscope.training.finetune.question import finetune
 
 _ARMS: tuple[Arm, ...] = ("good", "random", "bad", "reinit")
 
@@ -79,12 +75,9 @@ def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig())
     from bertscope.data.read import refuse_unlabelled
 
     refuse_unlabelled(task)
-    tuned = {
-        seed: find("finetune").step({"base": base, "task": task}, by_recipe(config, seed=seed))
-        for seed in config.seeds
-    }
+    tuned = {seed: finetune.step({"base": base, "task": task}, by_recipe(config, seed=seed)) for seed in config.seeds}
     pruned = {
-        (method, seed): find("prune").step({"model": model, "task": task}, config.pruning(method))
+        (method, seed): prune.step({"model": model, "task": task}, config.pruning(method))
         for method in config.methods
         for seed, model in tuned.items()
     }
@@ -95,11 +88,11 @@ def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig())
         for arm in (*_ARMS, *_super_arms(method, config)):
             seeds = config.seeds if arm in EVERY_SEED else (seed,)
             found = {f"pruned.{place}": pruned[method, one] for place, one in enumerate(seeds)}
-            tickets.append(find("ticket").step(inputs | found, config.ticket(arm, seed)))
+            tickets.append(ticket.step(inputs | found, config.ticket(arm, seed)))
     shapes = _shapes(tuned, task) if config.patterns and "s" in config.methods else []
     listed = {"tuned": tuned.values(), "pruned": pruned.values(), "tickets": tickets, "shapes": shapes}
     inputs = {f"{name}.{place}": step for name, steps in listed.items() for place, step in enumerate(steps)}
-    return find("lottery").step(inputs | {"task": task}, config)
+    return lottery.step(inputs | {"task": task}, config)
 
 
 def _super_arms(method: str, config: LotteryConfig) -> tuple[Arm, ...]:
@@ -108,12 +101,11 @@ def _super_arms(method: str, config: LotteryConfig) -> tuple[Arm, ...]:
 
 def _shapes(tuned: dict[int, Step], task: Root) -> list[Step]:
     """The attention patterns of each fine-tuned model on the test set, raw and norm-weighted."""
-    from bertscope.analyses.patterns.question import PatternsConfig
     from bertscope.data.corpus import examples_root
 
     examples = examples_root(task.source, **task.options)
     return [
-        find("patterns").step({"models.0": model, "examples": examples}, PatternsConfig(weighted=weighted))
+        patterns.step({"models.0": model, "examples": examples}, PatternsConfig(weighted=weighted))
         for weighted in (False, True)
         for model in tuned.values()
     ]
@@ -133,40 +125,25 @@ def _hans_root(source: str, task: Root) -> Root:
     return examples_root(source, split="published-dev")
 
 
-_CARD = (
-    HeadFact(
-        "survivors", "share", "share of seeds with which it survives", where={"kind": "head"},
-        beside={"seeds": "seeds"}, middle=0.0,
-    ),
-)  # fmt: skip
-
-
-@question(
-    "lottery",
-    inputs=("tuned", "pruned", "tickets", "task"),
-    optional=("shapes",),
+lottery = Question(
+    __name__,
+    """A fine-tuned model is pruned for as long as it keeps its score on the validation set. What survives (good), as
+    many parts drawn at random, and as many of what was pruned (bad) are scored as they are and after training them
+    again from the pretrained weights; the same for every seed.""",
+    config=LotteryConfig,
+    inputs={"tuned": RESULTS, "pruned": RESULTS, "tickets": RESULTS, "task": TASK},
+    optional={"shapes": RESULTS},
+    given={"base": MODEL, "task": TASK},
     version=2,
     main="good, retrained",
     better="higher",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning; Michel et al. 2019, Are "
     "Sixteen Heads Really Better than One?",
     plan=plan,
-    card=_CARD,
-)
-def lottery(
-    tuned: Sequence[Result],
-    pruned: Sequence[Result],
-    tickets: Sequence[Result],
-    task: Task,
-    shapes: Sequence[Result] = (),
-    config: LotteryConfig = LotteryConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """How small a subnetwork still does the task, and does it train again?
-
-    A fine-tuned model is pruned for as long as it keeps its score on the validation set. What survives (good), as
-    many parts drawn at random, and as many of what was pruned (bad) are scored as they are and after training them
-    again from the pretrained weights; the same for every seed.
-    """
-    from bertscope.experiments.lottery.result import collect
-
-    return collect(tuned, pruned, tickets, task, shapes, config)
+    card=(
+        HeadFact(
+            "survivors", "share", "share of seeds with which it survives", where={"kind": "head"},
+            beside={"seeds": "seeds"}, middle=0.0,
+        ),
+    ),
+)  # fmt: skip

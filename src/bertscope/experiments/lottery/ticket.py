@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
+from bertscope.core.question import EXAMPLES, MODEL, RESULTS, TASK, Question
 from bertscope.core.result import Number, Result
 from bertscope.experiments.subnetworks import ARMS, EVERY_SEED, Arm, Subnetwork, draw, only, share_left, trainable
 from bertscope.experiments.trainings import by_recipe
-from bertscope.training.finetune import FinetuneConfig, Trained
+from bertscope.training.finetune.question import FinetuneConfig
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
+    from bertscope.training.loop import Trained
 
 HANS = ("entailment", "non-entailment")
 """Its labels, in their order."""
@@ -53,32 +54,35 @@ class TicketConfig:
         return by_recipe(self, seed=self.seed, init="random" if self.arm == "reinit" else "pretrained")
 
 
-@question(
-    "ticket",
-    inputs=("base", "task", "model", "pruned"),
-    optional=("hans",),
+ticket = Question(
+    __name__,
+    """`pruned` are the results of `prune`: of one seed, or of all of them for the super-survivors and their controls.
+    The subnetwork is scored as it is in the fine-tuned `model`, and after the same fine-tuning of `base` with the
+    mask held from the first step to the last.""",
+    config=TicketConfig,
+    inputs={"base": MODEL, "task": TASK, "model": MODEL, "pruned": RESULTS},
+    optional={"hans": EXAMPLES},
     version=1,
     main="retrained",
     better="higher",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning",
     keeps="model",
 )
-def ticket(
+
+
+def measure(
     base: Encoder,
     task: Task,
     model: Encoder,
     pruned: Sequence[Result],
+    config: TicketConfig,
     hans: Examples | None = None,
-    config: TicketConfig = TicketConfig(),  # noqa: B008 (frozen)
     *,
     out: str | Path | None = None,
+    resume: bool = True,
 ) -> Trained:
-    """Train a subnetwork from the pretrained weights.
+    from bertscope.training.loop import Trained
 
-    `pruned` are the results of `prune`: of one seed, or of all of them for the super-survivors and their controls.
-    The subnetwork is scored as it is in the fine-tuned `model`, and after the same fine-tuning of `base` with the
-    mask held from the first step to the last.
-    """
     if config.keep_models and base.family.whole_because:
         raise UserError(f"{base.name} can't be kept pruned: {base.family.whole_because}; leave out --keep-models")
     found = [Subnetwork.of(one) for one in pruned]
@@ -89,7 +93,8 @@ def ticket(
     if config.arm != "reinit":
         with only(model, subnetwork) as smaller:
             scored.add("pruned", smaller)
-    retrained, epochs = _retrained(base, task, subnetwork, scored, config, None if out is None else Path(out))
+    folder = None if out is None else Path(out)
+    retrained, epochs = _retrained(base, task, subnetwork, scored, config, folder, resume)
     best = draw("super" if config.arm in EVERY_SEED else "good", found, model, config.seed)
     shared = (subnetwork.kept & best.kept).sum() / max(1, subnetwork.kept.sum())
     size = [
@@ -100,10 +105,16 @@ def ticket(
 
 
 def _retrained(
-    base: Encoder, task: Task, subnetwork: Subnetwork, scored: _Scored, config: TicketConfig, out: Path | None
+    base: Encoder,
+    task: Task,
+    subnetwork: Subnetwork,
+    scored: _Scored,
+    config: TicketConfig,
+    out: Path | None,
+    resume: bool,
 ) -> tuple[Encoder, list[dict[str, float]]]:
     """The subnetwork after the training, which is scored, and its epochs."""
-    from bertscope.models.heads import with_classifier
+    from bertscope.models.new_task_head import with_classifier
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.loop import train
     from bertscope.training.objective import Labelled
@@ -114,7 +125,7 @@ def _retrained(
         base, task.labels, init=settings.init, seed=settings.seed, name=name, tuned_on=task.fingerprint
     )
     with trainable(fresh, subnetwork) as ready:
-        history = train(ready, Labelled(ready, task), settings, out=out, resume=True)
+        history = train(ready, Labelled(ready, task), settings, out=out, resume=resume)
         scored.add("retrained", ready)
     if out is not None:
         Checkpoint.of(out).remove()
@@ -150,8 +161,8 @@ def _right_on_hans(logits: np.ndarray, task: Task, hans: Examples) -> np.ndarray
     """Whether each answer is right; whatever isn't entailment (neutral, contradiction) is non-entailment there."""
     import numpy as np
 
-    says = logits.argmax(-1) != task.labels.index("entailment")
-    return (says == np.asarray(hans.label, bool)).astype(np.uint8)
+    denies = logits.argmax(-1) != task.labels.index("entailment")
+    return (denies == np.asarray(hans.label, bool)).astype(np.uint8)
 
 
 def _result(
@@ -169,9 +180,7 @@ def _result(
         "scores": pd.DataFrame({"stage": stage, **score.row} for stage, score in scored.scores.items()),
         "epochs": pd.DataFrame(epochs),
     }
-    return Result(
-        "ticket",
-        1,
+    return ticket.result(
         tables=tables,
         arrays=dict(scored.outputs),
         headline=[*size, *(score.named(stage) for stage, score in scored.scores.items())],

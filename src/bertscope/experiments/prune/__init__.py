@@ -1,1 +1,1 @@
-"""`prune`: `pruning` has the loops, `iterations` keeps their steps on disk."""
+"""`prune`: a fine-tuned model loses parts for as long as it does its task."""

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
-from bertscope.core.result import Result
-
-if TYPE_CHECKING:
-    from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
+from bertscope.core.question import MODEL, TASK, Question
 
 METHODS = {"s": "structured", "m": "magnitude"}
 
@@ -44,14 +38,13 @@ class PruneConfig:
                 raise UserError(f"{name} is {value}; it must be between 0 and 1")
 
 
-@dataclass(frozen=True)
-class Pruned:
-    result: Result
-
-
-@question(
-    "prune",
-    inputs=("model", "task"),
+prune = Question(
+    __name__,
+    """Step by step parts are pruned, without training in between, for as long as the validation set's score stays
+    above the threshold; the last mask that passed is kept, and scored on the test set. Every step is written to
+    `out`, so that a run that was killed goes on.""",
+    config=PruneConfig,
+    inputs={"model": MODEL, "task": TASK},
     version=1,
     main="left",
     better="lower",
@@ -59,23 +52,3 @@ class Pruned:
     keeps="iterations",
     card=(HeadFact("survivors", "survives", "survives pruning", where={"kind": "head"}),),
 )
-def prune(
-    model: Encoder | str,
-    task: Task | str,
-    config: PruneConfig = PruneConfig(),  # noqa: B008 (frozen)
-    *,
-    out: str | Path | None = None,
-) -> Pruned:
-    """How small a part of a fine-tuned model still does its task?
-
-    Step by step parts are pruned, without training in between, for as long as the validation set's score stays above
-    the threshold; the last mask that passed is kept, and scored on the test set. Every step is written to `out`,
-    so that a run that was killed goes on.
-    """
-    from bertscope.data.read import read_task
-    from bertscope.experiments.prune.pruning import Pruning
-    from bertscope.models.load import load
-
-    model = load(model) if isinstance(model, str) else model
-    task = read_task(task) if isinstance(task, str) else task
-    return Pruned(Pruning(model, task, config, None if out is None else Path(out)).result())

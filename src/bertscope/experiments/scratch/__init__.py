@@ -1,1 +1,1 @@
-"""`scratch`: `question` plans the arms, `untuned` is the one without training, `result` compares them."""
+"""`scratch`: trainings with and without pretraining; `untuned` is the arm without any."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from bertscope.core.catalogue import question
+from bertscope.analyses.patterns.question import patterns
 from bertscope.core.config import check_seeds
-from bertscope.core.registry import find
-from bertscope.core.result import Result
+from bertscope.core.question import MODEL, RESULTS, TASK, Question
 from bertscope.core.step import Root, Step
+from bertscope.experiments.scratch.untuned import UntunedConfig, untuned
 from bertscope.experiments.trainings import by_recipe
-
-if TYPE_CHECKING:
-    from bertscope.data.task import Task
+from bertscope.training.finetune.question import finetune
 
 UNTUNED = "pretrained, not tuned"
 
@@ -60,20 +58,18 @@ class ScratchConfig:
 
 def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig()) -> Step:  # noqa: B008 (frozen)
     """The fine-tunings that are compared, shared with whoever else needs them, and the step that compares them."""
-    from bertscope.experiments.scratch.untuned import UntunedConfig
-
     on = {"base": base, "task": task}
-    untuned = {f"untuned.{seed}": find("untuned").step(on, UntunedConfig(seed)) for seed in config.seeds}
+    before = {f"untuned.{seed}": untuned.step(on, UntunedConfig(seed)) for seed in config.seeds}
     trained = {
-        f"{name}.{seed}": find("finetune").step(on, by_recipe(config, **training.settings, seed=seed))
+        f"{name}.{seed}": finetune.step(on, by_recipe(config, **training.settings, seed=seed))
         for name, training in TRAININGS.items()
         for seed in config.seeds
     }
-    inputs: dict[str, Step | Root] = {**trained, **untuned, "task": task}
+    inputs: dict[str, Step | Root] = {**trained, **before, "task": task}
     if config.patterns:
         moved = [trained[f"{name}.{config.seeds[0]}"] for name, training in TRAININGS.items() if training.moved]
         inputs |= {f"shapes.{place}": _shapes(model, task) for place, model in enumerate([base, *moved])}
-    return find("scratch").step(inputs, config)
+    return scratch.step(inputs, config)
 
 
 def _shapes(model: Step | Root, task: Root) -> Step:
@@ -81,36 +77,21 @@ def _shapes(model: Step | Root, task: Root) -> Step:
     from bertscope.data.corpus import examples_root
 
     examples = examples_root(task.source, **task.options)
-    return find("patterns").step({"models.0": model, "examples": examples})
+    return patterns.step({"models.0": model, "examples": examples})
 
 
-@question(
-    "scratch",
-    inputs=("tuned", "random", "frozen", "frozen_random", "untuned", "task"),
-    optional=("shapes",),
-    version=2,
+scratch = Question(
+    __name__,
+    """The same architecture, task and training: from the pretrained weights and from random ones, as a whole and with
+    the encoder frozen; beside the pretrained encoder before any training and two baselines that need no encoder. With
+    the attention patterns of each.""",
+    config=ScratchConfig,
+    inputs={**dict.fromkeys(TRAININGS, RESULTS), "untuned": RESULTS, "task": TASK},
+    optional={"shapes": RESULTS},
+    given={"base": MODEL, "task": TASK},
+    version=3,
     main="fine-tuned",
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",
     plan=plan,
 )
-def scratch(
-    tuned: Sequence[Result],
-    random: Sequence[Result],
-    frozen: Sequence[Result],
-    frozen_random: Sequence[Result],
-    untuned: Sequence[Result],
-    task: Task,
-    shapes: Sequence[Result] = (),
-    config: ScratchConfig = ScratchConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """What does pretraining give?
-
-    The same architecture, task and training: from the pretrained weights and from random ones, as a whole and with
-    the encoder frozen; beside the pretrained encoder before any training and two baselines that need no encoder. With
-    the attention patterns of each.
-    """
-    from bertscope.experiments.scratch.result import collect
-
-    trained = {"tuned": tuned, "random": random, "frozen": frozen, "frozen_random": frozen_random}
-    return collect(trained, untuned, task, shapes, config)

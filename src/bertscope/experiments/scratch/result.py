@@ -8,11 +8,12 @@ from typing import Any
 import pandas as pd
 
 from bertscope.core.figure import Figure
-from bertscope.core.registry import find
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, few_seeds, how_sure, in_points, number
-from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchConfig
+from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchConfig, scratch
+from bertscope.experiments.scratch.untuned import untuned
+from bertscope.training.finetune.question import finetune
 
 _EFFECTS = {
     "pretraining": ("fine-tuned", "random init, tuned"),
@@ -22,42 +23,27 @@ _EFFECTS = {
     "training the encoder, from pretrained": ("fine-tuned", "pretrained, frozen"),
 }
 """What is compared: the first arm minus the second."""
-_PUBLISHED = {
-    "glue/mrpc": (0.316, 0.683, 0.823),
-    "glue/stsb": (0.331, 0.029, 0.827),
-    "glue/sst2": (0.491, 0.805, 0.92),
-    "glue/qqp": (0.609, 0.632, 0.786),
-    "glue/rte": (0.527, 0.527, 0.646),
-    "glue/qnli": (0.528, 0.495, 0.844),
-    "glue/mnli": (0.317, 0.61, 0.786),
-}
-"""The paper's table 2: bert-base-uncased on dev; not tuned, random init tuned, fine-tuned."""
 
 
-def collect(
+def scratch_result(
     trained: Mapping[str, Sequence[Result]],
-    untuned: Sequence[Result],
+    untrained: Sequence[Result],
+    arms: Arms,
     task: Task,
     shapes: Sequence[Result],
     config: ScratchConfig,
 ) -> Result:
     """`trained` is by input, in the order of `TRAININGS`."""
-    runs = {TRAININGS[name].arm: results for name, results in trained.items()} | {UNTUNED: untuned}
-    arms = Arms(
-        {arm: [task.moments(run.arrays["outputs"]) for run in results] for arm, results in runs.items()}, task.value
-    )
     baselines = [one for one in trained["tuned"][0].headline if one.name not in ("after", "before")]
     tables = {
-        "arms": _beside_the_paper(pd.concat([arms.table(), _rows(baselines)], ignore_index=True), task),
+        "arms": pd.concat([arms.table(), _rows(baselines)], ignore_index=True),
         "effects": arms.effects(_EFFECTS),
-        "scores": pd.DataFrame(_each(baselines, runs, config.seeds)).astype({"seed": "Int64"}),
+        "scores": pd.DataFrame(_each(baselines, trained, untrained, config.seeds)).astype({"seed": "Int64"}),
         "curves": _curves(trained, config.seeds),
     }
     if shapes:
         tables["classes"] = _classes(trained, shapes)
-    return Result(
-        "scratch",
-        2,
+    return scratch.result(
         tables=tables,
         headline=[number(row["arm"], row, "score", task.metric) for _, row in tables["arms"].iterrows()],
         figures=_figures(tables, task, config),
@@ -73,20 +59,17 @@ def _rows(baselines: Sequence[Number]) -> pd.DataFrame:
     )
 
 
-def _beside_the_paper(arms: pd.DataFrame, task: Task) -> pd.DataFrame:
-    if task.name not in _PUBLISHED:
-        return arms
-    named = (UNTUNED, TRAININGS["random"].arm, TRAININGS["tuned"].arm)
-    return arms.assign(published=arms["arm"].map(dict(zip(named, _PUBLISHED[task.name], strict=True))))
-
-
 def _each(
-    baselines: Sequence[Number], runs: Mapping[str, Sequence[Result]], seeds: Sequence[int]
+    baselines: Sequence[Number],
+    trained: Mapping[str, Sequence[Result]],
+    untrained: Sequence[Result],
+    seeds: Sequence[int],
 ) -> Iterator[dict[str, Any]]:
     """Every single run with its own interval over examples."""
+    runs = [(TRAININGS[name].arm, finetune.main, results) for name, results in trained.items()]
     listed: list[tuple[str, int | None, Number]] = [
-        (arm, seed, run.number(find(run.question).main))
-        for arm, results in runs.items()
+        (arm, seed, run.number(main))
+        for arm, main, results in (*runs, (UNTUNED, untuned.main, untrained))
         for seed, run in zip(seeds, results, strict=True)
     ]
     for arm, seed, one in [*listed, *((one.name, None, one) for one in baselines)]:
@@ -146,9 +129,4 @@ def _figures(tables: dict[str, pd.DataFrame], task: Task, config: ScratchConfig)
 def _notes(tables: dict[str, pd.DataFrame], shapes: Sequence[Result], task: Task) -> list[str]:
     first = tables["effects"].iloc[0]
     notes = [f"{task.metric} that pretraining adds to training from random weights, in points: {in_points(first)}"]
-    if "published" in tables["arms"]:
-        notes.append(
-            "published: bert-base-uncased, one training, scored on dev (Kovaleva et al. 2019, table 2, which doesn't "
-            "say which of a task's metrics it is)"
-        )
     return [*notes, *(note for note in (shapes[0].notes if shapes else ()) if note not in task.notes)]

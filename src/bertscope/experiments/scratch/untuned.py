@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.core.catalogue import question
-from bertscope.core.result import Result
+from bertscope.core.question import MODEL, TASK, Question
 
 if TYPE_CHECKING:
+    from bertscope.core.result import Result
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
@@ -21,27 +21,25 @@ class UntunedConfig:
     """Of its weights: the one with which a fine-tuning of that seed begins."""
 
 
-@question(
-    "untuned",
-    inputs=("base", "task"),
+untuned = Question(
+    __name__,
+    """The array `outputs` has what a fine-tuning with this seed would start from: a classifier with random weights on
+    the pretrained encoder.""",
+    config=UntunedConfig,
+    inputs={"base": MODEL, "task": TASK},
     version=1,
     main="untuned",
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",
 )
-def untuned(base: Encoder, task: Task, config: UntunedConfig = UntunedConfig()) -> Result:  # noqa: B008 (frozen)
-    """Answer the test texts before any training.
 
-    The array `outputs` has what a fine-tuning with this seed would start from: a classifier with random weights on
-    the pretrained encoder.
-    """
-    from bertscope.training.kinds import with_head
 
-    outputs = with_head(base, task, seed=config.seed).predict(task.test).logits
+def measure(base: Encoder, task: Task, config: UntunedConfig) -> Result:
+    from bertscope.training.task_kinds import with_task_head
+
+    outputs = with_task_head(base, task, seed=config.seed).predict(task.test).logits
     score = task.score(outputs)
-    return Result(
-        "untuned",
-        1,
+    return untuned.result(
         arrays={"outputs": outputs},
         headline=[score.named("untuned")],
         subject={"model": base.name, "task": task.name, "seed": str(config.seed)},

@@ -19,9 +19,9 @@ from bertscope.models.masks import by_magnitude, held, zero_out
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bertscope.experiments.shrink.measure import Shrinking
+    from bertscope.experiments.shrink.question import Target
     from bertscope.experiments.shrink.reaching import Reached
-    from bertscope.experiments.shrink.shrinking import Shrinking
-    from bertscope.experiments.shrink.targets import Target
 
 _SIZES = (1.25, 1.5, 2.0, 3.0, 4.0)
 """Into what the model's cost is divided."""
@@ -35,12 +35,12 @@ _WEIGHTS = (0.3, 0.5, 0.7, 0.9)
 
 def alternatives(work: Shrinking, found: Reached) -> list[Contender]:
     """Models beside the one that was asked for, each trained as that one was."""
-    made = []
+    contenders = []
     with progress(f"what else could be done with {work.encoder.name}", None) as bar:
         for one in chain(_other_sizes(work, found), _without_top_layers(work), _pruned(work), _trained_on(work)):
-            made.append(one)
+            contenders.append(one)
             bar.advance(1, made=one.name)
-    return made
+    return contenders
 
 
 def _other_sizes(work: Shrinking, found: Reached) -> Iterator[Contender]:
@@ -48,15 +48,15 @@ def _other_sizes(work: Shrinking, found: Reached) -> Iterator[Contender]:
     search = found.search
     whole, came_to = search.cost.of(work.encoder), search.rows[found.steps - 1]["cost"] if found.steps else search.now
     known = [came_to, *_asked_for(work.target, whole)]
-    made = set()
+    seen = set()
     for divisor in _SIZES:
         goal = whole / divisor
         if goal > search.least:
             search.to(goal)
         steps = next((step for step, row in enumerate(search.rows) if row["cost"] <= goal), None)
-        if steps is None or steps in made or any(abs(goal / cost - 1) < _CLOSE for cost in known):
+        if steps is None or steps in seen or any(abs(goal / cost - 1) < _CLOSE for cost in known):
             continue
-        made.add(steps)
+        seen.add(steps)
         smaller = work.finished(search.ways[steps])
         left = block_parameters(*smaller.layers) / block_parameters(*work.encoder.layers)
         size = f"{left:.1%}" if search.cost.unit == "parameters" else f"{_ESTIMATED}{divisor:g}x"
@@ -99,8 +99,8 @@ def _pruned(work: Shrinking) -> Iterator[Contender]:
         with held(smaller, kept) if work.config.retrain else nullcontext():
             if work.config.retrain:
                 work.trained(smaller)
-        made = work.contender(f"{share:.0%} of weights pruned", smaller, "magnitude pruning")
-        yield replace(made, parameters=made.parameters - int((~kept).sum()))
+        contender = work.contender(f"{share:.0%} of weights pruned", smaller, "magnitude pruning")
+        yield replace(contender, parameters=contender.parameters - int((~kept).sum()))
 
 
 def _trained_on(work: Shrinking) -> Iterator[Contender]:

@@ -2,22 +2,63 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
-from bertscope.core.result import Result
-from bertscope.experiments.shrink.targets import Target
+from bertscope.core.question import MODEL, TASK, Input, Question
 from bertscope.experiments.trainings import by_recipe
 from bertscope.models.source import SHRUNK
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 
-if TYPE_CHECKING:
-    from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
+_FORMS: tuple[tuple[Literal["times", "share", "points"], str], ...] = (
+    ("times", r"(\d+(?:\.\d+)?) ?x"),
+    ("share", r"(\d+(?:\.\d+)?) ?%"),
+    ("points", r"(\d+(?:\.\d+)?) ?points?"),
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """How far to go."""
+
+    kind: Literal["times", "share", "points"]
+    """times: as fast as the whole model, measured; share: of the blocks' parameters that is left; points: hundredths
+    of the metric that may be lost on the validation set."""
+    value: float
+    """2 for `2x`, 0.5 for `50%`, 0.01 for `1 point`."""
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """
+        >>> Target.parse("2x"), Target.parse("50%").value, Target.parse("1 point").value
+        (Target(kind='times', value=2.0), 0.5, 0.01)
+        """
+        for kind, form in _FORMS:
+            if match := re.fullmatch(form, text.strip().lower()):
+                number = float(match[1])
+                return cls(kind, number if kind == "times" else number / 100)._checked(text)
+        raise UserError(
+            f"{text!r} is no target; write 2x (twice as fast), 50% (half of the blocks' parameters left) or "
+            "'1 point' (0.01 of the metric may be lost)"
+        )
+
+    def _checked(self, text: str) -> Target:
+        if self.kind == "times" and self.value <= 1:
+            raise UserError(f"target {text!r} asks for no faster model; write more than 1x, such as 2x")
+        if self.kind == "share" and not 0 < self.value < 1:
+            raise UserError(f"target {text!r} is no share of parameters that could be left; write 1% to 99%")
+        if self.kind == "points" and not 0 < self.value < 1:
+            raise UserError(f"target {text!r} is no loss one could allow; write a number between 0 and 100 points")
+        return self
+
+    def __str__(self) -> str:
+        if self.kind == "times":
+            return f"{self.value:g}x"
+        points = 100 * self.value
+        return f"{points:g}%" if self.kind == "share" else f"{points:g} point{'s' * (points != 1)}"
 
 
 @dataclass(frozen=True)
@@ -77,16 +118,19 @@ class ShrinkConfig:
         return by_recipe(self, seed=self.seed)
 
 
-@dataclass(frozen=True)
-class Shrunk:
-    encoder: Encoder
-    result: Result
-
-
-@question(
-    "shrink",
-    inputs=("model", "task"),
-    optional=("pruned",),
+shrink = Question(
+    __name__,
+    """Heads, MLPs, neurons and layers go, the least needed for what they save first, by the validation set; what is
+    left is trained again. `pruned` is a stored answer of `prune`: what it pruned is gone from the start. With `out`,
+    the model is written there, for bertscope, for onnxruntime and, where its shape allows it, for plain transformers,
+    with a card that says what was cut and what it cost.""",
+    config=ShrinkConfig,
+    inputs={"model": MODEL, "task": TASK},
+    optional={
+        "pruned": Input(
+            "result", flag="The folder of a stored prune, or lottery: what it pruned is cut before anything else."
+        )
+    },
     version=2,
     main="faster",
     better="higher",
@@ -97,26 +141,3 @@ class Shrunk:
     folder=SHRUNK,
     card=(),  # its table of costs has what a layer and a head cost, not which they are
 )
-def shrink(
-    model: Encoder | str,
-    task: Task | str,
-    config: ShrinkConfig = ShrinkConfig(),  # noqa: B008 (frozen)
-    *,
-    pruned: Result | str | None = None,
-    out: str | Path | None = None,
-) -> Shrunk:
-    """Cut a model down to what its task needs.
-
-    Heads, MLPs, neurons and layers go, the least needed for what they save first, by the validation set; what is left
-    is trained again. `pruned` is a stored answer of `prune`: what it pruned is gone from the start. With `out`, the
-    model is written there, for bertscope, for onnxruntime and, where its shape allows it, for plain transformers,
-    with a card that says what was cut and what it cost.
-    """
-    from bertscope.data.read import read_task
-    from bertscope.experiments.shrink.shrinking import Shrinking
-    from bertscope.models.load import load
-
-    model = load(model) if isinstance(model, str) else model
-    task = read_task(task) if isinstance(task, str) else task
-    pruned = Result.load(pruned) if isinstance(pruned, str) else pruned
-    return Shrinking(model, task, config, pruned).run(None if out is None else Path(out))

@@ -13,8 +13,8 @@ from bertscope.experiments.shrink.search import Search
 from bertscope.models.latency import in_torch, time_in_turn
 
 if TYPE_CHECKING:
-    from bertscope.experiments.shrink.shrinking import Shrinking
-    from bertscope.experiments.shrink.targets import Target
+    from bertscope.experiments.shrink.measure import Shrinking
+    from bertscope.experiments.shrink.question import Target
     from bertscope.models.encoder import Encoder
 
 _TRIES = 5  # to be as fast as was asked: what a cut model costs is an estimate until it is timed

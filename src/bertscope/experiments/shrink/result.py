@@ -14,14 +14,17 @@ from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit
 from bertscope.experiments.comparison import CUT, INT8, WHOLE, front, texts_at_a_time
 from bertscope.experiments.shrink.costs import block_parameters
+from bertscope.experiments.shrink.question import shrink
 
 if TYPE_CHECKING:
+    from bertscope.experiments.shrink.measure import Shrinking
     from bertscope.experiments.shrink.reaching import Reached
-    from bertscope.experiments.shrink.shrinking import Shrinking
     from bertscope.models.encoder import Encoder
 
 
-def result(work: Shrinking, found: Reached, smaller: Encoder, models: pd.DataFrame, times: pd.DataFrame) -> Result:
+def shrink_result(
+    work: Shrinking, found: Reached, smaller: Encoder, models: pd.DataFrame, times: pd.DataFrame
+) -> Result:
     """The answer, from what was measured of the whole model, the cut one, and their ONNX files."""
     left = parts_left(work.encoder, found.off)
     tables = {
@@ -34,9 +37,7 @@ def result(work: Shrinking, found: Reached, smaller: Encoder, models: pd.DataFra
     if found.steps:
         tables["steps"] = pd.DataFrame(found.search.rows[: found.steps])
     share = block_parameters(*smaller.layers) / block_parameters(*work.encoder.layers)
-    return Result(
-        "shrink",
-        2,
+    return shrink.result(
         tables=tables,
         arrays=left,
         headline=_headline(work, share, models, times),
@@ -112,7 +113,7 @@ def _headline(work: Shrinking, share: float, models: pd.DataFrame, times: pd.Dat
 def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
     device = "cpu" if work.config.timed_on == "cpu" else work.encoder.device.type
     threads = torch.get_num_threads()
-    said = [
+    notes = [
         f"speed: on this machine ({device}, {threads} thread{'s' * (threads > 1)}), on texts of the validation set, "
         f"tokenised before; the models take turns for {times['rounds'].min()} rounds or more, and the median of the "
         "rounds' ratios counts",
@@ -120,15 +121,15 @@ def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
     ]
     if work.config.onnx:
         where = "" if device == "cpu" else "onnxruntime ran on the CPU; "
-        said.append(f"{where}an int8 model's score may be another on a processor without VNNI instructions")
+        notes.append(f"{where}an int8 model's score may be another on a processor without VNNI instructions")
     if work.config.retrain:
         epochs = work.config.training.settled(work.encoder.hidden_size).epochs
         more = "1 more epoch" if epochs == 1 else f"{epochs} more epochs"
-        said.append(
+        notes.append(
             f"what was left was trained once, for {more}, which the whole model wasn't; intervals of scores are over "
             "examples, not over trainings"
         )
-    return said
+    return notes
 
 
 def _trade_offs(work: Shrinking) -> list[Figure]:

@@ -19,9 +19,8 @@ import torch
 from bertscope.analyses.importance.gradients import Gradients, gate_gradients, losses
 from bertscope.core.errors import UserError
 from bertscope.core.progress import progress
-from bertscope.core.units import Unit
+from bertscope.core.units import Unit, UnitKind
 from bertscope.experiments.shrink.costs import Cost
-from bertscope.experiments.shrink.part_index import Numbers
 from bertscope.models.replay import predict_without
 
 if TYPE_CHECKING:
@@ -31,6 +30,49 @@ if TYPE_CHECKING:
 
 _BUNDLE = 16  # neurons that go together, at most: products of odd sizes are slower than their size says
 _CLOSEST = 3  # layers that are tried again before each move: those that were missed least when all were tried
+_Names = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class PartIndex:
+    """What the parts of a model that was cut, and cut again, are called in the whole one."""
+
+    layers: tuple[int, ...]
+    """The number that each layer has in the whole model."""
+    heads: _Names
+    """Of each layer, its heads'."""
+    neurons: _Names
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> PartIndex:
+        """Those of a model that counts as whole."""
+        heads, neurons = (
+            tuple(tuple(range(1, count + 1)) for count in counts)
+            for counts in (encoder.head_counts, encoder.neuron_counts)
+        )
+        return cls(tuple(range(1, encoder.n_layers + 1)), heads, neurons)
+
+    def original(self, unit: Unit) -> Unit:
+        """A part of the cut model as a part of the whole one."""
+        layer = self.layers[unit.layer_index]
+        named = {"head": self.heads, "neuron": self.neurons}.get(unit.kind)
+        return Unit(unit.kind, layer, None if named is None else named[unit.layer_index][unit.index])
+
+    def without(self, units: Iterable[Unit]) -> PartIndex:
+        """Once these parts of the cut model are cut too."""
+        gone = set(units)
+        stay = [at for at in range(len(self.layers)) if Unit.at("layer", at) not in gone]
+
+        def left(kind: UnitKind, whole: UnitKind, names: _Names) -> _Names:
+            return tuple(
+                ()
+                if Unit.at(whole, at) in gone
+                else tuple(name for place, name in enumerate(names[at]) if Unit.at(kind, at, place) not in gone)
+                for at in stay
+            )
+
+        layers = tuple(self.layers[at] for at in stay)
+        return PartIndex(layers, left("head", "heads", self.heads), left("neuron", "mlp", self.neurons))
 
 
 @dataclass(frozen=True)
@@ -71,7 +113,7 @@ class Search:
         self._missed: dict[int, float] = {}
         """How much the loss rose without each layer, by its number in the whole model, when it was tried last."""
         self._order, _ = task.match_labels(encoder.labels)
-        self._numbers = Numbers.of(encoder)
+        self._index = PartIndex.of(encoder)
         self._step = step * cost.of(encoder)
         if off := tuple(off):
             self._cut(off)
@@ -126,7 +168,7 @@ class Search:
     def _remember(self, moves: Sequence[Move], rise: np.ndarray, best: int) -> None:
         """Keep what the layers were worth; once one is gone, all are to be tried again."""
         tried = zip(moves, rise, strict=True)
-        found = {self._numbers.original(move.units[0]).layer: float(by) for move, by in tried if move.kind == "layer"}
+        found = {self._index.original(move.units[0]).layer: float(by) for move, by in tried if move.kind == "layer"}
         self._missed = {} if moves[best].kind == "layer" else self._missed | found
 
     def _steps_to(self, goal: float) -> int:
@@ -138,9 +180,9 @@ class Search:
         return {"layers": encoder.n_layers} | counts
 
     def _cut(self, units: Sequence[Unit]) -> None:
-        self.off |= {self._numbers.original(unit) for unit in units}
+        self.off |= {self._index.original(unit) for unit in units}
         self.encoder = self.encoder.cut(units)
-        self._numbers = self._numbers.without(units)
+        self._index = self._index.without(units)
 
     def _moves(self, wanted: float) -> Iterator[Move]:
         felt = gate_gradients(self.encoder, self.task, self.examples, neurons=True)
@@ -189,7 +231,7 @@ class Search:
         """Each layer but one that has all heads; after the first time, those that were missed least. How much they
         are needed is measured."""
         every = sum(self.encoder.head_counts)
-        counts = zip(self._numbers.layers, self.encoder.head_counts, self.encoder.neuron_counts, strict=True)
+        counts = zip(self._index.layers, self.encoder.head_counts, self.encoder.neuron_counts, strict=True)
         closest = sorted(self._missed, key=self._missed.__getitem__)[:_CLOSEST]
         for at, (layer, heads, neurons) in enumerate(counts):
             if (heads < every or not every) and (not closest or layer in closest):

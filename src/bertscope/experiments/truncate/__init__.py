@@ -1,1 +1,1 @@
-"""`truncate`: `question` takes layers off the top, `shapes` says what is left, `result` and `figures` compare."""
+"""`truncate`: layers leave a model, with and without training what is left."""

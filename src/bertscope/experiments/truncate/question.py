@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
-from bertscope.core.registry import find
-from bertscope.core.result import Result
+from bertscope.core.question import MODEL, MODELS, RESULTS, TASK, Question
 from bertscope.core.step import Root, Step
 from bertscope.experiments.trainings import by_recipe, depth, fine_tunings, refuse_losing
-from bertscope.training.finetune import FinetuneConfig
+from bertscope.training.finetune.question import FinetuneConfig
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
 
 
 @dataclass(frozen=True)
@@ -85,14 +82,14 @@ class TruncateConfig:
             numbers = [None if text == "own" else float(text) for text in dropouts]
         except ValueError:
             raise UserError(f"dropouts are {', '.join(dropouts)}; give numbers, or own for the model's") from None
-        made = (OnTop(*one) for one in product(classifiers, numbers, [word == "kept" for word in self.poolers]))
-        return list(dict.fromkeys(made))  # 0 and 0.0 are one dropout
+        tops = (OnTop(*one) for one in product(classifiers, numbers, [word == "kept" for word in self.poolers]))
+        return list(dict.fromkeys(tops))  # 0 and 0.0 are one dropout
 
     def sets(self, n_layers: int) -> list[Layers]:
         """What is left out of a model of that depth, nothing first."""
-        asked = self.remove or (("0", "1") if self.cross else ("0", "1", "2", str(n_layers // 2)))
-        counts = [*map(str, range(n_layers + 1))] if "all" in asked else []
-        found = [_set(text, n_layers) for text in ("0", *counts, *asked) if text != "all"]
+        remove = self.remove or (("0", "1") if self.cross else ("0", "1", "2", str(n_layers // 2)))
+        counts = [*map(str, range(n_layers + 1))] if "all" in remove else []
+        found = [_set(text, n_layers) for text in ("0", *counts, *remove) if text != "all"]
         return list(dict.fromkeys(found))
 
     def training(self, seed: int, left_out: Layers, top: OnTop) -> FinetuneConfig:
@@ -118,7 +115,7 @@ def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig(
     how = [config.training(seed, left_out, top) for top in config.tops for left_out in sets for seed in config.seeds]
     tuned = fine_tunings(base, task, how)
     models = {} if config.retrain else {name.replace("tuned", "models"): step for name, step in tuned.items()}
-    return find("truncate").step({"base": base, "task": task} | tuned | models, config)
+    return truncate.step({"base": base, "task": task} | tuned | models, config)
 
 
 def check(task: Task, config: TruncateConfig) -> None:
@@ -127,11 +124,17 @@ def check(task: Task, config: TruncateConfig) -> None:
         _ = task.n_outputs
 
 
-@question(
-    "truncate",
-    inputs=("base", "task", "tuned"),
-    optional=("models",),
-    version=1,
+truncate = Question(
+    __name__,
+    """Layers leave the model, the top ones or any others, and what is left is fine-tuned like the whole; or they
+    leave the fine-tuned whole. The score of each against the whole on the same seeds and examples, the time of its
+    training and of a prediction, its size. Crossed with the classifier on top, the dropout before it and the pooler,
+    it says which of these changes matters.""",
+    config=TruncateConfig,
+    inputs={"base": MODEL, "task": TASK, "tuned": RESULTS},
+    optional={"models": MODELS},
+    given={"base": MODEL, "task": TASK},
+    version=2,
     main="nothing removed",
     better="higher",
     cite="the CS4650 slides on removing layers; Merchant et al. 2020, What Happens To BERT Embeddings During "
@@ -140,20 +143,3 @@ def check(task: Task, config: TruncateConfig) -> None:
     check=check,
     columns={"arms": {"removed": "how many layers"}, "latency": {"removed": "how many layers"}},
 )
-def truncate(
-    base: Encoder,
-    task: Task,
-    tuned: Sequence[Result],
-    models: Sequence[Encoder] = (),
-    config: TruncateConfig = TruncateConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """Are the top layers needed?
-
-    Layers leave the model, the top ones or any others, and what is left is fine-tuned like the whole; or they leave
-    the fine-tuned whole. The score of each against the whole on the same seeds and examples, the time of its training
-    and of a prediction, its size. Crossed with the classifier on top, the dropout before it and the pooler, it says
-    which of these changes matters.
-    """
-    from bertscope.experiments.truncate.result import collect
-
-    return collect(base, task, tuned, models, config)

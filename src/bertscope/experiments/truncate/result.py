@@ -3,61 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bertscope.core.figure import Figure
+from bertscope.core.intervals import ENOUGH_RUNS
+from bertscope.core.layers import Layers
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
-from bertscope.experiments.arms import ENOUGH, Arms, few_seeds, number
-from bertscope.experiments.truncate.figures import figures
-from bertscope.experiments.truncate.question import OnTop, TruncateConfig
-from bertscope.experiments.truncate.shapes import Shape, latencies, switched_off
+from bertscope.experiments.arms import Arms, few_seeds, how_sure, number
+from bertscope.experiments.truncate.question import OnTop, TruncateConfig, truncate
 from bertscope.models.encoder import Encoder
 
-PUBLISHED = pd.DataFrame(
-    {
-        "task": ["SNLI", "SNLI", "WebMD", "WebMD"],
-        "model": ["bert-base, linear classifier", "bert-base without layer 12, ReLU classifier"] * 2,
-        "removed": [0, 1, 0, 1],
-        "accuracy": [0.9045, 0.9033, 0.5891, 0.5867],
-        "training_seconds": [6140, 5624, 2653, 2447],
-    }
-)
-"""The slides' numbers: one training each, of the full data; layer, classifier and dropout changed at once."""
+WHOLE = "nothing removed"
+_FEWEST = 3  # depths from which a line is drawn through them
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A model that lost layers, and what tables call it."""
+
+    left_out: Layers
+    depth: int
+    """Of the whole model."""
+
+    @property
+    def removed(self) -> int:
+        return len(self.left_out.numbers)
+
+    @property
+    def from_top(self) -> bool:
+        return self.left_out == Layers.last(self.removed, self.depth)
+
+    def __str__(self) -> str:
+        if not self.removed:
+            return WHOLE
+        return f"top {self.removed} removed" if self.from_top else f"{self.left_out} removed"
+
 
 Named = Mapping[tuple[OnTop, Shape], str]
+"""What the arms are called."""
 
 
-def collect(
-    base: Encoder, task: Task, tuned: Sequence[Result], models: Sequence[Encoder], config: TruncateConfig
+def truncate_result(
+    base: Encoder,
+    task: Task,
+    tuned: Sequence[Result],
+    arms: Arms,
+    names: Named,
+    latency: pd.DataFrame,
+    config: TruncateConfig,
 ) -> Result:
-    shapes = [Shape(left_out, base.n_layers) for left_out in config.sets(base.n_layers)]
-    tops = config.tops
-    names = {(top, shape): f"{shape}, {top}" if len(tops) > 1 else str(shape) for top in tops for shape in shapes}
-    if config.retrain:
-        outputs = np.stack([result.arrays["outputs"] for result in tuned])  # top by shape by seed
-        each = outputs.shape[1:]
-    else:
-        outputs = np.stack([switched_off(model, task, shapes) for model in models])  # top by seed, shape
-        each = outputs.shape[2:]
-        by_seed = outputs.reshape(len(tops), len(config.seeds), *outputs.shape[1:])
-        outputs = by_seed.swapaxes(1, 2)
-    moments = task.moments(outputs.reshape(len(names), len(config.seeds), *each))
-    arms = Arms(dict(zip(names.values(), moments, strict=True)), task.value)
-    latency = latencies(base, task, shapes)
     table = _arms(arms, names, latency)
     tables = {"arms": table.assign(**_training_costs(table, tuned)) if config.retrain else table}
     tables["latency"] = latency.drop(columns="parameters")
-    if len(tops) > 1:
+    if len(config.tops) > 1:
         tables["factors"] = _factors(arms, names)
-    tables |= {"trainings": arms.trainings(config.seeds), "published": PUBLISHED}
-    return Result(
-        "truncate",
-        1,
+    tables["trainings"] = arms.trainings(config.seeds)
+    return truncate.result(
         tables=tables,
         headline=_headline(tables["arms"], task),
-        figures=figures(tables, task, config),
+        figures=_figures(tables, task, config),
         subject={"model": base.name, "task": task.name}
         | ({} if config.retrain else {"layers": "off, not retrained"}),
         notes=[*task.notes, *few_seeds(len(config.seeds)), *_notes(tables, task, base, config)],
@@ -66,14 +75,14 @@ def collect(
 
 def _arms(arms: Arms, names: Named, latency: pd.DataFrame) -> pd.DataFrame:
     """A row for each model: its score, and how far it is from the whole one with the same classifier."""
-    said = pd.DataFrame(
+    described = pd.DataFrame(
         {"arm": name, "model": str(shape), "removed": shape.removed, "layers": str(shape.left_out),
          "from_top": shape.from_top, "top": str(top), "classifier": top.classifier,
          "dropout": "own" if top.dropout is None else f"{top.dropout:g}", "pooler": "kept" if top.pooler else "off"}
         for (top, shape), name in names.items()
     )  # fmt: skip
     whole = {top: name for (top, shape), name in names.items() if not shape.removed}
-    table = said.merge(arms.against({name: whole[top] for (top, _), name in names.items()}), on="arm")
+    table = described.merge(arms.against({name: whole[top] for (top, _), name in names.items()}), on="arm")
     return table.assign(parameters=table["model"].map(latency.groupby("model")["parameters"].first()))
 
 
@@ -134,17 +143,17 @@ def _headline(table: pd.DataFrame, task: Task) -> list[Number]:
 
 def _notes(tables: Mapping[str, pd.DataFrame], task: Task, base: Encoder, config: TruncateConfig) -> list[str]:
     table, rounds = tables["arms"], tables["latency"]["rounds"].min()
-    said = [
+    notes = [
         f"latency: on this machine ({base.device.type}), texts of the validation set, tokenised before; the models "
         f"take turns for {rounds} rounds or more, and the median of the rounds' ratios counts",
         "the slides changed the layer, the classifier and the dropout at once; here each row says what was changed",
     ]
     if (table["removed"] == base.n_layers).any() and base.family.reads_first_token(base.model.config):
-        said.append("without any layer the first token is the same for all texts: such a model answers one label")
+        notes.append("without any layer the first token is the same for all texts: such a model answers one label")
     if not config.retrain:
-        return said
+        return notes
     one = table[(table["removed"] == 1) & table["from_top"] & (table["top"] == table["top"].iloc[0])]
-    return [*said, *(_verdict(row, task) for _, row in one.iterrows())]
+    return [*notes, *(_verdict(row, task) for _, row in one.iterrows())]
 
 
 def _verdict(row: pd.Series, task: Task) -> str:
@@ -152,9 +161,90 @@ def _verdict(row: pd.Series, task: Task) -> str:
     sure = "" if pd.isna(row["effect_low"]) else f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
     found = f"without the top layer: {100 * row['effect']:+.2f} points of {task.metric}{sure} and "
     found += f"{row['training_time']:.2f} of the training time"
-    slides = "the slides (-0.12 points and 0.92 of the time on SNLI, -0.24 and 0.92 on WebMD) say that it can go"
-    if row["runs"] < ENOUGH:
+    slides = "the slides say that it can go"
+    if row["runs"] < ENOUGH_RUNS:
         return f"{found}; {slides}; too few seeds to say whether that holds here"
     clear = row["effect_low"] * row["effect_high"] > 0
     holds = "here the change is clear of 0" if clear else "here the change may be 0, which doesn't contradict them"
     return f"{found}; {slides}; {holds}"
+
+
+def _figures(tables: Mapping[str, pd.DataFrame], task: Task, config: TruncateConfig) -> list[Figure]:
+    arms = tables["arms"]
+    several = "top" if arms["top"].nunique() > 1 else None
+    lines = arms.loc[arms["from_top"], "removed"].nunique() >= _FEWEST
+    drawn = [_scores(task, several, config, lines=lines and not several)]
+    if several or not arms["from_top"].all():
+        drawn.append(_every(task, several, config))
+    if "factors" in tables:
+        drawn.append(_which_matters(task, len(config.seeds)))
+    if config.retrain:
+        drawn.append(_training(several, lines=lines))
+    return [*drawn, _latency(lines=lines)]
+
+
+def _by_depth(
+    value: str, words: dict[str, str], *, lines: bool, low: str | None = None, **rest: Any
+) -> dict[str, Any]:
+    """A line over depths, or a row for each where there are too few of them; `low` names an interval's lower end."""
+    ends = {} if low is None else {"low": low, "high": low.replace("low", "high")}
+    if lines:
+        place = {"kind": "lines", "x": "removed", "y": value, "where": {"from_top": True}}
+        return place | ends | rest | {"labels": {"removed": "layers removed from the top"} | words}
+    return {"kind": "intervals", "x": value, "y": "model"} | ends | rest | {"labels": {"model": ""} | words}
+
+
+def _how(config: TruncateConfig) -> str:
+    if config.retrain:
+        return "after the same fine-tuning of what is left"
+    return "when layers are taken off the fine-tuned whole model, without training again"
+
+
+def _scores(task: Task, several: str | None, config: TruncateConfig, *, lines: bool) -> Figure:
+    words = {"score": task.metric, "top": "classifier"}
+    return Figure(
+        table="arms", title="The score as layers go",
+        caption=f"The test set's {task.metric} {_how(config)}, mean over seeds. {how_sure(len(config.seeds))} "
+        "The dashed rule is a constant answer.",
+        rules={task.blind: task.chance()}, **_by_depth("score", words, lines=lines, low="low", color=several),
+    )  # fmt: skip
+
+
+def _every(task: Task, several: str | None, config: TruncateConfig) -> Figure:
+    return Figure(
+        "intervals", "arms", x="effect", y="model", color=several, low="effect_low", high="effect_high",
+        title="What removing layers costs",
+        caption=f"The change of the test set's {task.metric} against the whole model with the same classifier "
+        f"{_how(config)}. {how_sure(len(config.seeds))}",
+        labels={"effect": f"change of {task.metric}", "model": "", "top": "classifier"}, middle=0.0,
+    )  # fmt: skip
+
+
+def _which_matters(task: Task, runs: int) -> Figure:
+    return Figure(
+        "intervals", "factors", x="difference", y="effect", low="low", high="high",
+        title="Which change matters",
+        caption=f"What each change does to the test set's {task.metric}, averaged over all settings of the other "
+        f"changes. {how_sure(runs)}",
+        labels={"difference": f"change of {task.metric}", "effect": ""}, middle=0.0,
+    )  # fmt: skip
+
+
+def _training(several: str | None, *, lines: bool) -> Figure:
+    words = {"training_time": "of the whole's time", "top": "classifier"}
+    return Figure(
+        table="arms", title="The time of the training",
+        caption="The seconds of the training's steps as a share of the whole model's, mean over seeds. On a machine "
+        "that does other things at the same time it says little.",
+        middle=1.0, **_by_depth("training_time", words, lines=lines, color=several),
+    )  # fmt: skip
+
+
+def _latency(*, lines: bool) -> Figure:
+    words = {"faster": "times as fast", "load": ""}
+    return Figure(
+        table="latency", title="The speed of a prediction",
+        caption="How many times as fast as the whole model: the median of rounds in which the models take turns, "
+        "with its 95% interval.",
+        middle=1.0, **_by_depth("faster", words, lines=lines, low="low", color="load"),
+    )  # fmt: skip

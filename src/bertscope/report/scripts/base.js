@@ -6,10 +6,10 @@ const read = (id) => JSON.parse(document.getElementById(id).textContent);
 // An element with its attributes and what is in it. Text is text: nothing here reads HTML.
 function make(name, attributes = {}, ...inside) {
   const svg = ["svg", "g", "rect", "line", "text", "title"].includes(name);
-  const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== null) made.setAttribute(key, value);
-  made.append(...inside);
-  return made;
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
+  element.append(...inside);
+  return element;
 }
 
 // A browser may refuse storage to a page opened from disk: the choice then lasts as long as the page.

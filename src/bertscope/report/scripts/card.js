@@ -96,15 +96,15 @@ function lineRow(line, before) {
   if (fact.low && column(table, fact.low)[row] !== null) {
     more.unshift([fact.low, fact.high].map((name) => written(column(table, name)[row], decimals)).join(" to "));
   }
-  const said = make("dd", {}, make("span", { class: "value" }, headLink(own(fact.column))));
-  if (more.length) said.append(" ", make("span", { class: "interval" }, more.join(" · ")));
+  const value = make("dd", {}, make("span", { class: "value" }, headLink(own(fact.column))));
+  if (more.length) value.append(" ", make("span", { class: "interval" }, more.join(" · ")));
   const among = make("dd", { class: "among" });
   if (rank && rank.of > 1) among.append(strip(line), make("span", { class: "rank" }, rankInWords(rank)));
   const kind = make("dd", { class: "kind-of-row" });
   for (const [name, text] of [["by", by], ["item", telling(fact.items)]]) {
     if (text) kind.append(make("bdi", { class: name }, text));
   }
-  return make("div", {}, make("dt", {}, same ? "" : fact.label), kind, said, among);
+  return make("div", {}, make("dt", {}, same ? "" : fact.label), kind, value, among);
 }
 
 // A head that is named in a table leads to its own card.

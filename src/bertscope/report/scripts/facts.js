@@ -83,9 +83,9 @@ function mapPicture(name, levels, side, tokens) {
   for (let query = 0; query < n; query++) {
     for (let key = 0; key < n; key++) {
       const level = levels[query * side + key] / 255;
-      const said = `${tokens[query]} → ${tokens[key]}: ${(level * level).toFixed(2)}`;
+      const text = `${tokens[query]} → ${tokens[key]}: ${(level * level).toFixed(2)}`;
       const at = { x: beside + key * cell, y: query * cell, width: cell, height: cell };
-      picture.append(make("rect", { ...at, style: `--level: ${level.toFixed(3)}` }, make("title", {}, said)));
+      picture.append(make("rect", { ...at, style: `--level: ${level.toFixed(3)}` }, make("title", {}, text)));
     }
     const middle = (query + 0.5) * cell;
     picture.append(make("text", { x: beside - 5, y: middle, class: "from" }, short(tokens[query])));

@@ -1,26 +1,26 @@
-// Figures: drawn as they come into view, drawn again when the theme or the room changes, saved as files.
+// Figures: drawn as they come into view, drawn again when the theme or the width changes, saved as files.
 const drawn = new Map(); // a chart's element -> what vega-embed made of it
 
-// Panels fill the room in few and even rows: they shrink or grow a little, and keep their shape.
-function arranged({ width: wanted, height, spacing, beside, around, heading }, room) {
-  const inner = room - beside - 8 + spacing;
+// Panels fill the width in few and even rows: they shrink or grow a little, and keep their shape.
+function arranged({ width: wanted, height, spacing, beside, around, heading }, available) {
+  const inner = available - beside - 8 + spacing;
   const most = Math.max(1, Math.floor(inner / (wanted + around + spacing)));
   const columns = Math.ceil(heading.length / Math.ceil(heading.length / most));
   const width = Math.min(1.6 * wanted, Math.floor(inner / columns - spacing - around));
   return { columns, width, height: (height * width) / wanted };
 }
 
-function fitted(spec, takes, room) {
+function fitted(spec, takes, available) {
   if (!spec.facet) return { ...spec, width: "container" };
-  const { columns, width, height } = arranged(takes, room);
+  const { columns, width, height } = arranged(takes, available);
   return { ...spec, columns, spec: { ...spec.spec, width, height } };
 }
 
 // A chart's height before it is drawn, so that nothing below it jumps.
-function reserved(takes, room) {
+function reserved(takes, available) {
   const { once, below, spacing, heading } = takes;
   if (!spacing) return once + takes.height + below;
-  const { columns, height } = arranged(takes, room);
+  const { columns, height } = arranged(takes, available);
   const rows = Math.ceil(heading.length / columns);
   // All rows are equally far apart, as the highest heading between them needs it.
   const apart = spacing + Math.max(0, ...heading.slice(columns));
@@ -28,11 +28,11 @@ function reserved(takes, room) {
 }
 
 // For all that aren't drawn, also those in folds: figures are equally wide everywhere.
-function reserveRoom() {
-  const room = all("figure").find((figure) => figure.clientWidth)?.clientWidth;
-  for (const chart of room ? all(".chart:not([data-drawn])") : []) {
-    const takes = JSON.parse(chart.dataset.room);
-    chart.style.minHeight = `${Math.round(reserved(takes, room))}px`;
+function reserveHeights() {
+  const available = all("figure").find((figure) => figure.clientWidth)?.clientWidth;
+  for (const chart of available ? all(".chart:not([data-drawn])") : []) {
+    const takes = JSON.parse(chart.dataset.reserved);
+    chart.style.minHeight = `${Math.round(reserved(takes, available))}px`;
   }
 }
 
@@ -43,15 +43,15 @@ async function draw(chart) {
   const table = data.tables[figure.table];
   const rows = figure.spec.data?.name ? { data: { values: vegaRows(table, figure.where) } } : {};
   const before = drawn.get(chart);
-  const made = await vegaEmbed(chart, fitted({ ...figure.spec, ...rows }, JSON.parse(chart.dataset.room), chart.clientWidth), {
+  const embedded = await vegaEmbed(chart, fitted({ ...figure.spec, ...rows }, JSON.parse(chart.dataset.reserved), chart.clientWidth), {
     mode: "vega-lite", renderer: "svg", actions: false, config: read("themes")[theme],
     ast: true, // expressions are interpreted, never compiled: the page's policy forbids eval
     tooltip: { theme },
   });
-  for (const { name } of before ? figure.spec.params ?? [] : []) made.view.signal(name, before.view.signal(name));
-  if (before) await made.view.runAsync(); // what the reader chose survives a change of theme or width
+  for (const { name } of before ? figure.spec.params ?? [] : []) embedded.view.signal(name, before.view.signal(name));
+  if (before) await embedded.view.runAsync(); // what the reader chose survives a change of theme or width
   before?.finalize();
-  drawn.set(chart, made);
+  drawn.set(chart, embedded);
   chart.dataset.drawn = theme;
   chart.style.minHeight = `${chart.querySelector("svg").getBoundingClientRect().height}px`; // kept when drawn again
   if (chart.dataset.heads !== undefined) markHeads(chart, table);
@@ -134,7 +134,7 @@ function watchFigures() {
     }
   }, { rootMargin: "600px" });
   for (const chart of all(".chart")) {
-    const { width, spacing } = JSON.parse(chart.dataset.room);
+    const { width, spacing } = JSON.parse(chart.dataset.reserved);
     // Wide screens don't stretch it; a legend needs its room too.
     if (!spacing) chart.style.maxWidth = `${Math.max(width, 140) + 140}px`;
     seen.observe(chart);
@@ -143,7 +143,7 @@ function watchFigures() {
   addEventListener("resize", () => {
     clearTimeout(resized);
     resized = setTimeout(() => {
-      reserveRoom();
+      reserveHeights();
       for (const chart of all(".chart[data-drawn]")) if (drawn.get(chart).spec.facet) redraw(chart);
     }, 200);
   });

@@ -1,14 +1,14 @@
 // Where the reader is: the address after # holds a section or a head, and the model and task that were chosen.
 function place() {
   const parts = location.hash.slice(1).split("&").filter(Boolean);
-  const asked = new URLSearchParams(parts.filter((part) => part.includes("=")).join("&"));
+  const chosen = new URLSearchParams(parts.filter((part) => part.includes("=")).join("&"));
   const anchor = parts.find((part) => !part.includes("=")) ?? "";
-  return { anchor, model: asked.get("model") ?? "", task: asked.get("task") ?? "" };
+  return { anchor, model: chosen.get("model") ?? "", task: chosen.get("task") ?? "" };
 }
 
 function address(anchor, { model, task } = place()) {
-  const asked = Object.entries({ model, task }).filter(([, value]) => value);
-  return "#" + [anchor, ...asked.map(([key, value]) => `${key}=${encodeURIComponent(value)}`)].filter(Boolean).join("&");
+  const chosen = Object.entries({ model, task }).filter(([, value]) => value);
+  return "#" + [anchor, ...chosen.map(([key, value]) => `${key}=${encodeURIComponent(value)}`)].filter(Boolean).join("&");
 }
 
 // Without a step in the history: a step for each arrow key would bury the page the reader came from.

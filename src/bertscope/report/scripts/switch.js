@@ -27,7 +27,7 @@ function applyChoice() {
   }
   unfold(Boolean(model || task));
   recount();
-  reserveRoom(); // where nothing was shown, no room could be measured
+  reserveHeights(); // where nothing was shown, no width could be measured
 }
 
 // What is folded because it is about many models and tasks is unfolded when one is chosen: few lines are left.

@@ -1,5 +1,5 @@
 """The claims ledger: what the source works say, checked against what is stored.
 
-`claim` has the record and the one rule that gives a verdict; each source has a file of records; `ledger` puts them
-beside stored results, `summary` says the results in words, `question` makes a stored answer of both.
+`records` has a file of claims for each work, and the numbers that they publish; `measure` puts them beside stored
+results, and tells the results by the `statements`.
 """

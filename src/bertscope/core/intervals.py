@@ -1,0 +1,147 @@
+"""From draws or standard errors to the ends of 95% intervals. What draws are, `core/resampling.py` says."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+
+from bertscope.core.resampling import Value, resamples
+from bertscope.core.result import Number
+
+_LEVEL = 0.95
+ENDS = ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)
+"""The quantiles that every interval lies between."""
+ENOUGH_RUNS = 5
+"""Training runs from which an interval over them is given."""
+_NORMAL = 1.959963984540054  # standard errors from the middle of a normal distribution to the ends of 95% of it
+
+
+def percentile_ends(draws: np.ndarray, ends: tuple[float, float] = ENDS) -> tuple[np.ndarray, np.ndarray]:
+    """Between what most of some draws [repeats, ...] lie; the sample itself isn't among them, NaN doesn't count."""
+    quantile = np.nanquantile if np.isnan(draws).any() else np.quantile  # the latter is faster by far
+    low, high = quantile(draws, ends, axis=0)
+    return low, high
+
+
+def interval(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The percentile interval of draws [1 + repeats, ...], the first of which is the sample itself."""
+    missing = np.isnan(draws[0])
+    low, high = percentile_ends(np.where(missing, 0.0, draws[1:]))  # where the sample itself has nothing
+    return np.where(missing, np.nan, low), np.where(missing, np.nan, high)
+
+
+def drawn_number(name: str, draws: np.ndarray, n: int, unit: str) -> Number:
+    """The headline number whose draws these are, [1 + repeats]."""
+    low, high = interval(draws)
+    return Number(name, float(draws[0]), float(low), float(high), n, unit)
+
+
+def bootstrap_interval(
+    value: Value, moments: np.ndarray, *, repeats: int = 2000, seed: int = 0
+) -> tuple[float, float]:
+    """Percentile interval of a metric over examples. `moments` is [n, k]."""
+    n = len(moments)
+    draws = np.concatenate([value(counts @ moments / n) for counts in resamples(n, repeats, seed)])
+    low, high = percentile_ends(draws)
+    return float(low), float(high)
+
+
+def percentile_interval_over_runs(draws: np.ndarray, runs: int) -> tuple[np.ndarray, np.ndarray]:
+    """The percentile interval of draws over training runs and examples, [1 + repeats, ...], from five runs on; over
+    examples for one; between them there is none."""
+    if few_runs(runs):
+        return (np.full(draws.shape[1:], np.nan),) * 2
+    return interval(draws)
+
+
+def few_runs(runs: int) -> bool:
+    """Whether there is more than one training run, but not enough of them for an interval."""
+    return 1 < runs < ENOUGH_RUNS
+
+
+def jackknife_error(draws: np.ndarray, having: np.ndarray | None = None) -> np.ndarray:
+    """The standard error of a statistic; NaN where there is only one group.
+
+    Groups count alike, whatever their size: what makes one large is mostly a long text, whose words are alike, and
+    weights by size (Busing et al. 1999) would take it for so many words.
+
+    having   bool [groups, ...]: which groups have something of what is measured; leaving out another tells nothing
+    """
+    counted = np.ones(draws[1:].shape, dtype=bool) if having is None else having
+    groups = counted.sum(0)
+    enough = groups > 1
+    variance = np.var(draws[1:], axis=0, where=counted | ~enough)  # of some group in any case
+    return np.sqrt(np.where(enough, (groups - 1) * variance, np.nan))
+
+
+def jackknife_interval(
+    draws: np.ndarray, *, least: float = -np.inf, most: float = np.inf, having: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The statistic give or take so many standard errors, but never beyond `least` and `most`."""
+    groups = len(draws) - 1 if having is None else having.sum(0)
+    either = reach(groups) * jackknife_error(draws, having)
+    return np.maximum(draws[0] - either, least), np.minimum(draws[0] + either, most)
+
+
+def jackknife_interval_over_runs(
+    draws: np.ndarray, *, least: float = -np.inf, most: float = np.inf
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean over training runs give or take so many standard errors, from five runs on or for one; `draws` is
+    [run, 1 + groups, ...].
+
+    All runs are measured on the same texts. The error of the mean that comes from the texts and the one that comes
+    from the runs are added in squares; what varies with both counts twice. Of one run, the texts' is all there is.
+    """
+    runs, groups = len(draws), draws.shape[1] - 1
+    if few_runs(runs):
+        return (np.full(draws.shape[2:], np.nan),) * 2
+    mean, fewest = draws.mean(0), groups
+    error = jackknife_error(mean)
+    if runs > 1:
+        error, fewest = np.hypot(error, draws[:, 0].std(0, ddof=1) / np.sqrt(runs)), min(groups, runs)
+    either = reach(fewest) * error
+    return np.maximum(mean[0] - either, least), np.minimum(mean[0] + either, most)
+
+
+def jackknife_interval_of_difference(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The difference of two independent samples, of draws [1 + groups, ...] each: their errors add up in squares."""
+    difference = one[0] - other[0]
+    either = reach(min(len(one), len(other)) - 1) * np.hypot(jackknife_error(one), jackknife_error(other))
+    return difference - either, difference + either
+
+
+def reach(groups: int | np.ndarray) -> float | np.ndarray:
+    """How many standard errors an interval reaches to either side, the error being known from so many groups."""
+    from scipy.stats import t
+
+    return t.ppf(ENDS[1], np.maximum(groups - 1, 1))
+
+
+def student_interval(mean: float, spread: float, n: int) -> tuple[float, float]:
+    """The interval of a mean of n values, whose standard deviation is known from them."""
+    either = float(reach(n)) * spread / n**0.5
+    return mean - either, mean + either
+
+
+def normal_interval(mean: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of means whose standard errors are known."""
+    return mean - _NORMAL * error, mean + _NORMAL * error
+
+
+def wider_for_all(intervals: int) -> float:
+    """How many times as wide so many intervals must be for all of them to hold at once (Bonferroni, on the normal
+    scale)."""
+    normal, tail = NormalDist(), ENDS[0]
+    return normal.inv_cdf(1 - tail / intervals) / normal.inv_cdf(1 - tail)
+
+
+def median_interval(values: np.ndarray) -> tuple[float, float, float]:
+    """The median and the interval that its ranks give, which holds for any distribution (the sign test's)."""
+    from scipy.stats import binom
+
+    rank = int(binom.ppf(ENDS[0], len(values), 0.5))
+    if not rank:
+        raise ValueError(f"{len(values)} values are too few for an interval")
+    ordered = np.sort(values)
+    return float(np.median(values)), float(ordered[rank - 1]), float(ordered[-rank])

@@ -1,0 +1,115 @@
+"""Where models and data come from, as steps tell it: what a step rests on, down to what existed before any step.
+
+A model is a root, or the step that made it. What an input is, its question declares: no name of an input is known
+here. Nothing is in words: who shows a model, or what it was trained on, names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from bertscope.core import registry
+from bertscope.core.question import DATA
+from bertscope.core.step import Root, Step
+
+
+def ancestors(step: Step) -> list[Step]:
+    """The steps that it rests on, directly or not, each once: an input's own ones before the next input's."""
+    found: dict[str, Step] = {}
+
+    def add(one: Step) -> None:
+        for needed in one.before():
+            if needed.id not in found:
+                found[needed.id] = needed
+                add(needed)
+
+    add(step)
+    return list(found.values())
+
+
+def roots(step: Step, *kinds: str) -> list[Root]:
+    """What it began with, or its ancestors did: models, data, results. Each once, in the order in which the inputs
+    name them; only those of some kinds, if any is given."""
+    found: dict[tuple[str, str], Root] = {}  # what lies in two places is named by both
+    visited = set[str]()
+
+    def add(one: Step | Root) -> None:
+        if isinstance(one, Root):
+            if not kinds or one.kind in kinds:
+                found.setdefault((one.id, one.source), one)
+        elif one.id not in visited:
+            visited.add(one.id)
+            for value in one.inputs.values():
+                add(value)
+
+    add(step)
+    return list(found.values())
+
+
+def reads_results(step: Step) -> bool:
+    """Whether it compares what other steps found."""
+    return any(kind == "result" for kind, _ in _inputs(step))
+
+
+def models_read(step: Step) -> list[Step | Root]:
+    """The models that a step reads, or whose hidden states it reads: one for each such input, in their order. With
+    random weights too, or on a second corpus, a model is there again."""
+    found: list[Step | Root] = []
+    for kind, value in _inputs(step):
+        if kind == "model":
+            found.append(value)
+        elif kind == "states" and isinstance(value, Step):
+            found += models_read(value)
+    return found
+
+
+def data_read(step: Step, *, but: Collection[str] = ()) -> list[Root]:
+    """The data that a step reads, apart from inputs of the names in `but`; if it reads none, what those that it needs
+    do."""
+    declared = registry.find(step.name)
+    own = [
+        value for name, value in step.inputs.items()
+        if isinstance(value, Root) and declared.input(name).kind in DATA and name not in but
+    ]  # fmt: skip
+    return own or [root for needed in step.before() for root in data_read(needed, but=but)]
+
+
+def descent(model: Step | Root) -> Iterator[Step | Root]:
+    """A model, the one that it was made from, and so on down to the base, which is a root; what ends with a step was
+    made from no model.
+
+    >>> tuned = Step("finetune", 1, {}, {"base": Root("model", "pocket", "1"), "task": Root("task", "rte", "2")})
+    >>> [one.id.partition("-")[0] for one in descent(Step("shrink", 1, {}, {"model": tuned}))]
+    ['shrink', 'finetune', 'model']
+    """
+    yield model
+    if isinstance(model, Step):
+        required = registry.find(model.name).inputs
+        parent = next((model.inputs[name] for name, one in required.items()
+                       if one.kind == "model" and name in model.inputs), None)  # fmt: skip
+        if parent is not None:
+            yield from descent(parent)
+
+
+def base(model: Step | Root) -> Root | None:
+    """What a model began as: the pretrained one, or whatever was given; None if it was made from no model."""
+    *_, last = descent(model)
+    return last if isinstance(last, Root) else None
+
+
+def trained_on(model: Step | Root, *kinds: str) -> list[Root]:
+    """The data that the last training of a model read, not what it was only watched on; only what its question takes
+    as one of some kinds, if any is given: `task` is fine-tuning. Nothing is known of a root."""
+    if isinstance(model, Root):
+        return []
+    required = registry.find(model.name).inputs
+    return [
+        value for name, value in model.inputs.items()
+        if isinstance(value, Root) and name in required and required[name].kind in (kinds or DATA)
+    ]  # fmt: skip
+
+
+def _inputs(step: Step) -> Iterator[tuple[str, Step | Root]]:
+    """Each input, and what it is for the question."""
+    declared = registry.find(step.name)
+    return ((declared.input(name).kind, value) for name, value in step.inputs.items())

@@ -1,0 +1,129 @@
+"""What a source is, told once from its name or path and from how it is to be read.
+
+Demo        demo/sentiment           generated; demo/corpus is a task where `kind="trees"` says so
+Named       glue/rte, snli, RTE/     a task known by name: from the hub, from the folder that `root` names, or
+                                     recognised in a folder; tasks.py lists them
+Structured  squad.json, x.conllu     questions with spans for answers, sentences with trees, a folder of either
+Tables      reviews.csv, reviews/    rows with labels in one file, or in a folder's train, dev and test files
+Corpus      dev.conllu, fndata.zip,  texts to look at: a treebank, FrameNet, own annotation, plain text
+            mine.jsonl, lines.txt
+
+The first four are tasks to train on. A treebank is both: texts to whoever looks at them, a task to whoever trains.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+from bertscope.core.errors import UserError, did_you_mean
+from bertscope.data.hub import on_hub
+from bertscope.data.known import Known
+from bertscope.data.locate import find_in, recognise
+from bertscope.data.options import COLUMNS, TaskOptions
+from bertscope.data.source_kinds import Corpus, Demo, Named, Source, Structured, Tables, TaskSource, explained
+from bertscope.data.sources import Collection, is_collection, stream
+from bertscope.data.structured import TREEBANK, StructuredKind, holds_squad
+from bertscope.data.table_files import parse_json
+from bertscope.data.tasks import TASKS, declared, refuse_unknown
+
+_PLAIN = {"id", "text", "text_pair"}
+"""What lines of JSON have at most whose texts are neither labelled nor annotated."""
+_LOOKED_AT = 100
+"""Lines of a .jsonl file among which one must be JSON for the file to be told."""
+
+
+def source_of(name: str | Path, options: TaskOptions) -> Source:
+    """What a name or a path stands for, to whoever looks at its texts."""
+    if is_corpus(name, options):
+        return Corpus(name, options, plain=_unpacked_name(Path(name)).endswith(".txt"))
+    return task_source(name, options)
+
+
+def task_source(name: str | Path, options: TaskOptions) -> TaskSource:
+    """What it stands for to whoever trains on it: a treebank is then a task of trees."""
+    if str(name).startswith("demo/"):  # a folder of that name is ./demo/...
+        return Demo(name, options)
+    with explained(name):
+        if known := _known(name, options):
+            return Named(name, options, known)
+        if kind := _structured_kind(Path(name), options):
+            return Structured(name, options, kind)
+    return Tables(name, options)
+
+
+def _known(name: str | Path, options: TaskOptions) -> Known | None:
+    """The task known by name that is named, or that a folder holds; None where it is any other file or folder."""
+    wanted, _, place = str(name).partition("@")
+    root = options.root if options.root is not None else place or None
+    path = Path(name)
+    task = declared(wanted)
+    if task and (root is not None or not path.exists()):
+        options.refuse(task.name, *COLUMNS)
+        return find_in(task, Path(root)) if root is not None else on_hub(task)
+    if options.root is not None:
+        raise UserError(f"--root is for tasks known by name, and {name} is none; {did_you_mean(wanted, TASKS)}")
+    if not path.exists():
+        refuse_unknown(wanted)
+        return None
+    # Whoever names the columns has a file of their own, whatever its folder is called.
+    return None if _names_columns(options) else recognise(path)
+
+
+def _structured_kind(path: Path, options: TaskOptions) -> StructuredKind | None:
+    """Whether a file or folder has spans or trees, or is said to; None where it is a table of labels."""
+    if options.kind == "spans" or options.kind == "trees":
+        return options.kind
+    if _names_columns(options):
+        return None
+    if (path.suffix.lower() == ".json" and path.is_file()) or (path.is_dir() and holds_squad(path)):
+        return "spans"
+    if path.name.lower().endswith(TREEBANK):
+        return "trees"
+    if path.exists() and is_collection(path):
+        with Collection(path) as files:
+            return "trees" if any(files.ending(ending) for ending in (".conllu", ".dp")) else None
+    return None
+
+
+def is_corpus(name: str | Path, options: TaskOptions) -> bool:
+    """Whether it is a treebank, frames, own annotation or plain text: anything but a task."""
+    if options.kind in ("spans", "trees"):
+        return False
+    path = Path(name)
+    unpacked = _unpacked_name(path)
+    if unpacked.endswith(".conllu"):
+        return True
+    try:
+        if unpacked.endswith(".txt"):
+            return not path.exists() or recognise(path) is None  # some tasks are published as .txt files
+        if path.is_file() and unpacked.endswith(".jsonl"):
+            return not _names_columns(options) and _has_annotation(path)
+        if path.exists() and is_collection(path):
+            with Collection(path) as files:
+                return any(files.ending(ending) for ending in (".conllu", ".dp", ".xml"))
+    except OSError:  # a name that can't be one, a folder that can't be entered: the task's reader says so
+        pass
+    return False
+
+
+def _has_annotation(path: Path) -> bool:
+    """Whether a .jsonl file has texts of its own rather than a task's rows, by its first line that is an object.
+    Whatever is wrong with the file, its reader will say."""
+    try:
+        for raw in islice(stream(path), _LOOKED_AT):
+            line = parse_json(raw.decode(errors="replace"))
+            if isinstance(line, dict):
+                marked = any(isinstance(line.get(key), list) for key in ("words", "links", "answers"))
+                return "label" not in line and (marked or {"text"} <= line.keys() <= _PLAIN)
+    except UserError:
+        pass
+    return path.suffix.lower() != ".jsonl"  # the rows of a task can't be packed
+
+
+def _names_columns(options: TaskOptions) -> bool:
+    return any(name in COLUMNS for name in options.given())
+
+
+def _unpacked_name(path: Path) -> str:
+    return path.name.lower().removesuffix(".gz").removesuffix(".xz")

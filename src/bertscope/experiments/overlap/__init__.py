@@ -1,0 +1,1 @@
+"""`overlap`: do lotteries on different tasks find the same heads and MLPs?"""

@@ -1,0 +1,31 @@
+"""`overlap`: do lotteries on different tasks find the same heads and MLPs?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bertscope.core.head_card import HeadFact
+from bertscope.core.question import RESULTS, Question
+
+
+@dataclass(frozen=True)
+class OverlapConfig:
+    """Nothing to choose: what survived is compared."""
+
+
+overlap = Question(
+    __name__,
+    """What survived structured pruning with each seed of each lottery is compared, pair by pair: what two masks
+    share, of what either has (Jaccard), within a task and between tasks, beside what two random sets of these sizes
+    would.""",
+    config=OverlapConfig,
+    inputs={"lotteries": RESULTS},
+    version=1,
+    main="heads, between tasks",
+    cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning, section 4.2",
+    card=(
+        HeadFact(
+            "survival", "share", "share of tasks and seeds with which it survives", where={"kind": "head"}, middle=0.0
+        ),
+    ),
+)

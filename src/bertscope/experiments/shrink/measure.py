@@ -1,0 +1,248 @@
+"""`shrink`: search, cut, check, train, measure, write."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.files import check_writable, refuse_foreign, whole_folder
+from bertscope.core.result import Result
+from bertscope.core.units import Unit
+from bertscope.data.task import Scores, Task
+from bertscope.experiments.comparison import CUT, WHOLE, Contender, measured
+from bertscope.experiments.shrink.alternatives import alternatives, by_measured_speed
+from bertscope.experiments.shrink.card import card
+from bertscope.experiments.shrink.question import ShrinkConfig, Target
+from bertscope.experiments.shrink.reaching import Reached, reach
+from bertscope.experiments.shrink.result import shrink_result
+from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
+from bertscope.models.export import export_onnx, need_onnx, quantise, refuse_large
+from bertscope.models.latency import Inputs, sample_batches
+from bertscope.models.source import SHRUNK
+from bertscope.models.surgery import is_plain, refuse_whole
+from bertscope.training.distill import Teacher
+from bertscope.training.loop import train
+from bertscope.training.objective import Labelled
+
+MASKED, ONNX = 1e-5, 1e-4
+"""How far the cut model's logits may be from the masked one's, and its ONNX file's from its own, as a share of the
+largest (or of 1)."""
+_SMALL, _LARGE = 24, 4  # batches that are timed: of one text, and of many
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    encoder: Encoder
+    result: Result
+
+
+def measure(
+    model: Encoder,
+    task: Task,
+    config: ShrinkConfig,
+    pruned: Result | None = None,
+    *,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> Shrunk:
+    """The folder appears whole or not at all: there is never a part of it from which it could `resume`."""
+    return Shrinking(model, task, config, pruned).run(None if out is None else Path(out))
+
+
+class Shrinking:
+    """One model, one task, one target."""
+
+    def __init__(self, encoder: Encoder, task: Task, config: ShrinkConfig, pruned: Result | None) -> None:
+        refuse_whole(encoder)
+        encoder.need_classifier(task.n_outputs)
+        if config.onnx:
+            need_onnx()
+            refuse_large(encoder)
+        self.encoder, self.task, self.config = encoder, task, config
+        self._finished: dict[frozenset[Unit], Encoder] = {}
+        self.order, notes = task.match_labels(encoder.labels)
+        self.notes = [*task.notes, *notes, *self._warnings()]
+        if config.shape == "plain":
+            _refuse_uneven(encoder, pruned)
+        self.pruned = [] if pruned is None else _pruned_parts(pruned, encoder)
+        self.target = Target.parse(config.target or "2x") if config.target or pruned is None else None
+        self.score = self.validation_score(encoder)
+        if self.score.low <= self.score.chance and not config.force:
+            raise UserError(
+                f"{encoder.name} isn't clearly above chance on {task.name} (validation: {self.score.value:.3f} "
+                f"[{self.score.low:.3f}, {self.score.high:.3f}], chance {self.score.chance:.3f}): nothing would tell "
+                "what it needs; train it better, or insist with --force"
+            )
+
+    def run(self, out: Path | None) -> Shrunk:
+        if out is not None:
+            refuse_foreign(out, SHRUNK)
+            check_writable(out)
+        with evaluating([self.encoder]):  # while it is timed, too; and copies of it begin as it is
+            found = reach(self, self.target)
+            smaller = self.finished(found.off)
+            smaller.name = f"{self.encoder.name}, {self.target or 'pruned'}"
+            with _folder(out) as folder:
+                result = self._written(found, smaller, folder)
+        return Shrunk(smaller, result)
+
+    def _written(self, found: Reached, smaller: Encoder, folder: Path) -> Result:
+        """What is said of the model, which is in the folder then, with its ONNX files and its card."""
+        _save(smaller, folder)
+        whole, cut = self.contender(WHOLE, self.encoder), self.contender(CUT, smaller)
+        contenders = [whole, cut]
+        if self.config.onnx:
+            with tempfile.TemporaryDirectory() as elsewhere:
+                contenders += self.in_onnx(whole, self.encoder, Path(elsewhere))
+            contenders += self.in_onnx(cut, smaller, folder)
+        if self.config.curve:
+            contenders += alternatives(self, found)
+        models, times = by_measured_speed(
+            *measured(contenders, self.task, self.batches, seed=self.config.seed), self.config.batch
+        )
+        result = shrink_result(self, found, smaller, models, times)
+        (folder / "README.md").write_text(card(result, smaller, onnx=self.config.onnx), encoding="utf-8")
+        return result
+
+    def validation_score(self, encoder: Encoder) -> Scores:
+        validation = self.task.validation
+        return self.task.score(encoder.predict(validation).logits[:, self.order], validation)
+
+    @cached_property
+    def rows(self) -> Examples:
+        """The rows of the validation set that the search looks at."""
+        validation = self.task.validation
+        drawn = np.random.default_rng(self.config.seed).permutation(len(validation))[: self.config.rows]
+        return validation.take(np.sort(drawn))
+
+    @cached_property
+    def batches(self) -> dict[int, list[Inputs]]:
+        """What is timed: one text at a time, and as many as the config says (32, where it says 1)."""
+        encoder, seed = self.timed(self.encoder), self.config.seed
+        many = self.config.batch if self.config.batch > 1 else 32
+        return {
+            size: sample_batches(encoder, self.task.validation, size, count=count, seed=seed)
+            for size, count in ((1, _SMALL), (many, _LARGE))
+        }
+
+    @cached_property
+    def teacher(self) -> Teacher | None:
+        if not self.config.distill:
+            return None
+        return Teacher(self.encoder.predict(self.task.train).logits[:, self.order], self.config.temperature)
+
+    def timed(self, encoder: Encoder) -> Encoder:
+        """The model where its speed is measured."""
+        if self.config.timed_on == "same" or encoder.device.type == "cpu":
+            return encoder
+        moved = copy.deepcopy(encoder.model).cpu()
+        return Encoder(moved, encoder.tokenizer, encoder.name, encoder.family, encoder.task_head)
+
+    def finished(self, off: Iterable[Unit]) -> Encoder:
+        """The model without these parts, trained again if it shall be; made once, however often it is asked for."""
+        off = frozenset(off)
+        if off not in self._finished:
+            self._finished[off] = self._cut(off)
+        return self._finished[off]
+
+    def _cut(self, off: frozenset[Unit]) -> Encoder:
+        smaller = self.encoder.cut(off)
+        with self.encoder.gates(off):
+            masked = self.encoder.predict(self.rows).logits
+        _need_equal("the cut model", smaller.predict(self.rows).logits, "the masked one", masked, MASKED)
+        if self.config.retrain:
+            self.trained(smaller)
+        return smaller
+
+    def trained(self, encoder: Encoder) -> Encoder:
+        """The encoder itself, after training it as the config says."""
+        settings = self.config.training.settled(encoder.hidden_size)
+        objective = Labelled(encoder, self.task, tuned=True, teacher=self.teacher)
+        train(encoder, objective, settings, out=None, resume=False)
+        return encoder
+
+    def contender(self, name: str, encoder: Encoder, way: str | None = None) -> Contender:
+        return Contender.of(name, way or name, encoder, self.task, timed=self.timed(encoder))
+
+    def in_onnx(self, model: Contender, encoder: Encoder, folder: Path) -> list[Contender]:
+        """The model's ONNX files, written to the folder: as it is, and in int8."""
+        path = export_onnx(encoder, folder / "model.onnx")
+        small = quantise(path, folder / "model-int8.onnx")
+        full, tiny = (
+            Contender.of_onnx(f"{model.name}, {form}", f"{model.name}, onnxruntime", file, encoder, self.task)
+            for form, file in (("onnxruntime", path), ("int8", small))
+        )
+        _need_equal("onnxruntime", full.test, "torch", model.test, ONNX)
+        return [full, tiny]
+
+    def _warnings(self) -> list[str]:
+        if self.encoder.tuned_on in (None, self.task.fingerprint):
+            return []
+        return [
+            "the model was fine-tuned on another split or other data: it may have seen rows of validation and test"
+        ]
+
+
+def _refuse_uneven(encoder: Encoder, pruned: Result | None) -> None:
+    """Refuse what no cut of whole layers and of as many neurons in each makes plain."""
+    if pruned is not None:
+        raise UserError("a plain shape and a mask of heads and MLPs don't go together; leave one of them out")
+    if not is_plain(encoder):
+        raise UserError(
+            f"{encoder.name}'s layers have different numbers of heads or neurons already, which no plain cut mends; "
+            "leave out --shape plain, or cut the model that it was made of"
+        )
+
+
+def _pruned_parts(pruned: Result, encoder: Encoder) -> list[Unit]:
+    """What a stored `prune` took out; of a `lottery`, what survived with at most half of the seeds."""
+    if "survivors" not in pruned.tables:
+        raise UserError(
+            f"the stored {pruned.question} doesn't say which heads and MLPs survived; give a prune (--method s) or a "
+            "lottery (--methods s)"
+        )
+    table = pruned.tables["survivors"]
+    votes = pruned.arrays["survivors"].mean(0) if "survivors" in pruned.arrays else table["survives"].to_numpy(float)
+    gone = [Unit.parse(unit) for unit, share in zip(table["unit"], votes, strict=True) if share <= 0.5]
+    return [unit.check(encoder.head_counts, encoder.neuron_counts) for unit in gone]
+
+
+def _need_equal(one: str, logits: np.ndarray, other: str, wanted: np.ndarray, most: float) -> None:
+    apart = float(np.abs(logits - wanted).max()) / max(1.0, float(np.abs(wanted).max()))
+    if not apart <= most:
+        raise RuntimeError(f"{one} and {other} give logits that differ by {apart:.1e}, more than {most:.0e}")
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """Where the model is written: `out`, whole or not at all; or a place that nobody sees."""
+    if out is None:
+        with tempfile.TemporaryDirectory() as elsewhere:
+            yield Path(elsewhere)
+    else:
+        with whole_folder(out, SHRUNK) as scratch:
+            yield scratch
+
+
+def _save(encoder: Encoder, folder: Path) -> None:
+    """Write the model; its config says by name what was cut, but of neurons only how many: there are thousands."""
+    notes = encoder.model.config.bertscope
+    *earlier, last = notes["cut"]
+    named = [unit for unit in last if not unit.startswith("neuron")]
+    neurons = [f"{len(last) - len(named)} neurons"] if len(last) > len(named) else []
+    encoder.model.config.bertscope = notes | {
+        "name": encoder.name,
+        "shrunk": True,
+        "cut": [*earlier, named + neurons],
+    }
+    encoder.save(folder)

@@ -1,0 +1,147 @@
+"""A claim as a hypothesis about one number, and the rule that says whether stored results bear it out."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+HOLDS, FAILS, UNDERPOWERED, NOT_TESTED = "holds", "fails", "underpowered", "not tested"
+OF_ONE_TRAINING = {verdict: f"{verdict}, this training" for verdict in (HOLDS, FAILS)}
+"""What is decided of one fine-tuned checkpoint by an interval over texts: another training is not in it."""
+VERDICTS = (HOLDS, OF_ONE_TRAINING[HOLDS], FAILS, OF_ONE_TRAINING[FAILS], UNDERPOWERED, NOT_TESTED)
+Side = Literal[">", ">=", "<", "<="]
+_MEETS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95% interval; `low` and `high` are None where none can be had."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def of(cls, value: Any, low: Any = None, high: Any = None) -> Estimate:
+        """From a table's cells: NaN ends are no interval."""
+        known = not any(end is None or math.isnan(end) for end in (low, high))
+        return cls(float(value), float(low), float(high)) if known else cls(float(value))
+
+    @property
+    def sure(self) -> bool:
+        """Whether it has an interval."""
+        return self.low is not None and self.high is not None
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        """The difference, with the ends set against each other. However the two are correlated, its error is at most
+        the sum of theirs: such an interval is too wide rather than too narrow."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return Estimate(self.value - other.value)
+        return Estimate(self.value - other.value, self.low - other.high, self.high - other.low)
+
+    def times(self, factor: float) -> Estimate:
+        """In a smaller (or larger) unit; not by a negative number."""
+        return Estimate.of(*(end if end is None else factor * end for end in (self.value, self.low, self.high)))
+
+    def without_interval(self) -> Estimate:
+        return Estimate(self.value)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What is claimed of the effect: on which side of which value it lies."""
+
+    side: Side
+    at: float
+
+    def met(self, value: float) -> bool:
+        return _MEETS[self.side](value, self.at)
+
+    def verdict(self, effect: Estimate) -> str:
+        """`holds` if the whole interval is on the claimed side, `fails` if none of it is, else `underpowered`."""
+        if effect.low is None or effect.high is None:
+            return UNDERPOWERED
+        ends = {self.met(effect.low), self.met(effect.high)}
+        return UNDERPOWERED if len(ends) == 2 else HOLDS if ends == {True} else FAILS
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one stored result says about a claim, for one model and one task."""
+
+    effect: Estimate
+    model: str
+    task: str
+    n: int | None
+    """How many texts, words or parts it rests on."""
+    over: str
+    """What was resampled for the interval."""
+    runs: int | None = None
+    """How many trainings it rests on; None where nothing was trained here: the model is as it was published."""
+    at: float | None = None
+    """The bound's value here, where it follows from the model's own score."""
+    why: str = ""
+    """Why there is no interval."""
+    note: str = ""
+    """What exactly was read: which targets, which tokens."""
+
+    def void(self, why: str) -> Evidence:
+        """The same number as no evidence: without its interval."""
+        return replace(self, effect=self.effect.without_interval(), why=why)
+
+
+@dataclass(frozen=True)
+class Source:
+    name: str
+    cite: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the source reports, for the eye; no verdict rests on it."""
+
+    says: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    """The same effect in the source, by task; under an empty name the one number that it gives."""
+
+    def value(self, task: str) -> float | None:
+        return self.values.get(task_key(task), self.values.get(""))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of a source work as a hypothesis."""
+
+    id: str
+    says: str
+    source: Source
+    where: str
+    """The section or table of the source."""
+    question: str
+    """The question whose stored results are read."""
+    effect: str
+    """What number is looked at."""
+    unit: str
+    asks: Bound
+    read: Callable[..., Iterable[Evidence]]
+    """From a result to what it says; from a result and all others of its question if the claim `compares` results."""
+    published: Published
+    command: str
+    """What would test it."""
+    margin: str = ""
+    """Where the bound's value comes from, unless it is the claim's own."""
+    compares: bool = False
+    needs_skill: bool = False
+    """Whether it says something only of a model that does its task: one that is clearly above chance."""
+
+
+def task_key(task: str) -> str:
+    """A task's name as the sources' tables are keyed.
+
+    >>> task_key("glue/sst2"), task_key("/data/glue/STS-B")
+    ('sst2', 'stsb')
+    """
+    return "".join(letter for letter in task.rstrip("/").rpartition("/")[2].lower() if letter.isalnum())

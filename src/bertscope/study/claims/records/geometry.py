@@ -1,0 +1,78 @@
+"""Claims of *How Contextual are Contextualized Word Representations?* about the shape of the space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
+from bertscope.study.claims.records.estimates import column, extreme
+from bertscope.study.claims.records.evidence import evidence, studied
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bertscope.core.result import Result
+
+GEOMETRY = Source("Geometry", "Ethayarajh 2019, How Contextual are Contextualized Word Representations?")
+_claim = partial(Claim, source=GEOMETRY, question="geometry", command="bertscope geometry MODEL --on TEXTS")
+
+
+def from_bottom_to_top(measure: str) -> Callable[[Result], Iterator[Evidence]]:
+    """A measure of the last layer minus that of the embeddings."""
+
+    def read(result: Result) -> Iterator[Evidence]:
+        for name, mine in _as_it_is(result, measure).groupby("checkpoint", sort=False):
+            first, *_, last = column(mine, "value")
+            yield evidence(result, last - first, int(mine["n"].iloc[-1]), "texts", model=name)
+
+    return read
+
+
+def least_intra_sentence(result: Result) -> Iterator[Evidence]:
+    rows = _as_it_is(result, "intra-sentence*")
+    for name, mine in rows.groupby("checkpoint", sort=False):
+        effect = extreme(column(mine, "value"), min)
+        yield evidence(result, effect, int(mine["n"].iloc[-1]), "texts, corrected for layers", model=name)
+
+
+def _as_it_is(result: Result, measure: str) -> pd.DataFrame:
+    """The measure by layer, of the space as the model has it; of models that the paper speaks of."""
+    rows = result.tables["layers"]
+    rows = rows[(rows["measure"] == measure) & (rows["form"] == "as it is")]
+    return rows[rows["checkpoint"].map(studied).astype(bool)].sort_values("layer")
+
+
+CLAIMS = (
+    _claim(
+        "cone-narrows",
+        "The deeper the layer, the more alike are two random words: the space is a cone that narrows.",
+        where="anisotropy by layer; the course's slides",
+        effect="cosine of two random words, last layer minus embeddings",
+        unit="cosine",
+        asks=Bound(">", 0),
+        read=from_bottom_to_top("baseline"),
+        published=Published("0.105 to 0.477, with 0.675 in layer 11 (bert-base-cased)", {"": 0.372}),
+    ),
+    _claim(
+        "words-grow-contextual",
+        "The deeper the layer, the less a word is like itself elsewhere.",
+        where="self-similarity by layer",
+        effect="SelfSim less the baseline, last layer minus embeddings",
+        unit="cosine",
+        asks=Bound("<", 0),
+        read=from_bottom_to_top("SelfSim*"),
+        published=Published("0.849 to 0.278 (bert-base-cased)", {"": -0.571}),
+    ),
+    _claim(
+        "sentences-stay-apart",
+        "The words of a sentence are more alike than random words, in every layer.",
+        where="intra-sentence similarity by layer",
+        effect="intra-sentence similarity less the baseline, of the layer where it is least",
+        unit="cosine",
+        asks=Bound(">", 0),
+        read=least_intra_sentence,
+        published=Published("0.195, in layer 11 (bert-base-cased)", {"": 0.195}),
+    ),
+)

@@ -1,0 +1,275 @@
+"""Claims of *When BERT Plays the Lottery, All Tickets Are Winning*."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bertscope.study.claims.records.claim import Bound, Claim, Estimate, Evidence, Published, Source
+from bertscope.study.claims.records.estimates import cell, over_layers, over_seeds, student
+from bertscope.study.claims.records.evidence import evidence, of_training
+from bertscope.study.claims.records.published import FULL, HEADS_LEFT, KAPPA, RETRAINED, WEIGHTS_LEFT, apart
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from bertscope.core.result import Result
+
+LOTTERY = Source("Lottery", "Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning")
+_claim = partial(Claim, source=LOTTERY, question="lottery", needs_skill=True)
+
+
+def _texts(result: Result) -> int | None:
+    return result.number("full").n
+
+
+def _arm(result: Result, method: str, arm: str, stage: str) -> pd.DataFrame:
+    rows = result.tables["arms"]
+    return rows[(rows["method"] == method) & (rows["arm"] == arm) & (rows["stage"] == stage)]
+
+
+def against_full(method: str) -> Callable[[Result], Iterator[Evidence]]:
+    """Good subnetworks, trained again, minus the full model."""
+
+    def read(result: Result) -> Iterator[Evidence]:
+        for _, row in _arm(result, method, "good", "retrained").iterrows():
+            yield of_training(result, cell(row, "minus_full"), row["runs"], _texts(result))
+
+    return read
+
+
+def close_to_full(result: Result) -> Iterator[Evidence]:
+    """The same for s-pruning, where a tenth of what the full model has over chance may be lost."""
+    full, chance = result.number("full").value, result.number("majority").value
+    for _, row in _arm(result, "s", "good", "retrained").iterrows():
+        yield of_training(result, cell(row, "minus_full"), row["runs"], _texts(result), at=-0.1 * (full - chance))
+
+
+def against(method: str, arm: str, other: str) -> Callable[[Result], Iterator[Evidence]]:
+    """One subnetwork minus another of its size, both trained again."""
+
+    def read(result: Result) -> Iterator[Evidence]:
+        rows = result.tables["comparisons"]
+        rows = rows[(rows["method"] == method) & (rows["stage"] == "retrained")]
+        for _, row in rows[(rows["arm"] == arm) & (rows["against"] == other)].iterrows():
+            yield of_training(result, cell(row, "difference", "low", "high"), row["runs"], _texts(result))
+
+    return read
+
+
+def training_helps(result: Result) -> Iterator[Evidence]:
+    """What bad m-subnetworks gain by being trained again."""
+    for (_, before), (_, after) in zip(
+        _arm(result, "m", "bad", "pruned").iterrows(), _arm(result, "m", "bad", "retrained").iterrows(), strict=True
+    ):
+        gain = cell(after, "score", "low", "high") - cell(before, "score", "low", "high")
+        yield of_training(result, gain, after["runs"], _texts(result))
+
+
+def _votes(result: Result) -> tuple[np.ndarray, np.ndarray] | None:
+    """Which heads survived with which seed, [seed, head], and the heads' layers; None without s-pruning."""
+    if "survivors" not in result.arrays:
+        return None
+    parts = result.tables["survivors"]
+    heads = (parts["kind"] == "head").to_numpy()
+    return result.arrays["survivors"][:, heads].astype(bool), parts["layer"].to_numpy()[heads]
+
+
+def heads_left(result: Result) -> Iterator[Evidence]:
+    if (found := _votes(result)) is not None:
+        votes, _ = found
+        yield of_training(result, over_seeds(votes.mean(1)), len(votes), votes.shape[1], "seeds")
+
+
+def weights_left(result: Result) -> Iterator[Evidence]:
+    rows = result.tables["agreement"]
+    for _, row in rows[(rows["method"] == "m") & (rows["parts"] == "weights")].iterrows():
+        (_, good), *_ = _arm(result, "m", "good", "retrained").iterrows()
+        runs, of = int(good["runs"]), int(row["of"])
+        share = student(row["survive"] / of, row["survive_sd"] / of, runs)
+        yield of_training(result, share, runs, of, "seeds")
+
+
+def agreement(result: Result) -> Iterator[Evidence]:
+    from bertscope.core.agreement import fleiss_kappa
+
+    if (found := _votes(result)) is not None and len(found[0]) > 1:
+        votes, layers = found
+        kappa = over_layers(lambda places: fleiss_kappa(votes[:, places]), layers)
+        yield of_training(result, kappa, len(votes), votes.shape[1], "layers")
+
+
+def super_survivors(result: Result) -> Iterator[Evidence]:
+    if (found := _votes(result)) is not None and len(found[0]) > 1:
+        votes, layers = found
+
+        def share(places: np.ndarray) -> float:
+            mine = votes[:, places]
+            survive = mine.sum(1).mean()
+            return float(mine.all(0).sum() / survive) if survive else float("nan")
+
+        yield of_training(result, over_layers(share, layers), len(votes), votes.shape[1], "layers")
+
+
+def survivors_shapes(result: Result) -> Iterator[Evidence]:
+    """The share of survivors whose attention is heterogeneous, heads of all seeds together: without an interval."""
+    if "classes" not in result.tables:
+        return
+    rows = result.tables["classes"]
+    rows = rows[(rows["attention"] == "raw") & (rows["of"] == "survivors")]
+    share = float(rows.loc[rows["class"] == "heterogeneous", "share"].sum())
+    why = "the stored table counts the heads of all seeds together, which are not independent"
+    yield evidence(result, Estimate(share), int(rows["heads"].sum()), "", why=why)
+
+
+_MARGIN = "2 points: the paper's own good m-subnetworks lose up to 1.8"
+_M, _S = (f"bertscope lottery BASE --on TASK --methods {method} --seeds 0 1 2 3 4" for method in "ms")
+
+
+def _difference(method: str, arm: str, other: str, **more: object) -> Claim:
+    values = apart(RETRAINED[method, arm], RETRAINED[method, other])
+    return _claim(
+        effect=f"score of {arm} subnetworks minus that of {other} ones, both trained again ({method}-pruning)",
+        unit="score",
+        read=against(method, arm, other),
+        published=Published(f"{min(values.values()):+.3f} to {max(values.values()):+.3f}, by task", values),
+        command=_M if method == "m" else _S,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+CLAIMS = (
+    _claim(
+        "m-good-reaches-full",
+        "Good m-pruned subnetworks train again to the full model's score.",
+        where="abstract, and the blog post: 8 of 9 tasks",
+        effect="score of good subnetworks, trained again, minus the full model's (m-pruning)",
+        unit="score",
+        asks=Bound(">", -0.02),
+        read=against_full("m"),
+        published=Published("-0.018 to +0.001, by task", apart(RETRAINED["m", "good"], FULL)),
+        command=_M,
+        margin=_MARGIN,
+    ),
+    _claim(
+        "s-good-comes-close",
+        "Good s-pruned subnetworks train again to a score close to the full model's.",
+        where="the blog post",
+        effect="score of good subnetworks, trained again, minus the full model's (s-pruning)",
+        unit="score",
+        asks=Bound(">", -0.05),
+        read=close_to_full,
+        published=Published("-0.135 to -0.022, by task", apart(RETRAINED["s", "good"], FULL)),
+        command=_S,
+        margin="a tenth of what the full model has over chance: the rule by which the masks are found",
+    ),
+    _difference(
+        "s", "good", "random",
+        id="s-random-as-good",
+        says="Random s-subnetworks train again as well as good ones: all tickets are winning.",
+        where="the blog post",
+        asks=Bound("<", 0.02),
+        margin=_MARGIN,
+    ),
+    _difference(
+        "s", "good", "bad",
+        id="s-bad-as-good",
+        says="Even the worst s-subnetworks remain highly trainable.",
+        where="abstract",
+        asks=Bound("<", 0.02),
+        margin=_MARGIN,
+    ),
+    _difference(
+        "m", "good", "random",
+        id="m-random-worse",
+        says="Random m-subnetworks of the same size do worse than good ones.",
+        where="abstract",
+        asks=Bound(">", 0),
+    ),
+    _difference(
+        "m", "good", "bad",
+        id="m-bad-worse",
+        says="Bad m-subnetworks of the same size do worse than good ones.",
+        where="abstract",
+        asks=Bound(">", 0),
+    ),
+    _difference(
+        "m", "random", "bad",
+        id="m-bad-below-random",
+        says="Bad m-subnetworks are consistently worse than random ones.",
+        where="the blog post",
+        asks=Bound(">", 0),
+    ),
+    _claim(
+        "bad-gains-by-training",
+        "Bad subnetworks, too, do better when they are trained again.",
+        where="the blog post",
+        effect="score of bad subnetworks, trained again minus as pruned (m-pruning)",
+        unit="score",
+        asks=Bound(">", 0),
+        read=training_helps,
+        published=Published("said, no number"),
+        command=_M,
+    ),
+    _claim(
+        "heads-can-go",
+        "A third of the heads or more can go.",
+        where="numbers of survivors",
+        effect="share of heads that survive s-pruning",
+        unit="share",
+        asks=Bound("<=", 2 / 3),
+        read=heads_left,
+        published=Published("47% (SST-2) to 66% (MNLI)", HEADS_LEFT),
+        command=_S,
+        margin="two thirds: the most that survive in the paper",
+    ),
+    _claim(
+        "weights-can-go",
+        "A third of the weights or more can go.",
+        where="numbers of survivors",
+        effect="share of weights that survive m-pruning",
+        unit="share",
+        asks=Bound("<=", 2 / 3),
+        read=weights_left,
+        published=Published("44% (SST-2) to 64% (CoLA)", WEIGHTS_LEFT),
+        command=_M,
+        margin="two thirds: about the most that survive in the paper",
+    ),
+    _claim(
+        "masks-are-unstable",
+        "Good subnetworks are unstable: another seed keeps other heads.",
+        where="abstract",
+        effect="Fleiss' kappa of which heads survive, over seeds",
+        unit="kappa",
+        asks=Bound("<", 0.4),
+        read=agreement,
+        published=Published("0.18 (RTE) to 0.32 (SST-2)", KAPPA),
+        command=_S,
+        margin="0.4: at most fair agreement (Landis and Koch 1977)",
+    ),
+    _claim(
+        "super-survivors-are-few",
+        "Few heads survive whatever the seed.",
+        where="section on super-survivors",
+        effect="heads that survive with every seed, as a share of those that survive with one",
+        unit="share",
+        asks=Bound("<", 0.5),
+        read=super_survivors,
+        published=Published("heat maps, no number"),
+        command=_S,
+        margin="few: under half, ours",
+    ),
+    _claim(
+        "survivors-not-meaningful",
+        "Survival is not explained by meaningful attention: less than half of the survivors are heterogeneous.",
+        where="abstract, and the blog post",
+        effect="share of surviving heads whose commonest map is heterogeneous",
+        unit="share",
+        asks=Bound("<", 0.5),
+        read=survivors_shapes,
+        published=Published("figures, no number"),
+        command=f"{_S} --patterns",
+    ),
+)  # fmt: skip

@@ -1,0 +1,174 @@
+"""Claims of *Revealing the Dark Secrets of BERT* about what the model can do without: heads, layers, pre-training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published
+from bertscope.study.claims.records.dark_secrets import DARK_SECRETS
+from bertscope.study.claims.records.estimates import cell, column, extreme
+from bertscope.study.claims.records.evidence import estimate, evidence, numbers, of_training, raw
+from bertscope.study.claims.records.published import FROM_RANDOM, TUNED, UNTUNED, apart
+
+if TYPE_CHECKING:
+    from bertscope.core.result import Result
+
+_claim = partial(Claim, source=DARK_SECRETS)
+
+
+def _extreme(result: Result, kind: str, pick: str) -> Iterator[Evidence]:
+    """The best or worst effect of switching off one part of a kind, as the paper does it: to uniform attention."""
+    rows = result.tables["effects"]
+    rows = rows[rows["kind"] == kind]
+    if result.subject.get("mode") == "uniform" and len(rows):
+        effect = extreme(column(rows, "effect"), {"best": max, "worst": min}[pick], rows["certain"].tolist())
+        yield evidence(result, effect, result.number("score").n, f"texts, corrected for {len(rows)} parts")
+
+
+def best_head(result: Result) -> Iterator[Evidence]:
+    return _extreme(result, "head", "best")
+
+
+def worst_head(result: Result) -> Iterator[Evidence]:
+    return _extreme(result, "head", "worst")
+
+
+def best_layer(result: Result) -> Iterator[Evidence]:
+    return _extreme(result, "heads", "best")
+
+
+def worst_layer(result: Result) -> Iterator[Evidence]:
+    return _extreme(result, "heads", "worst")
+
+
+def redundant_pairs(result: Result) -> Iterator[Evidence]:
+    for name, number in numbers(result, "interaction, similar minus random") if raw(result) else ():
+        yield evidence(result, estimate(number), number.n, "texts", model=name)
+
+
+def named_heads(result: Result) -> Iterator[Evidence]:
+    for name, number in numbers(result, "named heads off together"):
+        yield evidence(result, estimate(number), number.n, "texts", model=name)
+
+
+def gain_by(what: str) -> Callable[[Result], Iterator[Evidence]]:
+    """What pre-training, or fine-tuning, adds to the score."""
+
+    def read(result: Result) -> Iterator[Evidence]:
+        rows = result.tables["effects"]
+        for _, row in rows[rows["effect"] == what].iterrows():
+            yield of_training(result, cell(row, "difference", "low", "high"), row["runs"], int(row["n"]))
+
+    return read
+
+
+_RANGES = (
+    "over single heads MRPC .876-.894, STS-B .887-.891, SST-2 .914-.922, QQP .875-.883, RTE .560-.596, "
+    "QNLI .904-.916, MNLI .827-.841"
+)
+_of_parts = partial(_claim, needs_skill=True)
+_ABLATE, _SCRATCH = "bertscope ablate TUNED --on TASK", "bertscope scratch BASE --on TASK --seeds 0 1 2 3 4"
+
+CLAIMS = (
+    _of_parts(
+        "a-head-off-improves",
+        "Switching off a single head can improve the model.",
+        where="section 4.6",
+        question="ablate",
+        effect="change of the score without the head whose loss helps most",
+        unit="score",
+        asks=Bound(">", 0),
+        read=best_head,
+        published=Published(_RANGES),
+        command=_ABLATE,
+    ),
+    _of_parts(
+        "no-head-is-needed",
+        "No single head is needed.",
+        where="section 4.6",
+        question="ablate",
+        effect="change of the score without the head whose loss costs most",
+        unit="score",
+        asks=Bound(">", -0.036),
+        read=worst_head,
+        published=Published(_RANGES),
+        command=_ABLATE,
+        margin="3.6 points: the widest range over heads in the paper (RTE)",
+    ),
+    _of_parts(
+        "a-layer-off-improves",
+        "Switching off all heads of a layer can improve the model.",
+        where="section 4.6",
+        question="ablate",
+        effect="change of the score without the heads of the layer whose loss helps most",
+        unit="score",
+        asks=Bound(">", 0),
+        read=best_layer,
+        published=Published("RTE reaches .617 without layer 1, against .596 without the best single head"),
+        command=_ABLATE,
+    ),
+    _of_parts(
+        "no-layer-is-needed",
+        "The model does well without all heads of any one layer.",
+        where="section 4.6",
+        question="ablate",
+        effect="change of the score without the heads of the layer whose loss costs most",
+        unit="score",
+        asks=Bound(">", -0.088),
+        read=worst_layer,
+        published=Published("QNLI falls to .828 without layer 10, the most that is reported"),
+        command=_ABLATE,
+        margin="8.8 points: QNLI's fall from the best of its range over heads",
+    ),
+    _of_parts(
+        "similar-heads-are-redundant",
+        "Heads that look alike stand in for each other.",
+        where="the authors' blog post, first explanation",
+        question="redundancy",
+        effect="what similar pairs cost together beyond their sum, minus the same of random pairs",
+        unit="score",
+        asks=Bound("<", 0),
+        read=redundant_pairs,
+        published=Published("offered as an explanation, not measured"),
+        command="bertscope redundancy TUNED --on TASK",
+    ),
+    _of_parts(
+        "relation-heads-not-needed",
+        "The heads that encode relations are not needed for the task.",
+        where="section 4.6 and the authors' blog post, second explanation",
+        question="redundancy",
+        effect="change of the score without the named heads, all at once",
+        unit="score",
+        asks=Bound(">", -0.01),
+        read=named_heads,
+        published=Published("neither head's loss is felt; no number"),
+        command="bertscope redundancy TUNED --on TASK --together head:3.1 head:3.4",
+        margin="a loss within 1 point counts as none",
+    ),
+    _claim(
+        "pretraining-gives",
+        "Fine-tuning from pretrained weights beats the same training from random ones.",
+        where="table 2",
+        question="scratch",
+        effect="score of the fine-tuned model minus that of a random start, tuned",
+        unit="score",
+        asks=Bound(">", 0),
+        read=gain_by("pretraining"),
+        published=Published("11.5 to 79.8 points, by task", apart(TUNED, FROM_RANDOM)),
+        command=_SCRATCH,
+    ),
+    _claim(
+        "tuning-gives",
+        "The pretrained model needs fine-tuning.",
+        where="table 2",
+        question="scratch",
+        effect="score of the fine-tuned model minus that of the pretrained one with a new classifier",
+        unit="score",
+        asks=Bound(">", 0),
+        read=gain_by("fine-tuning"),
+        published=Published("11.9 to 50.7 points, by task", apart(TUNED, UNTUNED)),
+        command=_SCRATCH,
+    ),
+)

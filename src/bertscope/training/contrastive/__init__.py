@@ -1,0 +1,1 @@
+"""`contrastive`: an encoder learns which texts belong together."""

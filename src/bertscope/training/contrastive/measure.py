@@ -1,0 +1,43 @@
+"""`contrastive`: train an encoder on what belongs together, and follow it on what is held out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bertscope.core.examples import Examples
+from bertscope.data.task import Task
+from bertscope.models.encoder import Encoder
+from bertscope.models.new_task_head import bare
+from bertscope.training.checkpoint import Checkpoint
+from bertscope.training.contrastive.question import ContrastiveConfig, training_sets
+from bertscope.training.contrastive.result import contrastive_result
+from bertscope.training.contrastive_objective import Contrastive
+from bertscope.training.loop import Trained, train
+
+
+def measure(
+    base: Encoder,
+    data: Task | Examples,
+    config: ContrastiveConfig,
+    sts: Task | None = None,
+    *,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> Trained:
+    if sts is not None:
+        sts.need_scored_pairs()
+    sets, held_out = training_sets(data, config)
+    if config.positives == "shuffled":
+        sets = sets.shuffled(config.seed)
+    kind = " (shuffled)" if config.positives == "shuffled" else ""
+    encoder = bare(base, name=f"{base.name} contrasted on {data.name or 'texts'}{kind}, seed {config.seed}")
+    objective = Contrastive(encoder, sets, held_out, config, sts)
+    settings = config.training(encoder.hidden_size)
+    history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
+    if out is not None:
+        Checkpoint.of(Path(out)).remove()
+    subject = {"model": base.name, "task": data.name or "texts", "pairs": config.pairs, "seed": str(config.seed)}
+    if config.positives == "shuffled":
+        subject["positives"] = "shuffled"
+    notes = [*data.notes, f"{len(sets):,} sets to train on, {len(held_out):,} held out", *objective.notes]
+    return Trained(encoder, contrastive_result(history, settings, objective.metric, subject, notes))

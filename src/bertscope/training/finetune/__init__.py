@@ -1,0 +1,1 @@
+"""`finetune`: an encoder and a task in, a fine-tuned encoder and its learning curve out."""

@@ -1,0 +1,117 @@
+"""`finetune`: an encoder and a task in, a fine-tuned encoder and its learning curve out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from bertscope.core.config import check_choices, check_least
+from bertscope.core.errors import UserError
+from bertscope.core.layers import Layers
+from bertscope.core.question import MODEL, TASK, Question
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+
+
+@dataclass(frozen=True)
+class FinetuneConfig:
+    """How to train. What is None comes from the recipe."""
+
+    recipe: Literal["auto", "paper", "pocket"] = "auto"
+    """Epochs, learning rate and warm-up where they aren't given. paper: 3, 2e-5 and none, as for bert-base; pocket:
+    4, 3e-4 and 10%, for small encoders; auto: pocket under 384 hidden units, else paper."""
+    epochs: int | None = None
+    """How often the training set is gone through; by default what the recipe says."""
+    learning_rate: float | None = None
+    """The highest learning rate, from which it decays linearly to 0; by default what the recipe says."""
+    warmup: float | None = None
+    """The share of all steps over which the learning rate rises; by default what the recipe says."""
+    weight_decay: float = 0.0
+    """AdamW's weight decay; biases and LayerNorm are spared."""
+    batch_size: int = 32
+    """Examples per step."""
+    clip: float = 1.0
+    """The largest gradient norm."""
+    init: Literal["pretrained", "random"] = "pretrained"
+    """random: draw all weights anew, as a control for what pre-training gave."""
+    keep: Literal["last", "best"] = "last"
+    """Which epoch's weights to keep: the last, or the best on the validation set."""
+    without: str = ""
+    """Layers left out before the training: `12`, `11-12`, `3,7-9`."""
+    classifier: Literal["linear", "relu"] = "linear"
+    """linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between
+    them."""
+    pooler: bool = True
+    """Whether the dense layer that the family has before its last one stays; --no-pooler takes it off, so that the
+    last reads the first token's last state."""
+    dropout: float | None = None
+    """The dropout before the classifier's last layer; by default the model's own."""
+    frozen: str = ""
+    """What isn't trained: `embeddings`, layers such as `1-8`, both as `embeddings,1-8`, or `encoder` for all that is
+    under the pooler and the classifier."""
+    frozen_dropout: bool = False
+    """Whether frozen layers still have dropout while the others train. Without it, frozen layers that have nothing
+    trained under them are run once, and every epoch reads what they put out."""
+    seed: int = 0
+    """Decides the new classifier's weights, the order of the examples, and dropout."""
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        check_least(self, seed=0, epochs=1, learning_rate=0, weight_decay=0, batch_size=1, clip=0)
+        for name in ("warmup", "dropout"):
+            if (value := getattr(self, name)) is not None and not 0 <= value <= 1:
+                raise UserError(f"{name} is {value}; it must be between 0 and 1")
+        if self.left_out.embeddings or self.left_out.whole:
+            raise UserError(f"without is {self.without!r}; only layers can be left out, such as 11-12")
+        for name, layers in (("without", self.left_out), ("frozen", self.held)):
+            object.__setattr__(self, name, str(layers))  # one text for one set: it is part of a step's identity
+
+    @property
+    def left_out(self) -> Layers:
+        return Layers.parse(self.without)
+
+    @property
+    def held(self) -> Layers:
+        """What is frozen."""
+        return Layers.parse(self.frozen)
+
+    def settled(self, hidden_size: int) -> FinetuneConfig:
+        """This config with every None filled in from the recipe that suits an encoder of that width."""
+        recipe = self.recipe if self.recipe != "auto" else "pocket" if hidden_size < 384 else "paper"
+        chosen = {name: value for name, value in RECIPES[recipe].items() if getattr(self, name) is None}
+        return replace(self, recipe=recipe, **chosen)
+
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": {"learning_rate": 2e-5, "epochs": 3, "warmup": 0.0},
+    "pocket": {"learning_rate": 3e-4, "epochs": 4, "warmup": 0.1},
+}
+
+
+def check(task: Task, config: FinetuneConfig) -> None:
+    """Refuse another classifier for a task that has none."""
+    other = config.classifier != "linear" or not config.pooler or config.dropout is not None
+    if other and task.kind in ("spans", "trees"):
+        raise UserError(
+            f"classifier, pooler and dropout are for tasks with labels or scores; {task.name} is answered by "
+            f"{task.kind}: leave them out"
+        )
+
+
+finetune = Question(
+    __name__,
+    """A task head (a classifier or regressor, one for spans, a parser) is put on a copy of `base`, and the whole of
+    it is trained on the task's training set; the validation set is scored after each epoch and the test set before
+    and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and
+    a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs`
+    has the tuned model's outputs for the test set.""",
+    config=FinetuneConfig,
+    inputs={"base": MODEL, "task": TASK},
+    version=2,
+    main="after",
+    better="higher",
+    cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
+    keeps="model",
+    check=check,
+)
