@@ -14,14 +14,14 @@ from benchmarks.attention_plain import Found, ask, resampled
 from benchmarks.options import BATCH, Options, sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference
 from bertscope.analyses.attention.maps import LayerMaps, read_maps
-from bertscope.analyses.attention.reading import Part
-from bertscope.analyses.change.reader import ChangeReader
-from bertscope.analyses.features.reader import FeatureReader
+from bertscope.analyses.attention.pass_part import SubsetReader
+from bertscope.analyses.change.measure import ChangeReader
+from bertscope.analyses.features.measure import FeatureReader
+from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig
-from bertscope.analyses.patterns.reader import PatternsReader
-from bertscope.analyses.redundancy.reader import RedundancyReader
+from bertscope.analyses.redundancy.measure import RedundancyReader
+from bertscope.analyses.relations.measure import RelationReader
 from bertscope.analyses.relations.pairs import collect_pairs
-from bertscope.analyses.relations.reader import RelationReader
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.net import shipped
 from bertscope.core.examples import ROOT, Examples
@@ -98,7 +98,7 @@ def asked(encoders: Sequence[Encoder], examples: Examples, *, classified: bool, 
     """What each question brings to the pass, with its defaults, after the pass; `both`: see `readers`."""
     made = readers(encoders, examples, classified=classified, both=both)
     shown = [(0, 1)] * len(made) if both else [(0, 1), (0, 1), (0, 1), (0,), (1,)]
-    read_maps(encoders, examples, [Part(*one) for one in zip(made, shown, strict=True)])
+    read_maps(encoders, examples, [SubsetReader(*one) for one in zip(made, shown, strict=True)])
     for reader in made:
         reader.resampling.settle()
     return made

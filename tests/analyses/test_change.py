@@ -11,8 +11,9 @@ from tokenizers.normalizers import NFC
 from transformers import AutoTokenizer
 
 from bertscope.analyses.attention.maps import read_maps
+from bertscope.analyses.change.measure import ChangeReader
 from bertscope.analyses.change.question import ChangeConfig, change
-from bertscope.analyses.change.reader import ChangeReader
+from bertscope.analyses.change.result import change_result
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
@@ -131,7 +132,7 @@ def test_heads_that_attend_elsewhere_are_one_bit_apart(texts):
     reader = AsPlanned(texts.ids, [1] * 12, repeats=100)
     passed = read_maps([pocket, pocket], texts, [reader])
     lengths = np.array([len(pocket.tokenizer(text)["input_ids"]) for text in texts.text])
-    result = reader.result(passed)
+    result = change_result(reader, passed)
     assert result.number("divergence").value == pytest.approx(np.mean((lengths - 1) / lengths), abs=1e-6)
     assert result.number("cosine").value == pytest.approx(np.mean(1 / lengths), abs=1e-6)
 
@@ -139,7 +140,7 @@ def test_heads_that_attend_elsewhere_are_one_bit_apart(texts):
 def test_batches_order_and_padding_do_not_matter(tiny, other, texts):
     def asked(examples, tokens):
         reader = ChangeReader(examples.ids, tiny.head_counts, repeats=100)
-        return reader.result(read_maps([tiny, other], examples, [reader], tokens=tokens))
+        return change_result(reader, read_maps([tiny, other], examples, [reader], tokens=tokens))
 
     usual = asked(texts, 4096)
     for again in (asked(texts, 30), asked(texts.take([4, 2, 0, 5, 1, 3]), 64)):
@@ -156,7 +157,7 @@ def test_classes_before_and_after_are_counted_together(tiny, other, texts):
         return (maps.received[:, :, 0] * maps.view.lengths[:, None] > 1).long()
 
     reader = ChangeReader(texts.ids, tiny.head_counts, repeats=100, classify=classify, classes=("away", "first"))
-    result = reader.result(read_maps([tiny, other], texts, [reader], tokens=64))
+    result = change_result(reader, read_maps([tiny, other], texts, [reader], tokens=64))
     want = np.zeros((3, 2, 2))
     for text in texts.text:
         one, two = plain_maps(tiny, text), plain_maps(other, text)

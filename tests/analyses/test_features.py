@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import torch
 
+from bertscope.analyses.features.measure import expected_maximum_weights
 from bertscope.analyses.features.question import FeaturesConfig, features
-from bertscope.analyses.features.reader import expected_maximum_weights
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result

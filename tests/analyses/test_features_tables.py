@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from bertscope.analyses.features.measure import LayerMeans
 from bertscope.analyses.features.question import FeaturesConfig, features
-from bertscope.analyses.features.reader import LayerMeans
-from bertscope.analyses.features.tables import mostly_special
+from bertscope.analyses.features.result import mostly_special
 from bertscope.core.examples import Examples
 from marked_words import MARKED, features_of
 from planted_features import HEADS, planted, sentences

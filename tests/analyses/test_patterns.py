@@ -7,15 +7,16 @@ import pytest
 import torch
 
 from bertscope.analyses.attention.maps import View, read_maps
+from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig, patterns
-from bertscope.analyses.patterns.reader import PatternsReader
+from bertscope.analyses.patterns.result import patterns_result
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.features import NAMES, features
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.learn import heads as heads_of
 from bertscope.analyses.shapes.learn import held_out
 from bertscope.analyses.shapes.net import shipped
-from bertscope.analyses.shapes.representative import UsualMaps, _Kept
+from bertscope.analyses.shapes.representative import RepresentativeMaps, _Kept
 from bertscope.analyses.shapes.synthetic import make
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -66,7 +67,7 @@ def test_typical_maps_are_real_maps_of_their_class(found):
 def tables(pocket, examples, **how):
     reader = PatternsReader({"pocket": pocket}, examples, PatternsConfig(repeats=100))
     passed = read_maps([pocket], examples, [reader], **how)
-    return reader.result(passed).tables
+    return patterns_result(reader, passed).tables
 
 
 def test_nothing_moves_with_batches_order_or_padding(pocket, texts):
@@ -191,15 +192,15 @@ def test_the_small_maps_are_of_the_same_example_for_all_checkpoints_and_batches(
 
 def test_the_usual_example_is_the_one_nearest_to_the_median():
     """Five examples of one head with the numbers 0, 1, 2, 10, 11: the median is 2."""
-    usual = UsualMaps()
+    usual = RepresentativeMaps()
     usual._kept = {
         (0.0, row): _Kept({}, {(0, 0): np.array([[value]])}) for row, value in enumerate([0, 1, 2, 10, 11])
     }
-    assert usual._usual([(0, 0)]) == [2]
+    assert usual._nearest_to_median([(0, 0)]) == [2]
 
 
 def test_the_examples_nearest_to_twelve_tokens_are_kept_whatever_comes_first():
-    usual = UsualMaps()
+    usual = RepresentativeMaps()
     for rows, lengths in (([5, 6], [40, 12]), (list(range(10, 30)), [13] * 20), ([2], [11])):
         real = torch.arange(50) < torch.tensor(lengths)[:, None]
         nothing = torch.zeros_like(real)

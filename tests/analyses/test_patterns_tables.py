@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from bertscope.analyses.attention.maps import LayerMaps, View, read_maps
+from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig, patterns
-from bertscope.analyses.patterns.reader import PatternsReader
+from bertscope.analyses.patterns.result import patterns_result
 from bertscope.analyses.shapes import CLASSES
-from bertscope.analyses.shapes.exemplars import Typical
+from bertscope.analyses.shapes.exemplars import Exemplars
 from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.net import shipped
 from plain_attention import plain_maps
@@ -44,7 +45,7 @@ def counted(_tiny):
         return torch.nn.functional.one_hot(torch.tensor(told).view(rows, heads), len(CLASSES)).float() * 0.8
 
     reader = PatternsReader({"tiny": smaller}, texts, FEW, classify=classify)
-    result = reader.result(read_maps([smaller], texts, [reader], tokens=200))
+    result = patterns_result(reader, read_maps([smaller], texts, [reader], tokens=200))
     shares = [np.zeros((heads, len(CLASSES))) for heads in LAYERS]
     for row in range(21):
         for at, heads in enumerate(LAYERS):
@@ -125,7 +126,7 @@ def test_the_classifiers_do_not_say_the_same(tiny, texts):
 def test_weighted_attention_is_what_is_classified(tiny, texts):
     plain, weighted = (patterns(tiny, texts, PatternsConfig(repeats=100, weighted=on)) for on in (False, True))
     reader = PatternsReader({tiny.name: tiny}, texts, FEW)
-    wanted = reader.result(read_maps([tiny], texts, [reader], weighted=True)).tables["heads"]
+    wanted = patterns_result(reader, read_maps([tiny], texts, [reader], weighted=True)).tables["heads"]
     np.testing.assert_allclose(weighted.tables["heads"]["entropy"], wanted["entropy"], atol=1e-5)
     assert np.abs(plain.tables["heads"]["entropy"] - wanted["entropy"]).max() > 0.01
     assert "none of them norm-weighted" in weighted.notes[-1] and "norm" not in plain.notes[-1]
@@ -139,7 +140,7 @@ def test_rows_are_given_back_their_sum(pocket):
 
 def test_the_typical_map_is_the_one_the_classifier_is_surest_of(pocket, texts):
     """Two batches of three rows and two heads; a map's cells say whose it is."""
-    typical = Typical()
+    typical = Exemplars()
     for batch, surest in enumerate((0.7, 0.9)):
         real = torch.ones(3, 8, dtype=torch.bool)
         nothing = torch.zeros_like(real)

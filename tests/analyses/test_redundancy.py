@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from bertscope.analyses.attention.maps import LayerMaps, read_maps
+from bertscope.analyses.redundancy.measure import RedundancyReader, cka
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
-from bertscope.analyses.redundancy.reader import RedundancyReader, cka
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.registry import find
@@ -172,8 +172,8 @@ def test_batches_order_and_padding_do_not_matter(tiny, many, sample):
 
 def test_mixtures_a_few_at_a_time_are_the_same(tiny, many, monkeypatch):
     usual = read(tiny, many)[0].divergence
-    monkeypatch.setattr("bertscope.analyses.redundancy.reader._CELLS", 1)
-    monkeypatch.setattr("bertscope.analyses.redundancy.reader._GPU_CELLS", 1)
+    monkeypatch.setattr("bertscope.analyses.redundancy.measure._CELLS", 1)
+    monkeypatch.setattr("bertscope.analyses.redundancy.measure._GPU_CELLS", 1)
     np.testing.assert_allclose(read(tiny, many)[0].divergence, usual, atol=1e-7)
 
 

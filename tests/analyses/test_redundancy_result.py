@@ -12,8 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from bertscope.analyses.attention.maps import read_maps
 from bertscope.analyses.redundancy.clusters import clusters, plane
 from bertscope.analyses.redundancy.interactions import interactions, together
+from bertscope.analyses.redundancy.measure import RedundancyReader
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
-from bertscope.analyses.redundancy.reader import RedundancyReader
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from toy import task_of
@@ -90,7 +90,7 @@ def test_heads_that_can_not_go_off_together_are_refused_before_the_pass(tiny, ma
     def never(*_, **__):
         raise AssertionError("the texts were read")
 
-    monkeypatch.setattr("bertscope.analyses.attention.reading.read_maps", never)
+    monkeypatch.setattr("bertscope.analyses.attention.pass_part.read_maps", never)
     task = task_of(many, tiny)
     for data, heads, message in (
         (many, ("head:1.1",), "give a task"),

@@ -11,9 +11,10 @@ from scipy.stats import binomtest, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from bertscope.analyses.attention.maps import read_maps
+from bertscope.analyses.relations.measure import RelationReader
 from bertscope.analyses.relations.pairs import OFFSETS, collect_pairs
-from bertscope.analyses.relations.question import RelationsConfig, relations, relations_result
-from bertscope.analyses.relations.reader import RelationReader
+from bertscope.analyses.relations.question import RelationsConfig, relations
+from bertscope.analyses.relations.result import relations_result
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.result import Result

@@ -7,7 +7,7 @@ import copy
 import pytest
 import torch
 
-from bertscope.analyses.attention import maps, reading
+from bertscope.analyses.attention import maps, pass_part
 from bertscope.core.errors import UserError
 from bertscope.core.inputs import Inputs
 from bertscope.core.registry import find
@@ -42,13 +42,13 @@ def passes(monkeypatch):
         counted.append(len(encoders))
         return real(encoders, *args, **kwargs)
 
-    monkeypatch.setattr(reading, "read_maps", counting)
+    monkeypatch.setattr(pass_part, "read_maps", counting)
     return counted
 
 
 def ask(name: str, inputs, **settings) -> Step:
     declared = find(name)
-    return declared.step(inputs, declared.config_class(repeats=100, **settings))
+    return declared.step(inputs, declared.config(repeats=100, **settings))
 
 
 def five(before, after, texts, data, **settings) -> list[Step]:
@@ -158,7 +158,7 @@ def test_a_pass_that_breaks_is_tried_by_each_alone(models, tmp_path, monkeypatch
     def break_(*_):
         raise UserError("this reader breaks")
 
-    monkeypatch.setattr("bertscope.analyses.change.reader.ChangeReader.read", break_)
+    monkeypatch.setattr("bertscope.analyses.change.measure.ChangeReader.read", break_)
     outcome = run_steps([good, broken], Store(tmp_path / "store"))
     assert set(outcome.done) == {good.id} and outcome.failed == {broken.id: "this reader breaks"}
 

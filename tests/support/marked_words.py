@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from bertscope.analyses.attention.maps import read_maps
-from bertscope.analyses.features.question import FeaturesConfig, features_result
-from bertscope.analyses.features.reader import FeatureReader
+from bertscope.analyses.features.measure import FeatureReader
+from bertscope.analyses.features.question import FeaturesConfig
+from bertscope.analyses.features.result import features_result
 from three_sentences import WORDS
 
 NOUNS, LONG = {"keys", "cabinets", "gardener"}, {"cabinets", "unquestionably", "disappeared", "whispered"}

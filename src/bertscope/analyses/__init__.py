@@ -1,5 +1,6 @@
-"""Measure a model as it is: a question is one file, or a folder of its name in which `question` is asked.
+"""Measure a model as it is: a question is a folder of its name, which `question` declares.
 
-What several share lies beside them: `checkpoints` and `states` open what is asked about, `occurrences` tells words
-apart, `trust` has the cautions, `attention` the pass over maps, `shapes` the classifier of maps.
+What several share lies beside them: `side_by_side` names checkpoints, `states` opens what is asked about, `tables`
+lays arrays out, `occurrences` tells words apart, `caveats` has the cautions, `attention` the pass over maps, `shapes`
+the classifier of maps.
 """

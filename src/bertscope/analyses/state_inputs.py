@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bertscope.analyses.checkpoints import distinct_names
+from bertscope.analyses.side_by_side import distinct_names
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models.encoder import Encoder

@@ -62,7 +62,7 @@ def _alone(claim: ClaimedStep, inputs: Inputs) -> Outcome:
 
 def _share(claims: Sequence[ClaimedStep], inputs: Inputs) -> list[Outcome]:
     """Questions about attention, with a pass for all those that read the same."""
-    from bertscope.analyses.attention.reading import sharing
+    from bertscope.analyses.attention.pass_part import sharing
 
     made, parts = [], []
     for claim in claims:
@@ -104,7 +104,7 @@ class _Part:
 
 def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Outcome]:
     """Parts that agree, by one pass. If that fails, by a pass each: one question's trouble isn't the others'."""
-    from bertscope.analyses.attention.reading import read_together
+    from bertscope.analyses.attention.pass_part import read_together
 
     started = time.perf_counter()
     try:

@@ -1,1 +1,1 @@
-"""What the questions about attention share: `maps` reads them, `reading` lets several questions share a pass."""
+"""What the questions about attention share: `maps` reads them, `pass_part` lets several questions share a pass."""

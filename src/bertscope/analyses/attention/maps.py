@@ -25,7 +25,7 @@ _TINY = torch.finfo(torch.float32).tiny
 _CELLS, _GPU_CELLS = 2**17, 2**25
 # NumPy's logarithm to base 2 takes a fifth of the time of torch's, but only where it is vectorised.
 _QUICK_LOG2 = torch.backends.cpu.get_cpu_capability() == "AVX512"
-Made = TypeVar("Made")
+Computed = TypeVar("Computed")
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,18 @@ class View:
     """[row, token]: which text of a pair the token is in, 0 or 1; 0 for special tokens and padding."""
     n_layers: int = 1
     """How many layers are shown."""
-    _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    _computed: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, batch: Batch, n_layers: int) -> View:
         real = batch.inputs["attention_mask"].bool()
         return cls(batch.rows, real, batch.added, batch.words, batch.segments, n_layers)
 
-    def once(self, make: Callable[..., Made], *more: Any) -> Made:
-        """What `make` makes of this batch: for all layers and encoders once."""
-        if (make, *more) not in self._made:
-            self._made[make, *more] = make(self, *more)
-        return self._made[make, *more]
+    def once(self, compute: Callable[..., Computed], *more: Any) -> Computed:
+        """What `compute` computes of this batch: for all layers and encoders once."""
+        if (compute, *more) not in self._computed:
+            self._computed[compute, *more] = compute(self, *more)
+        return self._computed[compute, *more]
 
     @cached_property
     def lengths(self) -> Tensor:
@@ -172,9 +172,8 @@ class LayerMaps:
 
 def read_notes(passed: Passed) -> list[str]:
     """What became of texts that are longer than the model reads."""
-    longer = "texts are longer than the model reads and were"
-    notes = [(passed.truncated, f"{longer} cut"), (passed.left_out, f"{longer} left out")]
-    return [f"{count} {said}" for count, said in notes if count]
+    counts = {"cut": passed.truncated, "left out": passed.left_out}
+    return [f"{n} texts are longer than the model reads and were {fate}" for fate, n in counts.items() if n]
 
 
 def entropy(view: View, *maps: Tensor) -> Tensor:

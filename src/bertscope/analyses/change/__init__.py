@@ -1,1 +1,1 @@
-"""`change`: `question` compares two checkpoints' attention by what `reader` takes from each map."""
+"""`change`: what fine-tuning changed in the attention."""

@@ -1,1 +1,1 @@
-"""`features`: `reader` adds up the attention that falls on words, `tables` lays it out."""
+"""`features`: which words draw attention."""

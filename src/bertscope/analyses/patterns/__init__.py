@@ -1,1 +1,1 @@
-"""`patterns`: `question` asks for the shape of every head, `reader` takes it from the maps."""
+"""`patterns`: what shape each head's attention has."""

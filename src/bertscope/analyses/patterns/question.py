@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from bertscope.analyses.checkpoints import open_checkpoints
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.head_card import HeadFact, HeadMaps
-from bertscope.core.result import Result
-from bertscope.data.corpus import open_examples
-
-if TYPE_CHECKING:
-    from bertscope.analyses.attention.reading import PassPart
-    from bertscope.core.examples import Examples
-    from bertscope.models.encoder import Encoder
+from bertscope.core.question import EXAMPLES, MODELS, Question
 
 MEASURES = {
     "to_special": "attention to [CLS] and [SEP]", "entropy": "entropy, bits", "distance": "distance, tokens",
@@ -43,23 +34,18 @@ class PatternsConfig:
         check_least(self, repeats=100, seed=0)
 
 
-def _reading(
-    models: Encoder | str | Sequence[Encoder | str], examples: Examples | str, config: PatternsConfig
-) -> PassPart:
-    from bertscope.analyses.attention.reading import PassPart
-    from bertscope.analyses.patterns.reader import PatternsReader
-
-    checkpoints, examples = open_checkpoints(models), open_examples(examples)
-    reader = PatternsReader(checkpoints, examples, config)
-    return PassPart(list(checkpoints.values()), examples, reader, reader.result, weighted=config.weighted)
-
-
-@question(
-    "patterns",
-    inputs=("models", "examples"),
+patterns = Question(
+    __name__,
+    """Every map, of every head on every example, is called vertical, diagonal, vertical+diagonal, block or
+    heterogeneous. Given are the share of each class, by model, layer and head; each head's commonest class and how
+    constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
+    Several checkpoints are read side by side.""",
+    config=PatternsConfig,
+    inputs={"models": MODELS, "examples": EXAMPLES},
     version=2,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
+    shares_pass=True,
     card=(
         HeadMaps("head_maps", array="maps", tokens="map_tokens"),
         HeadFact("heads", "class", "shape", by=("checkpoint",), beside={"consistency": "consistency"}),
@@ -68,18 +54,4 @@ def _reading(
             for column, label in MEASURES.items()
         ),
     ),
-    reads=_reading,
 )
-def patterns(
-    models: Encoder | str | Sequence[Encoder | str],
-    examples: Examples | str,
-    config: PatternsConfig = PatternsConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """What shape is each head's attention?
-
-    Every map, of every head on every example, is called vertical, diagonal, vertical+diagonal, block or
-    heterogeneous. Given are the share of each class, by model, layer and head; each head's commonest class and how
-    constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
-    Several checkpoints are read side by side.
-    """
-    return _reading(models, examples, config).alone()

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from bertscope.analyses.checkpoints import open_checkpoints, subject
 from bertscope.analyses.project.question import ProjectConfig, text_row
 from bertscope.analyses.project.result import Projected, Sentence, project_result
+from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
@@ -24,7 +24,7 @@ _NEIGHBOURS = 15  # UMAP's own default
 
 
 def measure(models: Sequence[Encoder], examples: Examples, config: ProjectConfig) -> Result:
-    checkpoints = open_checkpoints(models)
+    checkpoints = side_by_side(models)
     row = text_row(examples, config.example)
     sentence = read_sentence(list(checkpoints.values()), examples, row)
     pictures = dict(zip(checkpoints, _pictures(sentence, config), strict=True))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.checkpoints import tidy
 from bertscope.analyses.project.question import ProjectConfig, project
+from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
 

@@ -1,1 +1,1 @@
-"""`redundancy`: `reader` measures how heads differ, `clusters` groups them, `interactions` switches pairs off."""
+"""`redundancy`: how different the heads are from each other."""

@@ -1,4 +1,4 @@
-"""Groups of like things, and a map of them, from the distances between them."""
+"""Groups of like things, and a plane that shows them, from the distances between them."""
 
 from __future__ import annotations
 

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from bertscope.analyses.checkpoints import open_checkpoints
-from bertscope.core.catalogue import question
 from bertscope.core.config import check_choices, check_least
-from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
-from bertscope.core.result import Result
+from bertscope.core.question import EITHER, MODELS, Question
 from bertscope.core.units import Mode
-
-if TYPE_CHECKING:
-    from bertscope.analyses.attention.reading import PassPart
-    from bertscope.core.examples import Examples
-    from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
-    from bertscope.models.observe import Passed
 
 
 @dataclass(frozen=True)
@@ -54,79 +42,25 @@ class RedundancyConfig:
         check_choices(self)
 
 
-def _reading(
-    models: Encoder | str | Sequence[Encoder | str], data: Task | Examples | str, config: RedundancyConfig
-) -> PassPart:
-    from bertscope.analyses.attention.reading import PassPart
-    from bertscope.analyses.redundancy.interactions import check_together
-    from bertscope.analyses.redundancy.reader import RedundancyReader
-    from bertscope.analyses.redundancy.result import Compared, redundancy_result
-    from bertscope.core.examples import Examples
-    from bertscope.data.corpus import open_data
-
-    encoders = open_checkpoints(models)
-    _refuse_few(encoders)
-    given = open_data(data)
-    task, examples = (None, given) if isinstance(given, Examples) else (given, given.test)
-    if config.together:  # refused before the pass, not after it
-        if task is None:
-            raise UserError("--together scores a task without some heads; give a task with --on")
-        for encoder in encoders.values():
-            check_together(encoder, task, config.together)
-    reader = RedundancyReader(
-        examples.ids, [encoder.head_counts for encoder in encoders.values()],
-        queries=config.queries, tokens=config.tokens, repeats=config.repeats, seed=config.seed,
-    )  # fmt: skip
-
-    def finish(passed: Passed) -> Result:
-        compared = [
-            Compared(name, encoder, maps, outputs.alike, len(outputs.values))
-            for (name, encoder), maps, outputs in zip(encoders.items(), reader.maps, reader.outputs, strict=True)
-        ]
-        result = redundancy_result(compared, task, config, passed)
-        result.subject |= {"task": given.name} if given.name else {}
-        result.notes = [*given.notes, *result.notes]
-        return result
-
-    return PassPart(list(encoders.values()), examples, reader, finish, weighted=config.weighted)
-
-
-_CARD = (
-    HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),
-    HeadFact(
-        "heads", "nearest", "most similar head", by=("checkpoint",),
-        beside={"nearest_divergence": "divergence", "nearest_cka": "CKA"},
-    ),
-    HeadFact("heads", "divergence", "mean divergence from other heads", by=("checkpoint",)),
-)  # fmt: skip
-
-
-@question(
-    "redundancy",
-    inputs=("models", "data"),
+redundancy = Question(
+    __name__,
+    """For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
+    on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
+    alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
+    together: if both cost more than each alone adds up to, one does what the other could.""",
+    config=RedundancyConfig,
+    inputs={"models": MODELS, "data": EITHER},
     version=1,
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
     "Representations Revisited; the review of Kovaleva et al. 2019",
-    card=_CARD,
-    reads=_reading,
-)
-def redundancy(
-    models: Encoder | str | Sequence[Encoder | str],
-    data: Task | Examples | str,
-    config: RedundancyConfig = RedundancyConfig(),  # noqa: B008 (frozen)
-) -> Result:
-    """How different are the heads from each other?
-
-    For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs, on
-    the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
-    alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
-    together: if both cost more than each alone adds up to, one does what the other could.
-    """
-    return _reading(models, data, config).alone()
-
-
-def _refuse_few(encoders: dict[str, Encoder]) -> None:
-    for name, encoder in encoders.items():
-        if (heads := sum(encoder.head_counts)) < 3:
-            raise UserError(f"{name} has {heads} heads: too few to compare them with each other")
+    shares_pass=True,
+    card=(
+        HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),
+        HeadFact(
+            "heads", "nearest", "most similar head", by=("checkpoint",),
+            beside={"nearest_divergence": "divergence", "nearest_cka": "CKA"},
+        ),
+        HeadFact("heads", "divergence", "mean divergence from other heads", by=("checkpoint",)),
+    ),
+)  # fmt: skip

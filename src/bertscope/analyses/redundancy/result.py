@@ -1,7 +1,8 @@
-"""The answer of `redundancy`, made of what its reader found of each checkpoint."""
+"""The answer of `redundancy`: what was found of each checkpoint's heads, and of those switched off together."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,21 +11,24 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
-from bertscope.analyses.checkpoints import tidy
-from bertscope.analyses.redundancy.clusters import Clusters, clusters, plane
-from bertscope.analyses.redundancy.figures import redundancy_figures
-from bertscope.analyses.redundancy.interactions import Pair, interactions, random_partners, together
-from bertscope.analyses.redundancy.reader import MapsApart
-from bertscope.core.errors import UserError
+from bertscope.analyses.redundancy.question import redundancy
+from bertscope.analyses.tables import tidy
+from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.result import Number, Result
 from bertscope.core.units import Unit, every
 
 if TYPE_CHECKING:
-    from bertscope.analyses.redundancy.question import RedundancyConfig
+    from bertscope.analyses.redundancy.clusters import Clusters
+    from bertscope.analyses.redundancy.interactions import Interactions, Pair, Together
     from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
     from bertscope.models.observe import Passed
+
+_LABELS = {"divergence": "divergence (bits)", "cka": "CKA", "other": "layer", "low": "from", "high": "to"}
+_COLOURS = {
+    "cluster": "Colours are clusters, found on the full distances by average linkage.",
+    "layer": "Dots of one colour are the heads of one layer: do they lie together?",
+}
 
 
 @dataclass(frozen=True)
@@ -32,25 +36,46 @@ class Compared:
     """One checkpoint and what was found of its heads."""
 
     name: str
-    encoder: Encoder
-    maps: MapsApart
+    head_counts: Sequence[int]
+    head_size: int
+    divergence: np.ndarray
+    """[head, head], of their maps, in bits."""
+    error: np.ndarray
+    """[head, head]: its standard error."""
+    draws: np.ndarray
+    """[1 + repeats, layer, layer]: the divergence, summed over pairs of their heads."""
     alike: np.ndarray
     """CKA of the heads' outputs [head, head]."""
     tokens: int
     """How many tokens that rests on."""
-
-    @cached_property
-    def divergence(self) -> np.ndarray:
-        return self.maps.divergence
+    groups: Clusters
+    places: np.ndarray
+    """[head, 2]: where each head lies in a plane."""
+    stress: float
+    """How much the plane distorts."""
+    similar: Sequence[Pair]
+    """The pairs that diverge least."""
+    random: Sequence[Pair]
+    """Random pairs of the same layers."""
+    interactions: Interactions | None
+    """Of the similar pairs, then the random ones, where they were switched off."""
+    together: Together | None
+    """Of the named heads, where some were named."""
+    notes: Sequence[str]
 
     @cached_property
     def units(self) -> list[Unit]:
-        return every("head", self.encoder.head_counts)
+        return every("head", self.head_counts)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Of each pair."""
+        return ["similar"] * len(self.similar) + ["random"] * len(self.random)
 
     @cached_property
     def heads(self) -> np.ndarray:
         """[head, layer]: 1 where the head is the layer's."""
-        return np.repeat(np.eye(self.encoder.n_layers), self.encoder.head_counts, axis=0)
+        return np.repeat(np.eye(len(self.head_counts)), self.head_counts, axis=0)
 
     def by_layer(self, values: np.ndarray) -> np.ndarray:
         """[layer, layer]: the mean of values [head, head] over pairs of different heads; NaN where there are none."""
@@ -62,66 +87,55 @@ class Compared:
     @cached_property
     def pair_counts(self) -> np.ndarray:
         """[layer, layer]: pairs of different heads, the order counting."""
-        counts = np.array(self.encoder.head_counts, dtype=float)
+        counts = np.array(self.head_counts, dtype=float)
         return np.outer(counts, counts) - np.diag(counts)
 
 
 def redundancy_result(
-    compared: list[Compared], task: Task | None, config: RedundancyConfig, passed: Passed
+    compared: Sequence[Compared],
+    task: Task | None,
+    passed: Passed,
+    *,
+    subject: Mapping[str, str],
+    notes: Sequence[str] = (),
 ) -> Result:
-    tables: dict[str, list[pd.DataFrame]] = {"heads": [], "layers": [], "pairs": [], "together": []}
+    """`task` is what pairs were scored on, `notes` are the data's."""
+    tell = {"heads": _heads_table, "layers": _layers_table, "pairs": _pairs_table, "together": _together_table}
+    tables = {name: [table(one).assign(checkpoint=one.name) for one in compared] for name, table in tell.items()}
     headline: list[Number] = []
-    notes: list[str] = []
-    captions: dict[str, str] = {}
+    notes = list(notes)
     for one in compared:
         which = f", {one.name}" if len(compared) > 1 else ""
-        distances = np.sqrt(one.divergence)
-        groups = clusters(distances, config.clusters)
-        places, stress = plane(distances)
-        captions[one.name] = f"The plane distorts the distances by {stress:.0%} (Kruskal's stress)."
-        found, more, said = _pairs(one, task, config)
-        sets, of_sets = _together(one, task, config)
-        made = {
-            "heads": _heads_table(one, groups, places), "layers": _layers_table(one), "pairs": found,
-            "together": sets,
-        }  # fmt: skip
-        for table, rows in made.items():
-            tables[table].append(rows.assign(checkpoint=one.name))
-        numbers = [*_apart(one, passed.examples), *_alike(one), *_grouped(groups), *more, *of_sets]
+        numbers = [*_apart(one, passed.examples), *_alike(one), *_grouped(one.groups), *_switched_off(one, task)]
         headline += [Number(f"{n.name}{which}", n.value, n.low, n.high, n.n, n.unit) for n in numbers]
-        notes += [f"{note}{which}" for note in [*said, *_caution(one)]]
-    notes += read_notes(passed)
-    whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items() if any(map(len, parts))}
-    return Result(
-        "redundancy",
-        1,
-        tables=whole,
+        notes += [f"{note}{which}" for note in [*one.notes, *_caution(one)]]
+    return redundancy.result(
+        tables={name: pd.concat(each, ignore_index=True) for name, each in tables.items() if any(map(len, each))},
         arrays={
             f"{measure} of {one.name}": matrix
             for one in compared
             for measure, matrix in (("divergence", one.divergence), ("cka", one.alike))
         },
         headline=headline,
-        figures=redundancy_figures(whole, captions),
-        subject={"model": " and ".join(one.name for one in compared)}
-        | ({"attention": "norm-weighted"} if config.weighted else {}),
-        notes=notes,
+        figures=_figures(compared),
+        subject=dict(subject),
+        notes=[*notes, *read_notes(passed)],
     )
 
 
 def _layers_table(one: Compared) -> pd.DataFrame:
     """A row for each two layers: the mean divergence and CKA between a head of the one and a head of the other."""
     counts = one.pair_counts
-    draws = np.divide(one.maps.draws, counts, out=np.full_like(one.maps.draws, np.nan), where=counts > 0)
+    draws = np.divide(one.draws, counts, out=np.full_like(one.draws, np.nan), where=counts > 0)
     low, high = interval(draws)
-    numbers = [unit.layer for unit in every("layer", one.encoder.head_counts)]
+    numbers = [unit.layer for unit in every("layer", one.head_counts)]
     return tidy(
         {"layer": numbers, "other": numbers},
         divergence=draws[0], low=low, high=high, cka=one.by_layer(one.alike),
     )  # fmt: skip
 
 
-def _heads_table(one: Compared, groups: Clusters, places: np.ndarray) -> pd.DataFrame:
+def _heads_table(one: Compared) -> pd.DataFrame:
     apart = one.divergence + np.diag(np.full(len(one.units), np.inf))
     nearest = apart.argmin(1)
     return pd.DataFrame(
@@ -129,9 +143,9 @@ def _heads_table(one: Compared, groups: Clusters, places: np.ndarray) -> pd.Data
             "unit": [str(unit) for unit in one.units],
             "layer": [unit.layer for unit in one.units],
             "head": [unit.number for unit in one.units],
-            "cluster": groups.number,
-            "x": places[:, 0],
-            "y": places[:, 1],
+            "cluster": one.groups.number,
+            "x": one.places[:, 0],
+            "y": one.places[:, 1],
             "divergence": one.divergence.sum(1) / (len(one.units) - 1),
             "nearest": [str(one.units[at]) for at in nearest],
             "nearest_divergence": apart.min(1),
@@ -140,66 +154,64 @@ def _heads_table(one: Compared, groups: Clusters, places: np.ndarray) -> pd.Data
     )
 
 
-def _pairs(
-    one: Compared, task: Task | None, config: RedundancyConfig
-) -> tuple[pd.DataFrame, list[Number], list[str]]:
-    """The most similar pairs and their random partners; what they do together, where that can be scored."""
-    rows, columns = np.triu_indices(len(one.units), 1)
-    nearest = np.argsort(one.divergence[rows, columns], kind="stable")[: config.pairs]
-    similar: list[Pair] = [(one.units[rows[at]], one.units[columns[at]]) for at in nearest]
-    chosen = [*similar, *random_partners(similar, one.encoder.head_counts, config.seed)]
+def _pairs_table(one: Compared) -> pd.DataFrame:
+    """The most similar pairs and their random partners; what they do together, where that was scored."""
+    pairs = [*one.similar, *one.random]
     place = {unit: at for at, unit in enumerate(one.units)}
-    at = tuple(np.array([[place[unit] for unit in pair] for pair in chosen], dtype=int).reshape(-1, 2).T)
+    at = tuple(np.array([[place[unit] for unit in pair] for pair in pairs], dtype=int).reshape(-1, 2).T)
     table = pd.DataFrame(
         {
-            "kind": ["similar"] * len(similar) + ["random"] * (len(chosen) - len(similar)),
-            "pair": [f"{pair[0]} + {pair[1]}" for pair in chosen],
+            "kind": one.kinds,
+            "pair": [f"{pair[0]} + {pair[1]}" for pair in pairs],
             "divergence": one.divergence[at],
-            "divergence_error": one.maps.error[at],
+            "divergence_error": one.error[at],
             "cka": one.alike[at],
         }
     )
-    if task is None or not chosen:
-        return table, [], []
-    try:
-        found = interactions(
-            one.encoder, task, chosen, mode=config.mode, repeats=config.repeats, seed=config.seed
-        )  # fmt: skip
-    except UserError as reason:  # heads can be compared on any texts; only this part needs a classifier for the task
-        return table, [], [f"no pairs were switched off: {reason}"]
+    if (found := one.interactions) is None:
+        return table
     low, high = interval(found.draws)
-    table = table.assign(
+    return table.assign(
         without_one=found.one, without_other=found.other, without_both=found.both,
         interaction=found.draws[0], low=low, high=high,
     )  # fmt: skip
-    means = {kind: found.draws[:, table["kind"] == kind].mean(1) for kind in table["kind"].unique()}
-    n = len(task.test)
-    numbers = [drawn_number(f"interaction of {kind} pairs", draws, n, task.metric) for kind, draws in means.items()]
-    if len(means) == 2:
-        apart = means["similar"] - means["random"]
-        numbers.append(drawn_number("interaction, similar minus random", apart, n, task.metric))
-    return table, numbers, []
 
 
-def _together(one: Compared, task: Task | None, config: RedundancyConfig) -> tuple[pd.DataFrame, list[Number]]:
+def _together_table(one: Compared) -> pd.DataFrame:
     """The named heads off together, beside random sets of the same layers."""
-    if not config.together or task is None:
-        return pd.DataFrame(), []
-    found = together(one.encoder, task, config.together, seed=config.seed, mode=config.mode, repeats=config.repeats)
+    if (found := one.together) is None:
+        return pd.DataFrame()
     kinds = ["named", *["random"] * len(found.random)]
-    table = pd.DataFrame({"set": kinds, "effect": [found.effect, *found.random]})
-    n, sets = len(task.test), len(found.random)
-    return table, [
-        Number("named heads off together", found.effect, found.low, found.high, n, f"change of {task.metric}"),
-        Number(
-            "random heads off together, mean", float(found.random.mean()), n=sets, unit=f"change of {task.metric}"
-        ),
-        Number("p that random heads cost as much", found.p, n=sets, unit="p"),
-    ]
+    return pd.DataFrame({"set": kinds, "effect": [found.effect, *found.random]})
+
+
+def _switched_off(one: Compared, task: Task | None) -> list[Number]:
+    """What pairs, and the named heads, do together; nothing where they weren't switched off."""
+    numbers: list[Number] = []
+    if task is None:
+        return numbers
+    n, change = len(task.test), f"change of {task.metric}"
+    if one.interactions is not None:
+        draws, kinds = one.interactions.draws, np.array(one.kinds)
+        means = {kind: draws[:, kinds == kind].mean(1) for kind in dict.fromkeys(one.kinds)}
+        numbers += [
+            drawn_number(f"interaction of {kind} pairs", mean, n, task.metric) for kind, mean in means.items()
+        ]
+        if len(means) == 2:
+            apart = means["similar"] - means["random"]
+            numbers.append(drawn_number("interaction, similar minus random", apart, n, task.metric))
+    if (found := one.together) is not None:
+        sets = len(found.random)
+        numbers += [
+            Number("named heads off together", found.effect, found.low, found.high, n, change),
+            Number("random heads off together, mean", float(found.random.mean()), n=sets, unit=change),
+            Number("p that random heads cost as much", found.p, n=sets, unit="p"),
+        ]
+    return numbers
 
 
 def _apart(one: Compared, n: int) -> list[Number]:
-    draws, counts = one.maps.draws, one.pair_counts
+    draws, counts = one.draws, one.pair_counts
     same = np.eye(len(counts), dtype=bool)
     numbers = [drawn_number("divergence", draws.sum((1, 2)) / counts.sum(), n, "bits")]
     if counts[same].sum() and counts[~same].sum():
@@ -232,5 +244,55 @@ def _grouped(groups: Clusters) -> list[Number]:
 
 
 def _caution(one: Compared) -> list[str]:
-    chance = min(1.0, one.encoder.head_size / max(1, one.tokens))
+    chance = min(1.0, one.head_size / max(1, one.tokens))
     return [f"outputs of unrelated heads have a CKA of up to {chance:.3f} on {one.tokens} tokens"]
+
+
+def _figures(compared: Sequence[Compared]) -> list[Figure]:
+    several = len(compared) > 1
+    figures = []
+    for one in compared:
+        of = f" of {one.name}" if several else ""
+        figures += [_plane(one, of, color, meaning) for color, meaning in _COLOURS.items()]
+        if one.interactions is not None and not np.isnan(one.interactions.draws[0]).all():
+            figures.append(_pairs_figure(one.name, of))
+    return [*figures, *_grids("checkpoint" if several else None)]
+
+
+def _plane(one: Compared, of: str, color: str, meaning: str) -> Figure:
+    return Figure(
+        "points", "heads", x="x", y="y", color=color, where={"checkpoint": one.name},
+        title=f"A map of the heads{of}, by {color}",
+        caption="Each dot is a head; heads that attend to the same tokens lie together (classical scaling of "
+        f"the root of the Jensen-Shannon divergence). The plane distorts the distances by {one.stress:.0%} "
+        f"(Kruskal's stress). {meaning}",
+        labels=_LABELS | {"x": "", "y": ""},
+    )  # fmt: skip
+
+
+def _pairs_figure(checkpoint: str, of: str) -> Figure:
+    return Figure(
+        "intervals", "pairs", x="interaction", y="pair", color="kind", low="low", high="high",
+        where={"checkpoint": checkpoint}, title=f"Pairs of heads switched off{of}", middle=0.0,
+        caption="What switching off both costs beyond what each costs alone, for the most similar pairs "
+        "and for random pairs of the same layers, with 95% paired bootstrap intervals. Below 0, one head "
+        "does what the other could.",
+        labels=_LABELS | {"interaction": "change of the score beyond the sum"},
+    )  # fmt: skip
+
+
+def _grids(facet: str | None) -> list[Figure]:
+    captions = {
+        "divergence": "The mean Jensen-Shannon divergence between the attention of a head of one layer and a head of "
+        "the other: 0 bits for heads that attend alike, 1 for heads that attend to entirely different tokens.",
+        "cka": "The mean linear CKA between the outputs of a head of one layer and a head of the other: 1 for "
+        "outputs that are rotations of each other.",
+    }
+    return [
+        Figure(
+            "heatmap", "layers", x="other", y="layer", value=measure, facet=facet,
+            low="low" if measure == "divergence" else None, high="high" if measure == "divergence" else None,
+            title=title, caption=captions[measure], labels=_LABELS,
+        )
+        for measure, title in (("divergence", "Divergence between layers' heads"), ("cka", "CKA of heads' outputs"))
+    ]  # fmt: skip

@@ -1,1 +1,1 @@
-"""`relations`: `pairs` of words that are linked, `reader` scores heads on them, `tables` chooses and reports."""
+"""`relations`: which heads link words that stand in a relation."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bertscope.analyses.relations.question import need_relations
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.hashing import hashed, hashed_texts, mixed, to_unit
@@ -30,7 +31,8 @@ _Pair = tuple[str, Span, Span, bool]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every pair of a corpus. A source is a dependent or a frame's element, a target a head or what evokes it."""
+    """Every pair of a corpus. A source is a dependent or a frame's element, a target its governor or what evokes
+    the frame."""
 
     names: tuple[str, ...]
     """The relations."""
@@ -67,12 +69,6 @@ def gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return starts[rows][place] + within, place
 
 
-def need_relations(examples: Examples) -> None:
-    """Refuse texts without trees and links."""
-    if examples.words is None or (examples.governors is None and examples.links is None):
-        raise UserError("these texts have no relations between words; give a treebank, FrameNet or own annotation")
-
-
 def collect_pairs(
     examples: Examples, *, subtypes: bool = False, core: bool = True, validation_share: float = 0.5, seed: int = 0
 ) -> Pairs:
@@ -83,7 +79,7 @@ def collect_pairs(
     """
     need_relations(examples)
     assert examples.words is not None
-    found = [list(_told(examples, row, subtypes, core)) for row in range(len(examples))]
+    found = [list(_annotated(examples, row, subtypes, core)) for row in range(len(examples))]
     if not any(found):
         why = "".join(f" ({note})" for note in links_left_out(examples, core=core))
         raise UserError(f"no word of these texts stands in a relation to another{why}; check the annotation")
@@ -115,7 +111,7 @@ def collect_pairs(
 
 
 def links_left_out(examples: Examples, *, core: bool = True) -> list[str]:
-    """What is said of links that make no pairs."""
+    """Notes on links that make no pairs."""
     links = [link for row in examples.links or () for link in row]
     reasons = {
         "have a word at both ends": sum(_overlap(link) for link in links),
@@ -148,14 +144,14 @@ def _numbers(
     )  # fmt: skip
 
 
-def _told(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[_Pair]:
+def _annotated(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[_Pair]:
     """An example's pairs: those of its tree, then those of its links."""
     if examples.governors is not None:
-        heads = examples.governors[row]
-        marks = examples.marks["relation"][row] if "relation" in examples.marks else ("head",) * len(heads)
-        for word, (head, mark) in enumerate(zip(heads, marks, strict=True)):
-            if head != ROOT:
-                yield mark if subtypes else mark.partition(":")[0], (word,), (head,), False
+        governors = examples.governors[row]
+        marks = examples.marks["relation"][row] if "relation" in examples.marks else ("head",) * len(governors)
+        for word, (governor, mark) in enumerate(zip(governors, marks, strict=True)):
+            if governor != ROOT:
+                yield mark if subtypes else mark.partition(":")[0], (word,), (governor,), False
     if examples.links is not None:
         for link in examples.links[row]:
             if (link.core or not core) and not _overlap(link):

@@ -21,7 +21,9 @@ PER_CLASS = 4
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Exemplar:
+    """A map, and how likely it is of its class."""
+
     chance: float
     layer: int
     head: int
@@ -30,11 +32,11 @@ class _Found:
     map: np.ndarray
 
 
-class Typical:
+class Exemplars:
     """Keeps one map per class and layer, however many it looks at."""
 
     def __init__(self) -> None:
-        self._best: dict[tuple[int, int], _Found] = {}
+        self._best: dict[tuple[int, int], _Exemplar] = {}
 
     def look(self, layer: int, maps: LayerMaps, chances: Tensor) -> None:
         """Take a batch's surest map of each class, if it is surer than what is kept."""
@@ -50,7 +52,7 @@ class Typical:
             if chance > 0.5 and (kept is None or chance > kept.chance):
                 n = int(lengths[row])
                 picture = maps.maps[row, head, :n, :n].cpu().numpy().copy()
-                self._best[number, layer] = _Found(chance, layer, head, int(maps.view.rows[row]), picture)
+                self._best[number, layer] = _Exemplar(chance, layer, head, int(maps.view.rows[row]), picture)
 
     def table(self, encoder: Encoder, examples: Examples) -> pd.DataFrame:
         """A row for each cell of the surest maps of each class, with the tokens that the cell is between."""
@@ -62,19 +64,19 @@ class Typical:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _cells(found: _Found, name: str, tokens: list[str]) -> pd.DataFrame:
+def _cells(exemplar: _Exemplar, name: str, tokens: list[str]) -> pd.DataFrame:
     n = len(tokens)
     return pd.DataFrame(
         {
-            "map": f"{name} · layer {found.layer + 1}, head {found.head + 1}",
+            "map": f"{name} · layer {exemplar.layer + 1}, head {exemplar.head + 1}",
             "class": name,
-            "layer": found.layer + 1,
-            "head": found.head + 1,
-            "example": found.row,
+            "layer": exemplar.layer + 1,
+            "head": exemplar.head + 1,
+            "example": exemplar.row,
             "query": np.repeat(np.arange(1, n + 1), n),
             "key": np.tile(np.arange(1, n + 1), n),
             "token": np.repeat(tokens, n),
-            "attention": found.map.ravel().round(4),
+            "attention": exemplar.map.ravel().round(4),
         }
     )
 

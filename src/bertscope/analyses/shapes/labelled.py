@@ -29,7 +29,7 @@ class LabelledMaps:
     label: np.ndarray
     """Its place in `CLASSES`."""
     about: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """`id`, `model`, `layer`, `head`, `length` and what else the folder says; empty for made maps."""
+    """`id`, `model`, `layer`, `head`, `length` and what else the folder says; empty for synthetic maps."""
 
     def __len__(self) -> int:
         return len(self.maps)
@@ -63,10 +63,10 @@ def read_labelled(folder: Path) -> LabelledMaps:
         special = [tuple(places) for places in about["special"]]
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{folder} isn't a folder of labelled maps ({error}); see patterns/README.md") from error
-    for name, said in zip(about["id"], about["label"], strict=True):
-        if said not in CLASSES:
-            raise UserError(f"{folder}: map {name} is labelled {said!r}; {did_you_mean(str(said), CLASSES)}")
-    return LabelledMaps(maps, special, np.array([CLASSES.index(said) for said in about["label"]]), about)
+    for name, label in zip(about["id"], about["label"], strict=True):
+        if label not in CLASSES:
+            raise UserError(f"{folder}: map {name} is labelled {label!r}; {did_you_mean(str(label), CLASSES)}")
+    return LabelledMaps(maps, special, np.array([CLASSES.index(label) for label in about["label"]]), about)
 
 
 def agreement(folder: Path) -> dict[str, float] | None:

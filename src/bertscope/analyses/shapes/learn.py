@@ -23,8 +23,8 @@ from bertscope.core.resampling import resamples
 from bertscope.models.evaluating import best_device
 
 TEST_SHARE = 0.25
-_MADE_SHARE = 0.3  # of each batch
-_MADE, _STEPS, _BATCH, _RATE, _DECAY = 1500, 1200, 64, 2e-3, 1e-2
+_SYNTHETIC_SHARE = 0.3  # of each batch
+_SYNTHETIC, _STEPS, _BATCH, _RATE, _DECAY = 1500, 1200, 64, 2e-3, 1e-2
 _REPEATS = 2000  # of the bootstrap
 _ENDS = (0.025, 0.975)  # `core.intervals.ENDS` but for the last bit: evaluations are written down as they were
 _CELLS = 2**19  # of a padded batch: what a CPU's cache and a small GPU both hold
@@ -78,9 +78,9 @@ def of_another(labelled: LabelledMaps) -> np.ndarray:
 
 
 def learn(labelled: LabelledMaps, method: Method, *, seed: int = 0) -> nn.Module:
-    """A classifier trained on these maps and on made ones. Each class is seen as often as any other."""
+    """A classifier trained on these maps and on synthetic ones. Each class is seen as often as any other."""
     random = np.random.default_rng(seed)
-    made = _made(random)
+    synthetic = _synthetic(random)
     torch.manual_seed(seed)
     device = best_device()
     net = NETS[method]().to(device)
@@ -91,9 +91,9 @@ def learn(labelled: LabelledMaps, method: Method, *, seed: int = 0) -> nn.Module
     net.train()
     with progress(f"training ({method})", _STEPS) as bar:
         for _ in range(_STEPS):
-            few = round(_MADE_SHARE * _BATCH)
+            few = round(_SYNTHETIC_SHARE * _BATCH)
             real_at = random.choice(len(labelled), _BATCH - few, p=by_class / by_class.sum())
-            batch = labelled.take(real_at) + made.take(random.integers(0, len(made), few))
+            batch = labelled.take(real_at) + synthetic.take(random.integers(0, len(synthetic), few))
             optimiser.zero_grad()
             total = 0.0
             for at, layer in batch.batches(_CELLS, device):
@@ -143,7 +143,7 @@ def judge(name: str, net: nn.Module, test: LabelledMaps) -> Evaluation:
 
 
 def class_f1(confusion: np.ndarray) -> np.ndarray:
-    """Each class's F1 of confusion matrices [..., label, said]; NaN for a class that neither has."""
+    """Each class's F1 of confusion matrices [..., label, predicted]; NaN for a class that neither has."""
     hits = np.diagonal(confusion, axis1=-2, axis2=-1)
     both = confusion.sum(-1) + confusion.sum(-2)
     return np.divide(2 * hits, both, out=np.full(hits.shape, np.nan), where=both > 0)
@@ -154,7 +154,7 @@ def macro_f1(confusion: np.ndarray) -> np.ndarray:
     return np.nanmean(class_f1(confusion), axis=-1)
 
 
-def _made(random: np.random.Generator) -> LabelledMaps:
-    maps, layouts, labels = some(_MADE, random)
+def _synthetic(random: np.random.Generator) -> LabelledMaps:
+    maps, layouts, labels = some(_SYNTHETIC, random)
     special: list[tuple[int, ...]] = [(0, n - 1) if second == n else (0, second - 1, n - 1) for n, second in layouts]
     return LabelledMaps(maps, special, np.array(labels))

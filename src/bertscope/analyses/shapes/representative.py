@@ -27,7 +27,7 @@ class _Kept:
     numbers: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # [head, number]
 
 
-class UsualMaps:
+class RepresentativeMaps:
     """Keeps all heads' maps of a few short examples, the same ones in whatever batches they come."""
 
     def __init__(self) -> None:
@@ -49,10 +49,10 @@ class UsualMaps:
             return
         places, side = list(self._here.values()), max(self._sides)
         shown = maps.maps[places, :, :side, :side].cpu().numpy()
-        told = numbers[places].cpu().numpy()
+        chosen = numbers[places].cpu().numpy()
         for at, (key, n) in enumerate(zip(self._here, self._sides, strict=True)):
             self._kept[key].maps[encoder, layer] = shown[at, :, :n, :n].copy()
-            self._kept[key].numbers[encoder, layer] = told[at]
+            self._kept[key].numbers[encoder, layer] = chosen[at]
 
     def tables(
         self, checkpoints: Mapping[str, Encoder], examples: Examples
@@ -65,8 +65,8 @@ class UsualMaps:
         for which, (name, encoder) in enumerate(checkpoints.items()):
             for layer, heads in enumerate(encoder.head_counts):
                 alike = [i for i, other in enumerate(checkpoints.values()) if other.head_counts[layer] == heads]
-                usual = self._usual([(i, layer) for i in alike]) if heads else []
-                for head, chosen in enumerate(usual):
+                nearest = self._nearest_to_median([(i, layer) for i in alike]) if heads else []
+                for head, chosen in enumerate(nearest):
                     (_, row), found = kept[chosen]
                     rows.append((name, layer + 1, head + 1, row))
                     maps.append(found.maps[which, layer][head])
@@ -75,7 +75,7 @@ class UsualMaps:
         tokens = _tokens(encoder, examples, sorted({row[-1] for row in rows}))
         return {"head_maps": where, "map_tokens": tokens}, _stacked(maps)
 
-    def _usual(self, places: Sequence[tuple[int, int]]) -> list[int]:
+    def _nearest_to_median(self, places: Sequence[tuple[int, int]]) -> list[int]:
         """For each head the kept example that is nearest to the median of all: one for all these encoders, so that
         before and after can be compared."""
         numbers = np.stack([np.concatenate([one.numbers[at] for at in places], 1) for one in self._kept.values()])

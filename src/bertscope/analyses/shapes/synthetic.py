@@ -23,8 +23,8 @@ def make(name: str, layout: Layout, random: np.random.Generator) -> np.ndarray:
     noise = random.gamma(random.uniform(0.3, 3.0), size=(n, n))
     noise /= noise.sum(1, keepdims=True)
     strength = random.uniform(0.65, 0.98) if name != "heterogeneous" else 1.0
-    made = strength * shape / shape.sum(1, keepdims=True) + (1 - strength) * noise
-    return (made / made.sum(1, keepdims=True)).astype(np.float32)
+    noisy = strength * shape / shape.sum(1, keepdims=True) + (1 - strength) * noise
+    return (noisy / noisy.sum(1, keepdims=True)).astype(np.float32)
 
 
 def some(count: int, random: np.random.Generator) -> tuple[list[np.ndarray], list[Layout], list[int]]:

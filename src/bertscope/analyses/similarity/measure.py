@@ -10,8 +10,8 @@ from itertools import combinations, pairwise
 import numpy as np
 import torch
 
-from bertscope.analyses.checkpoints import distinct_names
 from bertscope.analyses.occurrences import common_words, owners
+from bertscope.analyses.side_by_side import distinct_names
 from bertscope.analyses.similarity.question import SimilarityConfig
 from bertscope.analyses.similarity.result import CKA, PLAIN, RSA, Compared, Sides, Space, similarity_result
 from bertscope.analyses.similarity.rsa_cka import cka, plain_cosine, rsa

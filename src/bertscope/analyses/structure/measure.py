@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from bertscope.analyses.checkpoints import subject
+from bertscope.analyses.side_by_side import subject
 from bertscope.analyses.state_inputs import Given, open_in_turn, open_states
 from bertscope.analyses.structure.metrics import Scored, evaluate, linear_chain, spanning_trees
 from bertscope.analyses.structure.probes import KINDS, Corpus, Kind, Stack, Vectors, train_stacks

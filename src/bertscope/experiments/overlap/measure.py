@@ -8,7 +8,7 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.checkpoints import distinct_names
+from bertscope.analyses.side_by_side import distinct_names
 from bertscope.core.agreement import chance_jaccard, jaccard
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result

@@ -1,4 +1,4 @@
-"""How much attention falls on words that have a feature: what `features` takes from each map.
+"""`features`: how much attention falls on words that have a feature.
 
 Everything is measured per example and averaged over those that have the feature. A strongest word is compared with
 its expectation over random words, which has a closed form: nothing is drawn.
@@ -8,19 +8,62 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View, ascending, product
+from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.features.question import ANY, FEATURES, SPECIAL, FeaturesConfig
+from bertscope.analyses.features.result import features_result
+from bertscope.analyses.side_by_side import side_by_side, subject
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.units import heads_of_layers
+from bertscope.data.annotate import annotated
+from bertscope.data.features import feature_words
+from bertscope.models.encoder import Encoder
 
-SPECIAL = ("[CLS]", "[SEP]")
-ANY = "any word"
-BY = ("all tokens", "[CLS]")
-"""Whose attention it is: that of every token, averaged, or that of the first alone."""
+
+def part(models: Sequence[Encoder], examples: Examples, config: FeaturesConfig) -> PassPart:
+    names = list(side_by_side(models))
+    examples, unmarked = _with_words(examples)
+    marked, missing = _mark_features(examples, config.features)
+    reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
+    finish = partial(
+        features_result,
+        reader,
+        names=names,
+        subject=subject(names, examples, weighted=config.weighted),
+        notes=[*examples.notes, *missing, *unmarked],
+    )
+    return PassPart(models, examples, reader, finish, weighted=config.weighted)
+
+
+def _with_words(examples: Examples) -> tuple[Examples, list[str]]:
+    """The corpus with its annotation, or spaCy's; without either, what to install."""
+    try:
+        return annotated(examples), []
+    except UserError as missing:
+        return examples, [str(missing)]
+
+
+def _mark_features(examples: Examples, named: Sequence[str]) -> tuple[dict[str, tuple[np.ndarray, ...]], list[str]]:
+    """Which words of each example have each feature, and what to say of those that the corpus doesn't tell."""
+    marked, missing = {}, []
+    for name in dict.fromkeys(named):
+        try:
+            if name not in SPECIAL:
+                marked[name] = feature_words(examples, name)
+        except UserError:
+            if tuple(named) != FEATURES:  # what was asked for by name can't be left out
+                raise
+            missing.append(name)
+    notes = [f"the corpus doesn't tell which words are: {', '.join(missing)}"] if missing else []
+    return marked, notes
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The part of `redundancy` that reads: how far the heads' maps are apart, and how alike the heads' outputs are.
+"""`redundancy`: how far the heads' maps are apart, and how alike the heads' outputs are.
 
 All pairs of heads on all queries would cost several forward passes, and a covariance of all outputs another. So a few
 queries of each example and a fixed number of tokens of the whole corpus are taken, by hashes of the examples' ids and
@@ -9,20 +9,104 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View, product, times_log2
+from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.redundancy.clusters import clusters, plane
+from bertscope.analyses.redundancy.interactions import (
+    Interactions,
+    check_together,
+    interactions,
+    random_partners,
+    together,
+)
+from bertscope.analyses.redundancy.question import RedundancyConfig
+from bertscope.analyses.redundancy.result import Compared, redundancy_result
+from bertscope.analyses.side_by_side import side_by_side, subject
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed, mixed
 from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.result import Result
+from bertscope.core.units import every
+from bertscope.data.task import Task
+from bertscope.models.encoder import Encoder
+from bertscope.models.observe import Passed
 
 _TINY = torch.finfo(torch.float32).tiny
 _CELLS, _GPU_CELLS = 2**18, 2**25  # mixtures held at a time: on a CPU they must stay in the cache
 _QUERIES, _TOKENS = np.uint64(2**32), np.uint64(2**33)  # the resamples have the lower numbers
 _NONE = np.uint64(2**64 - 1)
+
+
+def part(models: Sequence[Encoder], data: Task | Examples, config: RedundancyConfig) -> PassPart:
+    checkpoints = side_by_side(models)
+    for name, encoder in checkpoints.items():
+        if (heads := sum(encoder.head_counts)) < 3:
+            raise UserError(f"{name} has {heads} heads: too few to compare them with each other")
+    task, examples = (None, data) if isinstance(data, Examples) else (data, data.test)
+    if config.together:  # refused before the pass, not after it
+        if task is None:
+            raise UserError("--together scores a task without some heads; give a task with --on")
+        for encoder in models:
+            check_together(encoder, task, config.together)
+    reader = RedundancyReader(
+        examples.ids, [encoder.head_counts for encoder in models],
+        queries=config.queries, tokens=config.tokens, repeats=config.repeats, seed=config.seed,
+    )  # fmt: skip
+
+    def finish(passed: Passed) -> Result:
+        found = zip(checkpoints.items(), reader.maps, reader.outputs, strict=True)
+        compared = [_compare(name, encoder, maps, outputs, task, config) for (name, encoder), maps, outputs in found]
+        about = subject(list(checkpoints), data, weighted=config.weighted)
+        return redundancy_result(compared, task, passed, subject=about, notes=data.notes)
+
+    return PassPart(models, examples, reader, finish, weighted=config.weighted)
+
+
+def _compare(
+    name: str, encoder: Encoder, maps: MapsApart, outputs: Outputs, task: Task | None, config: RedundancyConfig
+) -> Compared:
+    """All that is known of a checkpoint's heads: groups, the most similar pairs, and what those do together."""
+    divergence, units = maps.divergence, every("head", encoder.head_counts)
+    distances = np.sqrt(divergence)
+    places, stress = plane(distances)
+    rows, columns = np.triu_indices(len(units), 1)
+    nearest = np.argsort(divergence[rows, columns], kind="stable")[: config.pairs]
+    similar = [(units[rows[at]], units[columns[at]]) for at in nearest]
+    random = random_partners(similar, encoder.head_counts, config.seed)
+    how: dict[str, Any] = {"mode": config.mode, "repeats": config.repeats, "seed": config.seed}
+    off: Interactions | None = None
+    notes = []
+    if task is not None and similar:
+        try:
+            off = interactions(encoder, task, [*similar, *random], **how)
+        except UserError as reason:  # heads can be compared on any texts; only this part needs the task's classifier
+            notes.append(f"no pairs were switched off: {reason}")
+    return Compared(
+        name=name,
+        head_counts=encoder.head_counts,
+        head_size=encoder.head_size,
+        divergence=divergence,
+        error=maps.error,
+        draws=maps.draws,
+        alike=outputs.alike,
+        tokens=len(outputs.values),
+        groups=clusters(distances, config.clusters),
+        places=places,
+        stress=stress,
+        similar=similar,
+        random=random,
+        interactions=off,
+        together=together(encoder, task, config.together, **how) if task and config.together else None,
+        notes=notes,
+    )
 
 
 class RedundancyReader:

@@ -1,4 +1,4 @@
-"""How well each head links words that stand in a relation: what `relations` takes from each map.
+"""`relations`: how well each head links words that stand in a relation.
 
 Hits and attention are summed over pairs by products with a one-hot of the relations. Of the test half the hits
 themselves are kept as well, a bit for each pair, head and direction (36 bytes a word for 144 heads, less than its
@@ -8,6 +8,7 @@ annotation takes): which of them matter is known only when the validation half h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,11 +16,36 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from bertscope.analyses.attention.maps import LayerMaps, View, product
-from bertscope.analyses.relations.pairs import NONE, OFFSETS, Pairs, gathered
+from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.relations.pairs import NONE, OFFSETS, Pairs, collect_pairs, gathered, links_left_out
+from bertscope.analyses.relations.question import RelationsConfig
+from bertscope.analyses.relations.result import relations_result
+from bertscope.analyses.side_by_side import side_by_side, subject
+from bertscope.core.examples import Examples
 from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import ClusteredDifference
 from bertscope.core.units import every, heads_of_layers
+from bertscope.models.encoder import Encoder
+
+
+def part(models: Sequence[Encoder], examples: Examples, config: RelationsConfig) -> PassPart:
+    names = list(side_by_side(models))
+    pairs = collect_pairs(
+        examples, subtypes=config.subtypes, core=config.core, validation_share=config.validation_share,
+        seed=config.seed,
+    )  # fmt: skip
+    reader = RelationReader(pairs, examples.ids, repeats=config.repeats, seed=config.seed)
+    finish = partial(
+        relations_result,
+        reader,
+        names=names,
+        config=config,
+        subject=subject(names, examples, weighted=config.weighted),
+        notes=[*examples.notes, *links_left_out(examples, core=config.core)],
+    )
+    # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.
+    return PassPart(models, examples, reader, finish, weighted=config.weighted, long="left out")
 
 
 class HeadSums:

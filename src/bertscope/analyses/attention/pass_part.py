@@ -62,19 +62,19 @@ class PassPart:
         )
 
 
-def _texts(reading: PassPart) -> tuple[Any, ...]:
+def _texts(part: PassPart) -> tuple[Any, ...]:
     """All of the examples that a batch shows."""
-    examples = reading.examples
+    examples = part.examples
     return examples.ids, examples.text, examples.pair, examples.words, examples.first_words
 
 
-def sharing(readings: Sequence[PassPart], most: int) -> list[list[int]]:
-    """Which of the readings can share a pass, by their places; a pass has `most` encoders, or one reading."""
+def sharing(parts: Sequence[PassPart], most: int) -> list[list[int]]:
+    """Which of the parts can share a pass, by their places; a pass has `most` encoders, or one part."""
     groups: list[list[int]] = []
-    for place, reading in enumerate(readings):
+    for place, part in enumerate(parts):
         for group in groups:
-            joined = [readings[other] for other in group]
-            if len(_union([*joined, reading])) <= most and all(reading.agrees(other) for other in joined):
+            joined = [parts[other] for other in group]
+            if len(_union([*joined, part])) <= most and all(part.agrees(other) for other in joined):
                 group.append(place)
                 break
         else:
@@ -82,19 +82,19 @@ def sharing(readings: Sequence[PassPart], most: int) -> list[list[int]]:
     return groups
 
 
-def read_together(readings: Sequence[PassPart]) -> Passed:
-    """One pass for readings that agree, over each of their encoders once."""
-    encoders = _union(readings)
+def read_together(parts: Sequence[PassPart]) -> Passed:
+    """One pass for parts that agree, over each of their encoders once."""
+    encoders = _union(parts)
     place = {id(encoder): at for at, encoder in enumerate(encoders)}
-    readers = [Part(one.reader, [place[id(encoder)] for encoder in one.encoders]) for one in readings]
-    return readings[0].read(encoders, *readers)
+    readers = [SubsetReader(one.reader, [place[id(encoder)] for encoder in one.encoders]) for one in parts]
+    return parts[0].read(encoders, *readers)
 
 
-def _union(readings: Sequence[PassPart]) -> list[Encoder]:
-    return list({id(encoder): encoder for one in readings for encoder in one.encoders}.values())
+def _union(parts: Sequence[PassPart]) -> list[Encoder]:
+    return list({id(encoder): encoder for one in parts for encoder in one.encoders}.values())
 
 
-class Part:
+class SubsetReader:
     """A reader that is shown its own encoders of all those in the pass."""
 
     def __init__(self, reader: MapReader, places: Sequence[int]) -> None:

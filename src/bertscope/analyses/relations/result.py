@@ -1,27 +1,64 @@
-"""The tables of `relations`: what the validation half chooses (head, direction, offset), scored on the test half."""
+"""The answer of `relations`: what the validation half chooses (head, direction, offset), scored on the test half."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.checkpoints import tidy
+from bertscope.analyses.attention.maps import read_notes
 from bertscope.analyses.relations.pairs import OFFSETS
-from bertscope.analyses.relations.reader import HeadSums, RelationReader
+from bertscope.analyses.relations.question import RelationsConfig, relations
+from bertscope.analyses.tables import tidy
+from bertscope.core.figure import Figure
 from bertscope.core.intervals import interval
 from bertscope.core.resampling import RunningMean
+from bertscope.core.result import Number, Result
 from bertscope.core.statistics import holm, sign_flip_p
 
-LEVEL = 0.05
-DIRECTIONS = ("source to target", "target to source")
+if TYPE_CHECKING:
+    from bertscope.analyses.relations.measure import HeadSums, RelationReader
+    from bertscope.models.observe import Passed
+
+_LEVEL = 0.05
+_DIRECTIONS = ("source to target", "target to source")
+_FEW = 100  # sentences with frames, under which a note says that little can be found
 _ROWS = 1024  # sentences resampled at a time
 _TEST, _VALIDATION = 0, 1
+_LABELS = {
+    "low": "at least", "high": "at most", "by": "told by", "p_holm": "p (Holm)", "control": "in control pairs",
+    "certain": "more than control pairs: p < .05, corrected (Holm)", "score": "frame score",
+}  # fmt: skip
 
 
-def heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.DataFrame:
+def relations_result(
+    reader: RelationReader,
+    passed: Passed,
+    names: Sequence[str],
+    config: RelationsConfig,
+    *,
+    subject: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> Result:
+    """What the reader found of the checkpoints of these names; `notes` are the corpus's."""
+    best = _best_heads(reader, names, config.least)
+    tables = {"best": best.table, "heads": _heads_table(reader, names, config.least), "compared": best.compared}
+    frames = _frames_table(reader, names) if reader.pairs.framed.any() else None
+    if frames is not None:
+        tables["frames"] = frames
+    return relations.result(
+        tables=tables,
+        headline=_headline(best, frames, names),
+        figures=_figures(tables, names, config),
+        subject=dict(subject or {}),
+        notes=[*notes, *read_notes(passed), *_too_few(best.table, frames, config)],
+    )
+
+
+def _heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.DataFrame:
     """Every head, relation and direction: accuracy on both halves, attention beside that in control pairs."""
     counts = np.asarray(reader.counts)[:, :, None, None]  # [half, R, 1, 1]
     parts = []
@@ -33,7 +70,7 @@ def heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.
             enough = np.broadcast_to(matched >= least, p.shape)
             control = _divided(np.asarray(sums.control)[..., at], matched)
             table = tidy(
-                {"relation": reader.pairs.names, "direction": DIRECTIONS, "head": range(1, hits.shape[-1] + 1)},
+                {"relation": reader.pairs.names, "direction": _DIRECTIONS, "head": range(1, hits.shape[-1] + 1)},
                 validation_accuracy=_divided(hits[_VALIDATION], counts[_VALIDATION]),
                 test_accuracy=_divided(hits[_TEST], counts[_TEST]),
                 # Of pairs that have a control only, so that the three are of the same pairs.
@@ -52,7 +89,7 @@ def heads_table(reader: RelationReader, names: Sequence[str], least: int) -> pd.
 
 
 @dataclass(frozen=True)
-class Best:
+class _Best:
     """What the validation half chose for each relation, and how it does on the test half."""
 
     table: pd.DataFrame
@@ -63,7 +100,7 @@ class Best:
     """[1 + repeats, checkpoint, (head, offset)]: the mean accuracy over the relations that were tested."""
 
 
-def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best:
+def _best_heads(reader: RelationReader, names: Sequence[str], least: int) -> _Best:
     """For each relation the head and direction, and the offset, that find most pairs of the validation half."""
     validation_pairs, test_pairs = np.asarray(reader.counts)[[_VALIDATION, _TEST]]
     known = validation_pairs > 0
@@ -88,26 +125,26 @@ def best_heads(reader: RelationReader, names: Sequence[str], least: int) -> Best
             "checkpoint": name, "relation": reader.pairs.names,
             "validation_pairs": validation_pairs.astype(int), "test_pairs": test_pairs.astype(int),
             **{key: pd.Series(picked[key], dtype="Int64").where(known) for key in ("layer", "head")},
-            "direction": pd.Series(np.array(DIRECTIONS)[picked["direction"]], dtype="str").where(known),
+            "direction": pd.Series(np.array(_DIRECTIONS)[picked["direction"]], dtype="str").where(known),
             **_ranged("", head),
             "offset": pd.Series(OFFSETS[offset], dtype="Int64").where(known),
-            "offset_direction": pd.Series(np.array(DIRECTIONS)[direction], dtype="str").where(known),
+            "offset_direction": pd.Series(np.array(_DIRECTIONS)[direction], dtype="str").where(known),
             **_ranged("offset_", fixed),
             **_ranged("", head - fixed, "difference"),
             "p": p,
         })  # fmt: skip
         table["p_holm"] = _holm(table["p"])
-        table["beats"] = (table["difference"] > 0) & (table["p_holm"] < LEVEL)
+        table["beats"] = (table["difference"] > 0) & (table["p_holm"] < _LEVEL)
         parts.append(table)
         for what, draws in (("best head", head), ("best fixed offset", fixed)):
             one = pd.DataFrame({"checkpoint": name, "relation": reader.pairs.names, "by": what, **_ranged("", draws)})
             compared.append(one[tested])
         means.append([head[:, tested].mean(1), fixed[:, tested].mean(1)] if tested.any() else None)
     draws = np.array(means).transpose(2, 0, 1) if tested.any() else np.full((2, len(names), 2), np.nan)
-    return Best(pd.concat(parts, ignore_index=True), pd.concat(compared, ignore_index=True), draws)
+    return _Best(pd.concat(parts, ignore_index=True), pd.concat(compared, ignore_index=True), draws)
 
 
-def frames_table(reader: RelationReader, names: Sequence[str]) -> pd.DataFrame:
+def _frames_table(reader: RelationReader, names: Sequence[str]) -> pd.DataFrame:
     """Each head's frame score, beside that of the control pairs, and a paired test corrected for all heads."""
     parts = []
     for name, sums in zip(names, reader.sums, strict=True):
@@ -125,7 +162,7 @@ def frames_table(reader: RelationReader, names: Sequence[str]) -> pd.DataFrame:
             parts.append(table)
     whole = pd.concat(parts, ignore_index=True)
     whole["p_holm"] = whole.groupby("checkpoint")["p"].transform(_holm)
-    whole["certain"] = (whole["p_holm"] < LEVEL) & (whole["difference"] > 0)
+    whole["certain"] = (whole["p_holm"] < _LEVEL) & (whole["difference"] > 0)
     return whole
 
 
@@ -188,3 +225,63 @@ def _holm(p: pd.Series) -> pd.Series:
 def _divided(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     counts = np.broadcast_to(counts, sums.shape)
     return np.divide(sums, counts, out=np.full_like(sums, np.nan, dtype=float), where=counts > 0)
+
+
+def _headline(best: _Best, frames: pd.DataFrame | None, names: Sequence[str]) -> list[Number]:
+    numbers = []
+    for which, name in enumerate(names):
+        of = f", {name}" if which else ""
+        mine = best.table[best.table["checkpoint"] == name]
+        tested = int(mine["p"].notna().sum())
+        numbers.append(Number(relations.main + of, float(mine["beats"].sum()), n=tested))
+        if tested:
+            for what, draws in zip(("best heads", "best offsets"), best.draws[:, which].T, strict=True):
+                low, high = (float(end) for end in interval(draws))
+                numbers.append(
+                    Number(f"mean over relations, {what}{of}", float(draws[0]), low, high, tested, "accuracy")
+                )
+        if frames is not None:
+            top = frames[frames["checkpoint"] == name].nlargest(1, "score").iloc[0]
+            # The highest of many gets no interval: the one that belongs to each row ignores that it was picked.
+            unit = f"head:{top['layer']}.{top['head']}"
+            numbers.append(
+                Number(f"highest frame score ({unit}){of}", float(top["score"]), n=int(top["n"]), unit="attention")
+            )
+    return numbers
+
+
+def _too_few(best: pd.DataFrame, frames: pd.DataFrame | None, config: RelationsConfig) -> list[str]:
+    notes = []
+    if untested := sorted(set(best.loc[best["p"].isna(), "relation"])):
+        notes.append(f"too rare to be tested (under {config.least} pairs to score): {', '.join(untested)}")
+    if frames is not None and (n := int(frames["n"].max())) < _FEW:
+        notes.append(f"frames: a low-powered sample of {n} sentences; the paper has 473")
+    return notes
+
+
+def _figures(tables: dict[str, pd.DataFrame], names: Sequence[str], config: RelationsConfig) -> list[Figure]:
+    figures = [
+        Figure(
+            "intervals", "compared", x="accuracy", y="relation", color="by", low="low", high="high",
+            where={"checkpoint": name},
+            title="Relations by attention" + (f": {name}" if len(names) > 1 else ""),
+            caption="How often the most attended other word is the right one, for the head and direction that did "
+            "best on the validation half, beside the best fixed offset; accuracy on the test half with its 95% "
+            "bootstrap interval over sentences.",
+            labels=_LABELS,
+        )
+        for name in names
+    ]  # fmt: skip
+    if "frames" in tables:
+        elements = "core frame elements" if config.core else "frame elements"
+        figures.append(
+            Figure(
+                "heatmap", "frames", x="head", y="layer", value="score", low="low", high="high", mark="certain",
+                facet="checkpoint", title="From frame elements to what evokes the frame",
+                caption=f"The most attention from any token of the {elements} to any token of the target, averaged "
+                "over sentences. A dot: more than between other words at the same distance, by a paired t-test "
+                "corrected for the number of heads (Holm).",
+                labels=_LABELS,
+            )
+        )  # fmt: skip
+    return figures

@@ -1,0 +1,67 @@
+"""`patterns`: what is taken from each batch of maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from bertscope.analyses.attention.maps import LayerMaps, View, product
+from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.patterns.question import PatternsConfig
+from bertscope.analyses.patterns.result import patterns_result
+from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.shapes.exemplars import Exemplars
+from bertscope.analyses.shapes.net import Classifier, shipped
+from bertscope.analyses.shapes.representative import RepresentativeMaps
+from bertscope.analyses.side_by_side import side_by_side
+from bertscope.core.examples import Examples
+from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.models.encoder import Encoder
+
+
+def part(models: Sequence[Encoder], examples: Examples, config: PatternsConfig) -> PassPart:
+    checkpoints = side_by_side(models)
+    reader = PatternsReader(checkpoints, examples, config)
+    return PassPart(models, examples, reader, partial(patterns_result, reader), weighted=config.weighted)
+
+
+class PatternsReader:
+    needs: frozenset[str] = frozenset()
+
+    def __init__(
+        self,
+        checkpoints: Mapping[str, Encoder],
+        examples: Examples,
+        config: PatternsConfig,
+        *,
+        classify: Classifier | None = None,
+    ) -> None:
+        """`classify` takes the place of the classifier that the config names."""
+        self.checkpoints, self.examples, self.config = checkpoints, examples, config
+        encoders = list(checkpoints.values())
+        self._classify = classify or shipped(config.classifier, encoders[0].device)
+        self.resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed, product=product)
+        self.means = [RunningMean(self.resampling) for _ in encoders]
+        """Of each encoder, [head of all layers, classes + measures]: a map's class is 1 in one of the columns."""
+        self.exemplars, self.representative = Exemplars(), RepresentativeMaps()
+
+    def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
+        if layer == 0:
+            self._found: list[list[Tensor]] = [[] for _ in maps]
+            self.representative.choose(view)
+        for which, (one, found) in enumerate(zip(maps, self._found, strict=True)):
+            chances = self._classify(one)
+            shape = torch.nn.functional.one_hot(chances.argmax(-1), len(CLASSES)).float()
+            to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
+            measured = torch.stack([to_special, one.entropy, one.distance], -1)
+            found.append(torch.cat([shape, measured], -1))
+            self.representative.look(which, layer, one, measured)
+            if which == 0:
+                self.exemplars.look(layer, one, chances)
+        if layer + 1 == view.n_layers:
+            for mean, found in zip(self.means, self._found, strict=True):
+                mean.add(view.rows, torch.cat(found, 1).cpu().numpy())
+            del self._found

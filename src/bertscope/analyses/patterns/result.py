@@ -1,0 +1,145 @@
+"""The answer of `patterns`: the shares of the shapes, by model, layer and head, and maps to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bertscope.analyses.attention.maps import read_notes
+from bertscope.analyses.patterns.question import MEASURES, PatternsConfig, patterns
+from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.shapes.net import facts
+from bertscope.analyses.side_by_side import subject
+from bertscope.analyses.tables import over_half, with_intervals
+from bertscope.core.figure import Figure
+from bertscope.core.intervals import drawn_number, interval
+from bertscope.core.result import Number, Result
+from bertscope.core.units import every, heads_of_layers
+
+if TYPE_CHECKING:
+    from bertscope.analyses.patterns.measure import PatternsReader
+    from bertscope.models.observe import Passed
+
+_LABELS = {"low": "from", "high": "to", "class": ""} | MEASURES
+
+
+def patterns_result(reader: PatternsReader, passed: Passed) -> Result:
+    names, encoders = list(reader.checkpoints), list(reader.checkpoints.values())
+    examples, config = reader.examples, reader.config
+    draws = [mean.draws for mean in reader.means]  # of each encoder [1 + repeats, head, classes + measures]
+    frames = [
+        _of_encoder(name, encoder.head_counts, found)
+        for name, encoder, found in zip(names, encoders, draws, strict=True)
+    ]
+    tables = {key: pd.concat([one[key] for one in frames], ignore_index=True) for key in frames[0]}
+    typical = reader.exemplars.table(encoders[0], examples)
+    if len(typical):
+        tables["typical"] = typical
+    of_heads, maps = reader.representative.tables(reader.checkpoints, examples)
+    return patterns.result(
+        tables=tables | of_heads,
+        arrays={"maps": maps},
+        headline=_headline(names, tables["models"], draws[-1], len(examples)),
+        figures=_figures(names, config, typical=len(typical) > 0),
+        subject=subject(names, examples, weighted=config.weighted),
+        notes=[*examples.notes, *read_notes(passed), *_whose(names), _how_sure(config)],
+    )
+
+
+def _of_encoder(name: str, head_counts: Sequence[int], draws: np.ndarray) -> dict[str, pd.DataFrame]:
+    """Tables by class, by layer and class, by head, by head and class."""
+    layer, head = np.array([(unit.layer, unit.number) for unit in every("head", head_counts)]).T
+    where = {"checkpoint": name, "layer": layer, "head": head}
+    of_class, measured = draws[..., : len(CLASSES)], draws[..., len(CLASSES) :]
+    commonest = of_class[0].argmax(-1)
+    layers = heads_of_layers(head_counts)
+    by_layer = np.stack([of_class[:, at].mean(1) for at in layers.values()], axis=1)
+    return {
+        "models": _by_class(of_class.mean(1, keepdims=True), {"checkpoint": name}),
+        "layers": _by_class(by_layer, {"checkpoint": name, "layer": list(layers)}),
+        "heads": pd.DataFrame(
+            where | {"class": np.array(CLASSES)[commonest], "consistency": of_class[0].max(-1)}
+            | with_intervals(measured, list(MEASURES))
+        ),
+        "shares": _by_class(of_class, where),
+    }  # fmt: skip
+
+
+def _by_class(draws: np.ndarray, where: Mapping[str, object]) -> pd.DataFrame:
+    """A row for each place and class of shares [1 + repeats, place, class]."""
+    low, high = interval(draws)
+    places = pd.DataFrame(where, index=range(draws.shape[1]))
+    table = places.loc[places.index.repeat(len(CLASSES))].reset_index(drop=True)
+    found = {"share": draws[0].ravel(), "low": low.ravel(), "high": high.ravel()}
+    return table.assign(**{"class": np.tile(CLASSES, draws.shape[1])} | found)
+
+
+def _headline(names: Sequence[str], models: pd.DataFrame, draws: np.ndarray, n: int) -> list[Number]:
+    """The last checkpoint's shares: of two, the one after."""
+    rows = models[models["checkpoint"] == names[-1]]
+    numbers = [
+        Number(row["class"], row["share"], row["low"], row["high"], n, "of maps") for _, row in rows.iterrows()
+    ]
+    special = draws[..., len(CLASSES) + list(MEASURES).index("to_special")]
+    return [*numbers, drawn_number("over half on [CLS] and [SEP]", over_half(special), n, "of heads")]
+
+
+def _whose(names: Sequence[str]) -> list[str]:
+    return [f"the numbers above are of {names[-1]}"] if len(names) > 1 else []
+
+
+def _how_sure(config: PatternsConfig) -> str:
+    held_out = facts(config.classifier)["evaluations"][0]
+    plain = ", none of them norm-weighted" if config.weighted else ""
+    return (
+        f"the classifier ({config.classifier}) has a macro F1 of {held_out['macro_f1']:.2f} on "
+        f"{held_out['maps']} maps, labelled by eye, of heads it never saw{plain}; intervals don't include its "
+        "mistakes"
+    )
+
+
+def _figures(names: Sequence[str], config: PatternsConfig, *, typical: bool) -> list[Figure]:
+    side_by_side = "checkpoint" if len(names) > 1 else None
+    weighted = ", norm-weighted" if config.weighted else ""
+    figures = [
+        Figure(
+            "bars", "layers", x="share", y="layer", color="class", facet=side_by_side,
+            title="Shapes of attention by layer",
+            caption=f"The share of maps of each class{weighted}: every head of the layer on every example.",
+            labels=_LABELS | {"share": "share of maps"},
+        ),
+        Figure(
+            "heatmap", "shares", x="head", y="layer", value="share", low="low", high="high", facet="class",
+            where={"checkpoint": names[-1]},
+            title="Which heads have which shape",
+            caption=f"The share of examples on which the head's map is of that class ({names[-1]}).",
+            labels=_LABELS | {"share": "share of examples"},
+        ),
+    ]  # fmt: skip
+    figures += [
+        Figure(
+            "heatmap", "heads", x="head", y="layer", value=measure, low=f"{measure}_low", high=f"{measure}_high",
+            facet=side_by_side, title=title, caption=caption, labels=_LABELS,
+        )
+        for measure, title, caption in (
+            ("to_special", "Attention to [CLS] and [SEP]",
+             "The mean share of a query's attention that goes to special tokens."),
+            ("entropy", "How spread the attention is",
+             "The mean entropy of a query's attention: 0 bits is one token, 3 bits as much as eight equal ones."),
+            ("distance", "How far heads look",
+             "The mean distance, in tokens, between a query and what it attends to."),
+        )
+    ]  # fmt: skip
+    if typical:
+        figures.append(
+            Figure(
+                "maps", "typical", x="key", y="query", value="attention", facet="map", token="token",
+                title="Typical maps",
+                caption=f"Maps of {names[0]} that the classifier is surest of, for each class, from different "
+                "layers. Rows are the tokens that look, columns those that are looked at.",
+            )
+        )  # fmt: skip
+    return figures
