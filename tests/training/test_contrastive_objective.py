@@ -148,6 +148,6 @@ def test_the_objectives_loss_is_that_of_its_columns_read_one_by_one(tiny, column
 
 def test_texts_are_cut_to_the_length_that_is_asked_for(tiny):
     made = objective(tiny, 3, replace(QUICK, pairs="triples", length=5))
-    assert [tokens.lengths.max() for tokens in (made.tokens, *made._others, *made._select)] == [5] * 6
+    assert [tokens.lengths.max() for tokens in (made.tokens, *made._others, *made._validation)] == [5] * 6
     notes = contrastive(tiny, MADE, replace(QUICK, epochs=1, length=5)).result.notes
     assert any(note.endswith("texts are longer than 5 tokens and were cut in training") for note in notes)
