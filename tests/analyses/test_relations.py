@@ -55,17 +55,17 @@ def result_of(encoders, examples, *, tokens=None, names=("a",), **config):
 
 def spelled(pairs, examples, units):
     """Units as tuples of words, [pair][end]; () for none."""
-    said = []
+    spans_of_pairs = []
     for pair, ends in enumerate(units):
         row = np.searchsorted(pairs.starts, pair, side="right") - 1
         words = len(examples.words[row])
         spans = pairs.span_starts[row]
-        said.append([
+        spans_of_pairs.append([
             () if unit == NONE else (int(unit),) if unit < words
             else tuple(pairs.span_words[slice(*pairs.word_starts[spans + unit - words :][:2])].tolist())
             for unit in ends
         ])  # fmt: skip
-    return said
+    return spans_of_pairs
 
 
 def test_pairs_are_those_of_trees_and_links():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -80,7 +81,7 @@ def _compare(
     nearest = np.argsort(divergence[rows, columns], kind="stable")[: config.pairs]
     similar = [(units[rows[at]], units[columns[at]]) for at in nearest]
     random = random_partners(similar, encoder.head_counts, config.seed)
-    how = {"mode": config.mode, "repeats": config.repeats, "seed": config.seed}
+    how: dict[str, Any] = {"mode": config.mode, "repeats": config.repeats, "seed": config.seed}
     off: Interactions | None = None
     notes = []
     if task is not None and similar:
@@ -103,7 +104,7 @@ def _compare(
         similar=similar,
         random=random,
         interactions=off,
-        together=together(encoder, task, config.together, **how) if task and config.together else None,
+        together=together(encoder, task, config.together, **how) if task is not None and config.together else None,
         notes=notes,
     )
 
