@@ -48,9 +48,9 @@ def run(options: Options) -> Report:
     works: dict[str, Callable[[Examples], object]] = {
         PLAIN: lambda examples: plainly(encoders, examples),
         PASS: lambda examples: _pass(encoders, examples),
-        QUESTIONS: lambda examples: asked(encoders, examples, classified=False),
-        STUDY: lambda examples: asked(encoders, examples, classified=False, both=False),
-        CLASSIFIED: lambda examples: asked(encoders, examples, classified=True),
+        QUESTIONS: lambda examples: read(encoders, examples, classified=False),
+        STUDY: lambda examples: read(encoders, examples, classified=False, both=False),
+        CLASSIFIED: lambda examples: read(encoders, examples, classified=True),
     }
     return compare(
         f"attention of two checkpoints, pocket and a copy that differs; plain transformers {BATCH} at a time",
@@ -94,14 +94,14 @@ def annotated(examples: Examples) -> Examples:
     return replace(examples, words=words, marks={"pos": pos, "relation": relation}, governors=heads)
 
 
-def asked(encoders: Sequence[Encoder], examples: Examples, *, classified: bool, both: bool = True) -> list[Any]:
+def read(encoders: Sequence[Encoder], examples: Examples, *, classified: bool, both: bool = True) -> list[Any]:
     """What each question brings to the pass, with its defaults, after the pass; `both`: see `readers`."""
-    made = readers(encoders, examples, classified=classified, both=both)
-    shown = [(0, 1)] * len(made) if both else [(0, 1), (0, 1), (0, 1), (0,), (1,)]
-    read_maps(encoders, examples, [SubsetReader(*one) for one in zip(made, shown, strict=True)])
-    for reader in made:
+    brought = readers(encoders, examples, classified=classified, both=both)
+    shown = [(0, 1)] * len(brought) if both else [(0, 1), (0, 1), (0, 1), (0,), (1,)]
+    read_maps(encoders, examples, [SubsetReader(*one) for one in zip(brought, shown, strict=True)])
+    for reader in brought:
         reader.resampling.settle()
-    return made
+    return brought
 
 
 def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool, both: bool) -> list[Any]:
@@ -148,7 +148,7 @@ def _means_of_plain(found: list[Found]) -> np.ndarray:
 
 def _means_of_readers(encoders: Sequence[Encoder], examples: Examples) -> np.ndarray:
     """The same of what the questions' readers kept."""
-    shapes, moved, features, relations, redundancy = asked(encoders, examples, classified=False)
+    shapes, moved, features, relations, redundancy = read(encoders, examples, classified=False)
     parts = []
     for which in range(len(encoders)):
         layers, sums = features.of(which).values(), relations.sums[which]

@@ -60,12 +60,12 @@ def run(options: Options) -> Peaks:
 
 def _peak(size: int, data: Path | None) -> float:
     """What this process took at most, in MB, after asking the questions of so many sentences."""
-    from benchmarks.attention import annotated, asked, tuned
+    from benchmarks.attention import annotated, read, tuned
     from bertscope.models.load import load
 
     examples = annotated(sentences(Options(rows=size, data=data), "train.tsv", size).examples)
     before = load("pocket", device="cpu")
-    asked([before, tuned(before)], examples, classified=True)
+    read([before, tuned(before)], examples, classified=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2 ** (20 if sys.platform == "darwin" else 10)  # bytes on a Mac, kilobytes elsewhere
 

@@ -125,8 +125,8 @@ def test_heads_that_attend_elsewhere_are_one_bit_apart(texts):
             first, own = torch.zeros(n, n), torch.eye(n)
             first[:, 0] = 1
             mask = (view.real[:, None, :, None] & view.real[:, None, None]).cpu()
-            made = [LayerMaps(mask * one, view) for one in (first, own)]
-            super().read(layer, view, made)
+            planted_maps = [LayerMaps(mask * one, view) for one in (first, own)]
+            super().read(layer, view, planted_maps)
 
     pocket = load("pocket", device="cpu")
     reader = AsPlanned(texts.ids, [1] * 12, repeats=100)
@@ -138,13 +138,13 @@ def test_heads_that_attend_elsewhere_are_one_bit_apart(texts):
 
 
 def test_batches_order_and_padding_do_not_matter(tiny, other, texts):
-    def asked(examples, tokens):
+    def result_of(examples, tokens):
         reader = ChangeReader(examples.ids, tiny.head_counts, repeats=100)
         return change_result(reader, read_maps([tiny, other], examples, [reader], tokens=tokens))
 
-    usual = asked(texts, 4096)
-    for again in (asked(texts, 30), asked(texts.take([4, 2, 0, 5, 1, 3]), 64)):
-        for name, table in usual.tables.items():
+    whole = result_of(texts, 4096)
+    for again in (result_of(texts, 30), result_of(texts.take([4, 2, 0, 5, 1, 3]), 64)):
+        for name, table in whole.tables.items():
             np.testing.assert_allclose(
                 again.tables[name].astype(float), table.astype(float), atol=1e-5, equal_nan=True
             )
@@ -227,8 +227,8 @@ def test_it_comes_back_as_it_was_stored(tiny, other, texts, tmp_path):
     assert Result.load(result.save(tmp_path / "r")).equals(result)
     assert result.about == "BertForSequenceClassification and moved"
     assert [figure.kind for figure in result.figures] == ["heatmap", "heatmap", "lines", "lines", "heatmap"]
-    said = {figure.table: figure.labels.get("share") for figure in result.figures}
-    assert said == {"heads": None, "layers": "share of the whole change", "transitions": "share of maps"}
+    labels = {figure.table: figure.labels.get("share") for figure in result.figures}
+    assert labels == {"heads": None, "layers": "share of the whole change", "transitions": "share of maps"}
 
 
 def test_what_can_not_be_compared_is_refused_with_the_reason(tiny, pocket, texts):

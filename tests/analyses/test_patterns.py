@@ -103,8 +103,8 @@ def test_made_maps_are_recognised_at_every_length(name):
         maps = [make(name, layout, random) for layout in layouts]
         special = [(0, n - 1) if second == n else (0, second - 1, n - 1) for _, second in layouts]
         with torch.inference_mode():
-            said = net(as_layer(maps, special))[:, 0].argmax(-1).numpy()
-        hits.append(np.mean(said == CLASSES.index(name)))
+            predicted = net(as_layer(maps, special))[:, 0].argmax(-1).numpy()
+        hits.append(np.mean(predicted == CLASSES.index(name)))
     assert np.mean(hits) >= 0.9 and min(hits) >= 0.75, hits
 
 
@@ -192,17 +192,15 @@ def test_the_small_maps_are_of_the_same_example_for_all_checkpoints_and_batches(
 
 def test_the_usual_example_is_the_one_nearest_to_the_median():
     """Five examples of one head with the numbers 0, 1, 2, 10, 11: the median is 2."""
-    usual = RepresentativeMaps()
-    usual._kept = {
-        (0.0, row): _Kept({}, {(0, 0): np.array([[value]])}) for row, value in enumerate([0, 1, 2, 10, 11])
-    }
-    assert usual._nearest_to_median([(0, 0)]) == [2]
+    kept = RepresentativeMaps()
+    kept._kept = {(0.0, row): _Kept({}, {(0, 0): np.array([[value]])}) for row, value in enumerate([0, 1, 2, 10, 11])}
+    assert kept._nearest_to_median([(0, 0)]) == [2]
 
 
 def test_the_examples_nearest_to_twelve_tokens_are_kept_whatever_comes_first():
-    usual = RepresentativeMaps()
+    kept = RepresentativeMaps()
     for rows, lengths in (([5, 6], [40, 12]), (list(range(10, 30)), [13] * 20), ([2], [11])):
         real = torch.arange(50) < torch.tensor(lengths)[:, None]
         nothing = torch.zeros_like(real)
-        usual.choose(View(np.array(rows), real, nothing, nothing.long(), nothing.long()))
-    assert list(usual._kept) == [(0, 6), (1, 2), *((1, row) for row in range(10, 23))]
+        kept.choose(View(np.array(rows), real, nothing, nothing.long(), nothing.long()))
+    assert list(kept._kept) == [(0, 6), (1, 2), *((1, row) for row in range(10, 23))]

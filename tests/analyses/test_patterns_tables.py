@@ -41,8 +41,8 @@ def counted(_tiny):
             layer = iter(range(1, 3))
             at = 0
         rows, heads = maps.maps.shape[:2]
-        told = [[planned(int(row), at, head) for head in range(heads)] for row in maps.view.rows]
-        return torch.nn.functional.one_hot(torch.tensor(told).view(rows, heads), len(CLASSES)).float() * 0.8
+        classes = [[planned(int(row), at, head) for head in range(heads)] for row in maps.view.rows]
+        return torch.nn.functional.one_hot(torch.tensor(classes).view(rows, heads), len(CLASSES)).float() * 0.8
 
     reader = PatternsReader({"tiny": smaller}, texts, FEW, classify=classify)
     result = patterns_result(reader, read_maps([smaller], texts, [reader], tokens=200))
@@ -110,8 +110,8 @@ def test_each_classifier_is_asked(tiny, texts, classifier):
         maps = plain_maps(tiny, text).reshape(12, *[len(tiny.tokenizer(text)["input_ids"])] * 2)
         special = [(0, maps.shape[-1] - 1)] * 12
         with torch.inference_mode():
-            said = net(as_layer(list(maps.astype(np.float32)), special))[:, 0].argmax(-1)
-        counts += np.bincount(said, minlength=len(CLASSES))
+            predicted = net(as_layer(list(maps.astype(np.float32)), special))[:, 0].argmax(-1)
+        counts += np.bincount(predicted, minlength=len(CLASSES))
     np.testing.assert_allclose(result.tables["models"]["share"], counts / counts.sum(), atol=1e-6)
     assert f"the classifier ({classifier}) has" in result.notes[-1]
 

@@ -126,9 +126,9 @@ def test_cka_does_not_see_rotation_scale_or_shift():
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(200, 5, generator=generator), torch.randn(200, 5, generator=generator)
     turn = torch.linalg.qr(torch.randn(5, 5, generator=generator))[0]
-    usual = cka(torch.cat([x, y, x], 1), [1, 2])
+    plain = cka(torch.cat([x, y, x], 1), [1, 2])
     moved = cka(torch.cat([x, y @ turn * 7 + 3, x @ turn], 1), [1, 2])
-    np.testing.assert_allclose(usual, moved, atol=1e-5)
+    np.testing.assert_allclose(plain, moved, atol=1e-5)
     assert moved[0, 2] == pytest.approx(1, abs=1e-6) and 0 < moved[0, 1] < 0.1
     assert cka(torch.cat([x, x * torch.tensor([9.0, 1, 1, 1, 1])], 1), [2])[0, 1] < 0.9, "it does see stretching"
     still = cka(torch.cat([x, torch.ones(200, 5)], 1), [2])
@@ -155,26 +155,26 @@ def test_planted_twins_are_one(twins, many):
 
 @pytest.mark.parametrize("sample", [100, 2000])
 def test_batches_order_and_padding_do_not_matter(tiny, many, sample):
-    def asked(examples, tokens, window):
+    def found(examples, tokens, window):
         reader = RedundancyReader(examples.ids, [tiny.head_counts], repeats=100, tokens=sample)
         read_maps([tiny], examples, [reader], tokens=tokens, window=window)
         maps, outputs = reader.maps[0], reader.outputs[0]
         return maps.divergence, maps.draws, maps.error, outputs.alike, outputs.values.cpu().numpy()
 
-    usual = asked(many, 4096, 2048)
+    whole = found(many, 4096, 2048)
     order = np.random.default_rng(0).permutation(len(many))
-    for again in (asked(many, 20, 16), asked(many.take(order), 100, 2048)):
-        for one, other in zip(usual, again, strict=True):
+    for again in (found(many, 20, 16), found(many.take(order), 100, 2048)):
+        for one, other in zip(whole, again, strict=True):
             assert np.isfinite(one).all()
             np.testing.assert_allclose(one, other, atol=1e-5)
-    assert (len(usual[-1]) == 100) == (sample == 100), "of the smaller sample some tokens are left out"
+    assert (len(whole[-1]) == 100) == (sample == 100), "of the smaller sample some tokens are left out"
 
 
 def test_mixtures_a_few_at_a_time_are_the_same(tiny, many, monkeypatch):
-    usual = read(tiny, many)[0].divergence
+    whole = read(tiny, many)[0].divergence
     monkeypatch.setattr("bertscope.analyses.redundancy.measure._CELLS", 1)
     monkeypatch.setattr("bertscope.analyses.redundancy.measure._GPU_CELLS", 1)
-    np.testing.assert_allclose(read(tiny, many)[0].divergence, usual, atol=1e-7)
+    np.testing.assert_allclose(read(tiny, many)[0].divergence, whole, atol=1e-7)
 
 
 class Numbered(RedundancyReader):
@@ -233,8 +233,8 @@ def test_several_checkpoints_stand_side_by_side(tiny, pocket, many, tmp_path):
     one, two = (result.table.query("checkpoint == @name").drop(columns="checkpoint") for name in names[:2])
     assert one.reset_index(drop=True).equals(two.reset_index(drop=True))
     assert result.number(f"divergence, {names[1]}") is not None
-    said = next(note for note in result.notes if "no pairs were switched off" in note)
-    assert "has no classifier on top" in said and said.endswith(f", {bare.name}")
+    note = next(note for note in result.notes if "no pairs were switched off" in note)
+    assert "has no classifier on top" in note and note.endswith(f", {bare.name}")
     shown = [figure.where["checkpoint"] for figure in result.figures if figure.kind == "intervals"]
     assert shown == names[:2]
     assert Result.load(result.save(tmp_path / "r")).equals(result)

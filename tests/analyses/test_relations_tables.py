@@ -78,9 +78,9 @@ def counted(encoder, examples):
                 control = np.nan
                 if controls[pair][0]:
                     control = words[list(controls[pair][which])].mean(0)[list(controls[pair][1 - which])].sum()
-                told = {"relation": pairs.names[pairs.relation[pair]], "direction": direction}
+                which = {"relation": pairs.names[pairs.relation[pair]], "direction": direction}
                 hit = {"pair": pair, "hit": found in target, "attention": given[list(target)].sum()}
-                rows.append(where | told | hit | {"control": control})
+                rows.append(where | which | hit | {"control": control})
             scored = [[], []]
             for pair in (pair for pair in mine if pairs.framed[pair]):
                 for (a, b), scores in zip((ends[pair], controls[pair]), scored, strict=True):
@@ -92,7 +92,7 @@ def counted(encoder, examples):
 
 
 @pytest.fixture(scope="module")
-def told(_tiny):
+def answered(_tiny):
     """What `relations` says, and the pairs counted by hand."""
     examples = corpus()
     encoder = copy.deepcopy(_tiny)
@@ -103,8 +103,8 @@ def told(_tiny):
 KEYS = ["relation", "direction", "layer", "head"]
 
 
-def test_heads_are_means_over_pairs_of_each_half(told):
-    result, rows, *_ = told
+def test_heads_are_means_over_pairs_of_each_half(answered):
+    result, rows, *_ = answered
     heads = result.tables["heads"].set_index(KEYS).sort_index()
     hits = rows.groupby([*KEYS, "validation"])["hit"].mean().unstack("validation").sort_index()
     np.testing.assert_allclose(heads["test_accuracy"], hits[False])
@@ -120,8 +120,8 @@ def test_heads_are_means_over_pairs_of_each_half(told):
     assert set(never.index.get_level_values(0)) == {"y"} and (never["n"] == 0).all() and never["p"].isna().all()
 
 
-def test_control_pairs_are_tested_with_sentences_as_units_and_holm_over_the_relations_heads(told):
-    result, rows, *_ = told
+def test_control_pairs_are_tested_with_sentences_as_units_and_holm_over_the_relations_heads(answered):
+    result, rows, *_ = answered
     heads = result.tables["heads"].set_index(KEYS).sort_index()
     paired = rows.dropna(subset="control").assign(apart=lambda row: row["attention"] - row["control"])
     for relation, of_relation in paired.groupby("relation"):
@@ -148,8 +148,8 @@ def offset_hits(ends, pair, direction, offset):
     return any(word - (source[-1] if word > source[-1] else source[0]) == offset for word in target)
 
 
-def test_the_best_head_and_offset_are_chosen_on_one_half_and_scored_on_the_other(told):
-    result, rows, _, ends, _ = told
+def test_the_best_head_and_offset_are_chosen_on_one_half_and_scored_on_the_other(answered):
+    result, rows, _, ends, _ = answered
     best = result.tables["best"].set_index("relation")
     p = {}
     for relation, mine in rows.groupby("relation"):
@@ -189,8 +189,8 @@ def test_the_best_head_and_offset_are_chosen_on_one_half_and_scored_on_the_other
     assert result.number("mean over relations, best offsets").n == len(tested)
 
 
-def test_frame_scores_are_compared_where_all_links_have_a_control(told):
-    result, _, frames, *_ = told
+def test_frame_scores_are_compared_where_all_links_have_a_control(answered):
+    result, _, frames, *_ = answered
     found = result.tables["frames"].set_index(["layer", "head"])
     p = []
     for key, mine in frames.groupby(["layer", "head"]):
@@ -271,7 +271,7 @@ def test_own_relations_are_no_frames(tiny):
     links = ((Link("Donor", (0,), (1,)), Link("Theme", (2,), (1,))),) * 3
     result = relations(tiny, Examples(("a", "b", "c"), ("a", "b", "c"), words=words, links=links), CONFIG)
     assert set(result.tables["best"]["relation"]) == {"Donor", "Theme"} and "frames" not in result.tables
-    assert not any("frame" in said for said in (*result.notes, *(number.name for number in result.headline)))
+    assert not any("frame" in text for text in (*result.notes, *(number.name for number in result.headline)))
 
 
 def test_links_that_make_no_pairs_are_said(tiny):

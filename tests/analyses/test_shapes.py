@@ -1,4 +1,4 @@
-"""The numbers that tell shapes apart, against naive loops over single maps; made maps; learning and judging."""
+"""The numbers that tell shapes apart, against naive loops over single maps; synthetic maps; learning and judging."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def test_padding_does_not_show(net):
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("layout", [(8, 8), (8, 4), (128, 128), (128, 60)])
 def test_made_maps_are_attention(name, layout):
-    made = make(name, layout, np.random.default_rng(3))
-    assert made.shape == (layout[0], layout[0]) and (made >= 0).all()
-    np.testing.assert_allclose(made.sum(1), 1, rtol=1e-5)
+    one = make(name, layout, np.random.default_rng(3))
+    assert one.shape == (layout[0], layout[0]) and (one >= 0).all()
+    np.testing.assert_allclose(one.sum(1), 1, rtol=1e-5)
 
 
 def test_macro_f1_is_scikit_learns():
-    label, said = RANDOM.integers(0, 5, 200), RANDOM.integers(0, 5, 200)
+    label, predicted = RANDOM.integers(0, 5, 200), RANDOM.integers(0, 5, 200)
     confusion = np.zeros((5, 5))
-    np.add.at(confusion, (label, said), 1)
-    np.testing.assert_allclose(class_f1(confusion), f1_score(label, said, average=None))
-    assert macro_f1(confusion) == pytest.approx(f1_score(label, said, average="macro"))
+    np.add.at(confusion, (label, predicted), 1)
+    np.testing.assert_allclose(class_f1(confusion), f1_score(label, predicted, average=None))
+    assert macro_f1(confusion) == pytest.approx(f1_score(label, predicted, average="macro"))

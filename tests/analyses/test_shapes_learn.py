@@ -23,10 +23,10 @@ def labelled() -> LabelledMaps:
     return read_labelled(PATTERNS)
 
 
-def told(label, said, head, model="pocket") -> LabelledMaps:
+def maps_for_oracle(label, predicted, head, model="pocket") -> LabelledMaps:
     """Maps whose first row gives most to the token of the class that `Oracle` is to say."""
-    maps = [np.full((6, 6), 0.1, dtype=np.float32) for _ in said]
-    for one, place in zip(maps, said, strict=True):
+    maps = [np.full((6, 6), 0.1, dtype=np.float32) for _ in predicted]
+    for one, place in zip(maps, predicted, strict=True):
         one[0, place] = 0.5
     about = pd.DataFrame({"id": np.arange(len(maps)), "model": model, "layer": 1, "head": head})
     return LabelledMaps(maps, [(0, 5)] * len(maps), np.array(label), about)
@@ -38,23 +38,23 @@ class Oracle(torch.nn.Module):
 
 
 def test_rows_of_the_confusion_are_labels_and_f1_is_scikit_learns():
-    label, said = [0, 0, 0, 1, 1, 4, 4, 2, 3, 3], [0, 1, 1, 1, 1, 0, 4, 2, 3, 2]
-    found = learn.judge("these", Oracle(), told(label, said, head=np.arange(10)))
+    label, predicted = [0, 0, 0, 1, 1, 4, 4, 2, 3, 3], [0, 1, 1, 1, 1, 0, 4, 2, 3, 2]
+    found = learn.judge("these", Oracle(), maps_for_oracle(label, predicted, head=np.arange(10)))
     assert found.confusion[0] == [1, 2, 0, 0, 0] and found.confusion[4] == [1, 0, 0, 0, 1]
-    assert found.macro_f1 == pytest.approx(f1_score(label, said, average="macro"))
-    assert list(found.f1.values()) == pytest.approx(f1_score(label, said, average=None).tolist())
+    assert found.macro_f1 == pytest.approx(f1_score(label, predicted, average="macro"))
+    assert list(found.f1.values()) == pytest.approx(f1_score(label, predicted, average=None).tolist())
     assert (found.accuracy, found.maps, found.heads) == (0.6, 10, 10)
 
 
 def test_a_class_that_nobody_named_does_not_count():
-    found = learn.judge("these", Oracle(), told([0, 0, 1], [0, 0, 1], head=[1, 2, 3]))
+    found = learn.judge("these", Oracle(), maps_for_oracle([0, 0, 1], [0, 0, 1], head=[1, 2, 3]))
     assert found.macro_f1 == 1 and np.isnan(found.f1["block"])
 
 
 def test_the_interval_is_over_heads_not_maps():
     """Two heads of 100 maps: of the one all are right, of the other none. A resample of heads may have only one."""
-    label, said = [0] * 200, [0] * 100 + [1] * 100
-    found = learn.judge("these", Oracle(), told(label, said, head=[1] * 100 + [2] * 100))
+    label, predicted = [0] * 200, [0] * 100 + [1] * 100
+    found = learn.judge("these", Oracle(), maps_for_oracle(label, predicted, head=[1] * 100 + [2] * 100))
     assert (found.low, found.high, found.heads) == (0, 1, 2)
 
 
@@ -78,10 +78,10 @@ def test_no_head_that_is_judged_was_trained_on(labelled, monkeypatch):
 @pytest.mark.parametrize("method", ["features", "cnn"])
 def test_what_is_shipped_is_as_good_as_it_says(labelled, method):
     test = labelled.take(learn.held_out(labelled))
-    found, said = learn.judge("a quarter of the heads", shipped(method), test), facts(method)["evaluations"][0]
-    assert found.macro_f1 == pytest.approx(said["macro_f1"], abs=0.02)
-    assert np.abs(np.subtract(found.confusion, said["confusion"])).sum() <= 4, "a map or two may be on the edge"
-    assert f"| {method} | a quarter of the heads | {said['maps']} | {said['macro_f1']:.3f} [" in (
+    found, known = learn.judge("a quarter of the heads", shipped(method), test), facts(method)["evaluations"][0]
+    assert found.macro_f1 == pytest.approx(known["macro_f1"], abs=0.02)
+    assert np.abs(np.subtract(found.confusion, known["confusion"])).sum() <= 4, "a map or two may be on the edge"
+    assert f"| {method} | a quarter of the heads | {known['maps']} | {known['macro_f1']:.3f} [" in (
         PATTERNS.parent / "docs" / "methods.md"
     ).read_text("utf-8")
 
@@ -100,10 +100,10 @@ def test_two_labellers_agree_beyond_chance(tmp_path):
 
 def test_learning_learns(monkeypatch):
     monkeypatch.setattr(learn, "_STEPS", 100)
-    monkeypatch.setattr(learn, "_MADE", 100)
-    made = learn._made(np.random.default_rng(0)).take(np.arange(100))
-    net = learn.learn(made, "features")
-    assert (learn.classify(net, made) == made.label).mean() > 0.8
+    monkeypatch.setattr(learn, "_SYNTHETIC", 100)
+    maps = learn._synthetic(np.random.default_rng(0)).take(np.arange(100))
+    net = learn.learn(maps, "features")
+    assert (learn.classify(net, maps) == maps.label).mean() > 0.8
 
 
 def test_the_command_trains_judges_and_writes(command, monkeypatch, tmp_path):
@@ -117,8 +117,8 @@ def test_the_command_trains_judges_and_writes(command, monkeypatch, tmp_path):
 
 
 def test_a_folder_that_is_no_labelled_maps_is_refused(command, tmp_path, monkeypatch):
-    code, _, said = command("train-patterns", tmp_path)
-    assert code == 2 and "isn't a folder of labelled maps" in said and said.count("\n") == 1
+    code, _, error = command("train-patterns", tmp_path)
+    assert code == 2 and "isn't a folder of labelled maps" in error and error.count("\n") == 1
     for name in ("maps.safetensors", "maps.jsonl"):
         (tmp_path / name).write_bytes((PATTERNS / name).read_bytes())
     labels = (PATTERNS / "labels.csv").read_text("utf-8").replace("heterogeneous", "heterogenous", 1)

@@ -78,8 +78,8 @@ def test_five_questions_share_one_pass_and_find_the_same(models, passes, tmp_pat
         alone.run(step)
     assert passes == [2, 2, 2, 1, 1, 2]
     assert same(steps, alone, Store(tmp_path / "together"))
-    told = Store(tmp_path / "together").result(steps[0]).provenance
-    assert told["one_pass_with"] == [step.id for step in steps[1:]] and told["seconds"] > 0
+    provenance = Store(tmp_path / "together").result(steps[0]).provenance
+    assert provenance["one_pass_with"] == [step.id for step in steps[1:]] and provenance["seconds"] > 0
 
 
 @on_cpu
@@ -122,9 +122,9 @@ def test_other_texts_other_attention_and_other_tokenizers_are_read_apart(models,
         ("tokenizer_config.json", '"do_lower_case": true', '"do_lower_case": false'),
         ("tokenizer.json", '"lowercase": true', '"lowercase": false'),
     ):
-        said = (cased / name).read_text()
-        assert old in said
-        (cased / name).write_text(said.replace(old, new))
+        text = (cased / name).read_text()
+        assert old in text
+        (cased / name).write_text(text.replace(old, new))
     other = model_root(str(cased))
     steps = [
         ask("patterns", {"models.0": before, "examples": texts}),

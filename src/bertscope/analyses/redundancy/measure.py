@@ -104,7 +104,7 @@ def _compare(
         similar=similar,
         random=random,
         interactions=off,
-        together=together(encoder, task, config.together, **how) if task and config.together else None,
+        together=together(encoder, task, config.together, **how) if task is not None and config.together else None,
         notes=notes,
     )
 
