@@ -131,7 +131,8 @@ def test_two_workers_one_killed_give_equal_tables(tiny, tmp_path):
 def test_a_step_that_kills_its_workers_has_failed_and_the_others_go_on(tmp_path, sums):
     known = tmp_path / "known.py"
     known.write_text(
-        f"import sys\nsys.path.insert(0, {str(Path(__file__).parents[1] / 'support')!r})\nimport pytest\nfrom sums import register\n"
+        f"import sys\nsys.path.insert(0, {str(Path(__file__).parents[1] / 'support')!r})\n"
+        "import pytest\nfrom sums import register\n"
         "def dask_setup(worker):\n    register(pytest.MonkeyPatch())\n"
     )
     how = {"processes": True, "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1, "preload": [str(known)]}

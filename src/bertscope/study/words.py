@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from bertscope.core import registry
 from bertscope.core.config import to_json
@@ -29,19 +31,41 @@ def about(step: Step) -> str:
 
 def short(step: Step) -> str:
     """A step's name, as `ls` prints it."""
-    return step.id[: len(step.name) + 9]
+    return shortened(step.id)
 
 
-def settings(step: Step) -> str:
+def shortened(id: str) -> str:
+    """
+    >>> shortened("ablate-00c63123aa55bb66")
+    'ablate-00c63123'
+    """
+    name, _, digest = id.rpartition("-")
+    return f"{name}-{digest[:8]}"
+
+
+def changed_settings(step: Step) -> str:
     """Its settings that aren't the default ones.
 
-    >>> settings(Step("ablate", 1, {"mode": "zero", "seed": 0, "units": ["head", "mlp"]}, {}))
+    >>> changed_settings(Step("ablate", 1, {"mode": "zero", "seed": 0, "units": ["head", "mlp"]}, {}))
     'mode=zero units=head,mlp'
     """
-    usual = to_json(registry.find(step.name).config())
-    changed = {name: value for name, value in step.config.items() if usual[name] != value}
+    defaults = to_json(registry.find(step.name).config())
+    return _written({name: value for name, value in step.config.items() if defaults[name] != value})
+
+
+def all_settings(step: Step) -> str:
+    """All of them.
+
+    >>> all_settings(Step("ablate", 1, {"mode": "zero", "seed": 0}, {}))
+    'mode=zero seed=0'
+    """
+    return _written(step.config)
+
+
+def _written(settings: Mapping[str, Any]) -> str:
     return " ".join(
-        f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}" for name, value in changed.items()
+        f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in settings.items()
     )
 
 
@@ -58,7 +82,7 @@ def _model(kind: str, value: Step | Root) -> list[str]:
         return [_source(value)] if kind == "model" else []
     if kind != "model":
         return _models(value)
-    how = f" ({said})" if (said := settings(value)) else ""
+    how = f" ({settings})" if (settings := changed_settings(value)) else ""
     return [f"{' and '.join(_models(value))} tuned on {', '.join(_data(value))}{how}"]
 
 

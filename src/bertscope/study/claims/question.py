@@ -10,7 +10,6 @@ from bertscope.core.catalogue import question
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result, load_result
 from bertscope.core.step import Root, Step
-from bertscope.core.store import Store
 
 NAME = "claims"
 
@@ -83,11 +82,3 @@ def claims_step(steps: Iterable[Step]) -> Step | None:
     unique = {step.id: step for step in steps if step.name in read}
     inputs: dict[str, Step | Root] = {f"results.{place}": unique[name] for place, name in enumerate(sorted(unique))}
     return registry.find(NAME).step(inputs) if inputs else None
-
-
-def refresh(store: Store) -> Step | None:
-    """Bring the ledger of a store up to date with everything that is finished in it; None if nothing bears on it."""
-    step = claims_step(stored.step for stored in store.finished())
-    if step is not None:
-        store.run(step)
-    return step
