@@ -21,7 +21,8 @@ from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 from bertscope.report.compare import compare_page, compare_stores
 from bertscope.report.export import export_report, safe_name
-from bertscope.study.claims.question import claims_step, refresh
+from bertscope.study.claims.question import claims_step
+from bertscope.study.claims.refresh import refresh
 from planted_results import PLANTED, SURE, compared
 
 HOSTILE = "</script><script>alert('x')</script>/../..\\\"quoted\" & \u202eright to left"

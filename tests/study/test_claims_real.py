@@ -35,6 +35,7 @@ from bertscope.experiments.truncate import question as truncate
 from bertscope.models.source import model_root
 from bertscope.study.claims.ledger import CLAIMS, judged
 from bertscope.study.claims.summary import SENTENCES, statements
+from bertscope.study.runner import run_steps
 from toy import task_of
 
 pytestmark = pytest.mark.slow
@@ -100,8 +101,7 @@ def trained(tmp_path_factory, pair) -> list[Result]:
         bias.plan(base, task, bias.BiasConfig(words=("winter",), epochs=1)),
         contrast.plan(base, data_root(folder / "texts.txt"), measured),
     ]
-    for step in steps:
-        store.run(step)
+    run_steps(steps, store)
     return [store.result(step) for step in steps]
 
 

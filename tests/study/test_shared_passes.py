@@ -75,7 +75,7 @@ def test_five_questions_share_one_pass_and_find_the_same(models, passes, tmp_pat
     assert passes == [2], "one pass over both models"
     alone = Store(tmp_path / "alone")
     for step in steps:
-        alone.run(step)
+        run_steps([step], alone)
     assert passes == [2, 2, 2, 1, 1, 2]
     assert same(steps, alone, Store(tmp_path / "together"))
     told = Store(tmp_path / "together").result(steps[0]).provenance
@@ -97,7 +97,7 @@ def test_where_a_text_is_too_long_relations_leaves_it_out_in_a_pass_of_its_own(m
     assert sorted(passes) == [1, 2], "four share, and relations reads alone"
     alone = Store(tmp_path / "alone")
     for step in steps:
-        alone.run(step)
+        run_steps([step], alone)
     assert same(steps, alone, Store(tmp_path / "together"))
     notes = {step.name: " ".join(alone.result(step).notes) for step in steps}
     assert "left out" in notes["relations"] and "were cut" in notes["patterns"]
