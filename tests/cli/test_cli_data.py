@@ -72,7 +72,7 @@ def test_json_stays_json(run, csv, tmp_path, source):
 def test_a_split_of_what_has_none_is_refused(run, tmp_path, name):
     (tmp_path / name).write_text(TREE.format("a"))
     code, _, err = run(name, "--split", "train")
-    assert code == 2 and err == f"bertscope: {name} has no splits; leave out --split fit\n"
+    assert code == 2 and err == f"bertscope: {name} has no splits; leave out --split train\n"
     assert run(name, "--split", "test")[0] == 0
 
 
@@ -92,7 +92,7 @@ def test_a_slice_is_written_and_read_again(run, tmp_path):
     code, out, err = run("demo/paraphrase", "--words", "doctor,physician", "--write", "slice.jsonl")
     assert code == 0, err
     again = read_task(tmp_path / "slice.jsonl")
-    assert f"{len(again.fit) + len(again.select) + len(again.report)} examples written to slice.jsonl" in out
+    assert f"{len(again.train) + len(again.validation) + len(again.test)} examples written to slice.jsonl" in out
     assert run("slice.jsonl")[0] == 0
 
 

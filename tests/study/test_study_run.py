@@ -17,7 +17,7 @@ from bertscope.study.file import read_study
 from bertscope.study.garbage import delete_unneeded, unneeded
 from bertscope.study.state import states
 from bertscope.study.times import Times
-from bertscope.study.words import about, duration, settings, short
+from bertscope.study.words import about, changed_settings, duration, short
 from toy import write_reviews
 
 STUDY = """\
@@ -303,7 +303,7 @@ def test_steps_in_words(run):
     ablation, shapes, compared, _ = study.steps
     assert about(ablation) == "tiny tuned on reviews.csv (epochs=1 seed=2)"
     assert about(shapes) == "tiny and tiny tuned on reviews.csv (epochs=1 seed=2) on demo/corpus"
-    assert about(compared) == "tiny on reviews.csv" and settings(compared) == "seeds=2 epochs=1"
+    assert about(compared) == "tiny on reviews.csv" and changed_settings(compared) == "seeds=2 epochs=1"
     assert short(compared) == compared.id[:16]
     assert [duration(seconds) for seconds in (0.2, 59, 119, 120, 3599, 7200)] == [
         "under 1 s", "59 s", "119 s", "2.0 min", "60.0 min", "2.0 h"
