@@ -15,9 +15,9 @@ from bertscope.core.step import graph
 from bertscope.core.store import Store
 from bertscope.study.file import read_study
 from bertscope.study.garbage import delete_unneeded, unneeded
-from bertscope.study.state import states
+from bertscope.study.step_states import states
+from bertscope.study.step_words import about, changed_settings, duration, short
 from bertscope.study.times import Times
-from bertscope.study.words import about, changed_settings, duration, short
 from toy import write_reviews
 
 STUDY = """\

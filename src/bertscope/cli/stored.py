@@ -17,7 +17,7 @@ from bertscope.core.errors import BugError, UserError, did_you_mean
 from bertscope.core.files import check_file
 from bertscope.core.result import Number, in_words
 from bertscope.core.store import Store, Stored
-from bertscope.study.words import short, shortened
+from bertscope.study.step_words import short, shortened
 
 if TYPE_CHECKING:
     import pandas as pd

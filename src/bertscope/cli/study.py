@@ -19,7 +19,7 @@ from bertscope.core.store import Store
 if TYPE_CHECKING:
     from bertscope.core.step import Step
     from bertscope.study.file import Study
-    from bertscope.study.state import State
+    from bertscope.study.step_states import State
 
 study = App(name="study", help="One file, many questions: run it, see where it stands, clean up after it.")
 Sets = Annotated[tuple[str, ...], Parameter(name="--set", consume_multiple=False)]
@@ -136,7 +136,7 @@ def show(file: str, /, *, sets: Sets = ()) -> None:
     from bertscope.study.located_yaml import dump
 
     read, seen = read_study(file, sets), set[str]()
-    print(dump(read.said))
+    print(dump(read.parsed))
     for step in read.steps:
         _branch(step, seen)
     _notes(read)
@@ -157,8 +157,8 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     """
     from bertscope.core.step import graph
     from bertscope.study.file import read_study
-    from bertscope.study.state import State, failures, states
-    from bertscope.study.words import short
+    from bertscope.study.step_states import State, failures, states
+    from bertscope.study.step_words import short
 
     read, shelf = read_study(file, sets), Store(store)
     tell_of_other_versions(shelf)
@@ -211,9 +211,9 @@ def _foretell(read: Study, store: Store) -> None:
     """The steps, what is stored of them, and how long the others may take. Their data is read, as by a run."""
     from bertscope.core.step import graph
     from bertscope.study.preflight import preflight
-    from bertscope.study.state import states
+    from bertscope.study.step_states import states
+    from bertscope.study.step_words import duration, short
     from bertscope.study.times import Times
-    from bertscope.study.words import duration, short
 
     tell_of_other_versions(store)
     preflight(read, store)
@@ -246,7 +246,7 @@ def _foretell(read: Study, store: Store) -> None:
 
 def _branch(step: Step, seen: set[str], depth: int = 0) -> None:
     """A step and, under it, those it rests on that weren't shown yet."""
-    from bertscope.study.words import short
+    from bertscope.study.step_words import short
 
     seen.add(step.id)
     needed = {one.id: one for one in step.before()}
@@ -258,7 +258,7 @@ def _branch(step: Step, seen: set[str], depth: int = 0) -> None:
 
 
 def _about(step: Step) -> str:
-    from bertscope.study.words import about, changed_settings
+    from bertscope.study.step_words import about, changed_settings
 
     return "; ".join(filter(None, (about(step), changed_settings(step))))
 

@@ -10,7 +10,7 @@ from bertscope.core.store import Store
 from bertscope.study.file import Study, read_study
 from bertscope.study.preflight import preflight
 from bertscope.study.runner import RunOutcome, run_steps
-from bertscope.study.state import remember
+from bertscope.study.step_states import remember
 
 
 def run_study(

@@ -13,8 +13,8 @@ from bertscope.core.progress import Bars, bars_on, verbosity
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.board import Board
+from bertscope.study.step_words import about, all_settings, changed_settings, duration
 from bertscope.study.times import Times
-from bertscope.study.words import about, all_settings, changed_settings, duration
 
 
 def line(what: str, step: Step, more: str = "") -> str:
