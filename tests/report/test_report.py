@@ -18,7 +18,7 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
-from bertscope.core.step import Root, Step
+from bertscope.core.step import FORMAT, Root, Step
 from bertscope.core.store import Store
 from bertscope.report.build import build_report
 from bertscope.report.charts import chart, draw, save_figure
@@ -50,7 +50,7 @@ def put(store: Path, result: Result, *, model: str = "pocket", task: str = "demo
     step = Step(result.question, result.version, config, inputs)
     folder = store / "steps" / step.id
     result.save(folder / "result")
-    (folder / "step.json").write_text(json.dumps(step.to_json()), encoding="utf-8")
+    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()), encoding="utf-8")
     return folder
 
 

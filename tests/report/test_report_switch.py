@@ -16,7 +16,7 @@ pytest.importorskip("playwright")
 from test_report import heads
 
 from bertscope.core.result import Number, Result
-from bertscope.core.step import Root, Step
+from bertscope.core.step import FORMAT, Root, Step
 from bertscope.core.store import Store
 from bertscope.report.build import build_report, stored_findings
 from bertscope.report.subjects import parts
@@ -33,7 +33,7 @@ def save(store: Path, step: Step, result: Result) -> Step:
     folder = store / "steps" / step.id
     result.provenance = {"created": "2026-11-15T10:00:00+00:00"}
     result.save(folder / "result")
-    (folder / "step.json").write_text(json.dumps(step.to_json()), encoding="utf-8")
+    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()), encoding="utf-8")
     return step
 
 

@@ -48,7 +48,7 @@ def passes(monkeypatch):
 
 def ask(name: str, inputs, **settings) -> Step:
     declared = find(name)
-    return declared.step(inputs, declared.config_class(repeats=100, **settings))
+    return declared.step(inputs, declared.config(repeats=100, **settings))
 
 
 def five(before, after, texts, data, **settings) -> list[Step]:
@@ -145,7 +145,8 @@ def test_one_question_that_fails_leaves_the_others_their_pass(models, passes, tm
     good = ask("patterns", {"models.0": before, "examples": texts})
     bad = ask("relations", {"models.0": before, "examples": texts})
     moved = ask("change", {"before": before, "after": after, "examples": texts})
-    outcome = run_steps([good, bad, moved], Store(tmp_path / "store"))
+    store = Store(tmp_path / "store")
+    outcome = run_steps([good, bad, moved], store, keep_going=True, inputs=Inputs(store.path))
     assert set(outcome.done) == {good.id, moved.id} and set(outcome.failed) == {bad.id} and passes == [2]
 
 
@@ -159,7 +160,7 @@ def test_a_pass_that_breaks_is_tried_by_each_alone(models, tmp_path, monkeypatch
         raise UserError("this reader breaks")
 
     monkeypatch.setattr("bertscope.analyses.change.reader.ChangeReader.read", break_)
-    outcome = run_steps([good, broken], Store(tmp_path / "store"))
+    outcome = run_steps([good, broken], Store(tmp_path / "store"), keep_going=True)
     assert set(outcome.done) == {good.id} and outcome.failed == {broken.id: "this reader breaks"}
 
 

@@ -7,9 +7,11 @@ can be started on one store, and share the work. The runner loads no torch: wher
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -21,7 +23,6 @@ from bertscope.core.store import Store
 from bertscope.study.board import Board, RunOutcome
 from bertscope.study.execute import Outcome, make
 from bertscope.study.growing_report import GrowingReport
-from bertscope.study.log import Log
 from bertscope.study.shared_passes import Job, jobs
 from bertscope.study.watch import tell_stored, watch
 
@@ -111,13 +112,28 @@ class _Here:
         return make(job, self._store, self._inputs, resume=self._resume) if job else []
 
 
+class _Log:
+    """What a run did, line by line, in `STORE/logs/DATE.log`. Several processes may write to it at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "logs" / f"{datetime.now():%Y-%m-%d}.log"
+
+    def write(self, line: str, more: str = "") -> None:
+        """Add a line, and lines under it. A log that can't be written is no reason to stop."""
+        under = "".join(f"    {one}\n" for one in more.splitlines())
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(f"{datetime.now().isoformat(timespec='seconds')}  {os.getpid():>7}  {line}\n{under}")
+
+
 class _Run:
     def __init__(
         self, board: Board, store: Store, executor: Executor, page: Callable[[], None] | None, keep_going: bool
     ) -> None:
         self._board, self._store, self._executor, self._keep_going = board, store, executor, keep_going
         self._watch = watch(board, store)
-        self._log = Log(store.folder)
+        self._log = _Log(store.folder)
         self._report = GrowingReport(page) if page else None
         self._in_hand: set[str] = set()  # the first step of each job that is being made
         self._look_again: dict[str, float] = {}  # when to look at a step that another process is making

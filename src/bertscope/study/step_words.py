@@ -50,7 +50,8 @@ def changed_settings(step: Step) -> str:
     'mode=zero units=head,mlp'
     """
     defaults = to_json(registry.find(step.name).config())
-    return _written({name: value for name, value in step.config.items() if defaults[name] != value})
+    # A stored step may have a setting that its question has no more.
+    return _written({name: value for name, value in step.config.items() if (name, value) not in defaults.items()})
 
 
 def all_settings(step: Step) -> str:
@@ -71,10 +72,19 @@ def _written(settings: Mapping[str, Any]) -> str:
 
 def _models(step: Step) -> list[str]:
     """The models that it reads; of what reads results, those that they began with."""
-    inputs = [(registry.find(step.name).input(name).kind, value) for name, value in step.inputs.items()]
+    inputs = [(_kind(step, name), value) for name, value in step.inputs.items()]
     if any(kind == "result" for kind, _ in inputs):
         return _bases(step)
     return list(dict.fromkeys(one for kind, value in inputs for one in _model(kind, value)))
+
+
+def _kind(step: Step, name: str) -> str:
+    """The kind of one of its inputs. A stored step may have one that its question has no more."""
+    question, value = registry.find(step.name), step.inputs[name]
+    known = {**question.inputs, **question.optional}.get(name.partition(".")[0])
+    if known is None:
+        return value.kind if isinstance(value, Root) else "result"
+    return known.kind
 
 
 def _model(kind: str, value: Step | Root) -> list[str]:
@@ -101,7 +111,7 @@ def _data(step: Step) -> list[str]:
     """The data that it reads, or, if it reads results alone, that they come from."""
     own = [
         _source(value) for name, value in step.inputs.items()
-        if isinstance(value, Root) and registry.find(step.name).input(name).kind in DATA and name != _WATCHED
+        if isinstance(value, Root) and _kind(step, name) in DATA and name != _WATCHED
     ]  # fmt: skip
     return list(dict.fromkeys(own or [one for needed in step.before() for one in _data(needed)]))
 
