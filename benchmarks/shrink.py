@@ -18,6 +18,7 @@ from bertscope.core.store import Store
 from bertscope.data.read import task_root
 from bertscope.experiments.shrink.question import ShrinkConfig
 from bertscope.models.source import model_root
+from bertscope.study.runner import run_steps
 
 TARGET = "2x"
 _QUICK = ShrinkConfig(target="90%", retrain=False, onnx=False, rows=16, step=0.5, force=True)
@@ -41,7 +42,7 @@ def run(options: Options) -> list[Shrunk]:
 def _shrunk(options: Options, inputs: dict[str, Any], config: ShrinkConfig) -> Shrunk:
     store = Store(options.store)
     step = find("shrink").step(inputs, config)
-    store.run(step)
+    run_steps([step], store)
     return Shrunk(store.result(step), config.batch)
 
 

@@ -13,9 +13,8 @@ from bertscope import catalogue as catalogue  # makes the questions known; loads
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "bertscope.core.planning": "answer",
     "bertscope.core.question": "Question",
-    "bertscope.core.errors": "UserError",
+    "bertscope.core.errors": "BugError UserError",
     "bertscope.core.examples": "Examples",
     "bertscope.core.result": "Result",
     "bertscope.core.step": "Step",
@@ -55,9 +54,11 @@ _PUBLIC = {
     "bertscope.experiments.scratch.question": "scratch ScratchConfig",
     "bertscope.experiments.shrink.question": "shrink ShrinkConfig",
     "bertscope.experiments.truncate.question": "truncate TruncateConfig",
+    "bertscope.study.answer": "answer",
     "bertscope.study.claims.question": "claims",
     "bertscope.study.file": "read_study",
     "bertscope.study.run": "run_study",
+    "bertscope.study.runner": "run_steps",
     "bertscope.report.build": "build_report",
 }
 """Where the public names are, room by room."""

@@ -25,6 +25,7 @@ from bertscope.data.corpus import examples_root
 from bertscope.data.task import Task
 from bertscope.models.load import load
 from bertscope.models.source import model_root
+from bertscope.study.runner import run_steps
 from device import DEVICE
 from made_states import made_store, made_texts
 
@@ -271,7 +272,7 @@ def test_the_command_plans_states_and_task(tmp_path, tiny):
     assert set(step.inputs) == {"model", "examples", "states", "task"}
     assert [before.name for before in step.before()] == ["states"]
     store = Store(tmp_path / "store")
-    store.run(step)
+    run_steps([step], store)
     result = store.result(step)
     assert result.subject["task"] == "demo/sentiment" and result.number("score").n == 10
 

@@ -19,6 +19,7 @@ from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
 from device import DEVICE
 from made_states import made_states, sentences_of
+from running import made_by
 
 
 def test_shapes_whose_cosine_is_known():
@@ -106,10 +107,8 @@ def test_plain_texts_have_types_in_lower_case(tiny):
 def test_the_command_makes_and_shares_states(tiny, tmp_path):
     folder = tiny.save(tmp_path / "model")
     step = geometry.plan(model_root(folder), examples_root("demo/corpus", limit=30), GeometryConfig(sample=50))
-    announced = []
     store = Store(tmp_path / "store")
-    store.run(step, announce=lambda step, stored: announced.append(step.name))
-    assert announced == ["states", "geometry"] and "layers" in store.result(step).tables
+    assert made_by(step, store) == ["states", "geometry"] and "layers" in store.result(step).tables
 
 
 def test_how_many_directions_are_removed():

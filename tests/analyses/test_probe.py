@@ -13,6 +13,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
 from bertscope.models.source import model_root
+from bertscope.study.runner import run_steps
 from made_states import made_store, one_hot
 from planted_probe import POS, TEXTS
 
@@ -133,7 +134,7 @@ def test_it_is_a_step_that_shares_the_states(tmp_path, tiny):
     step = find("probe").plan(model_root(folder), corpus, config)
     assert [before.name for before in step.before()] == ["states"]
     store = Store(tmp_path / "store")
-    store.run(step)
+    run_steps([step], store)
     assert list(store.result(step).tables["probes"]["target"].unique()) == ["gender"]
 
 

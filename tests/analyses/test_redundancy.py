@@ -20,6 +20,7 @@ from bertscope.core.store import Store
 from bertscope.data.read import task_root
 from bertscope.models.load import load
 from bertscope.models.source import model_root
+from bertscope.study.runner import run_steps
 from families import CONFIGS, tiny_model
 from plain_attention import bits, plain_maps
 from toy import task_of
@@ -264,7 +265,7 @@ def test_every_family_is_read(name, pocket, many):
 def test_a_step_reads_the_tasks_report_split(tmp_path):
     task, pocket = task_root("demo/sentiment", limit=10), model_root("pocket")
     step = find("redundancy").step({"models.0": pocket, "models.1": pocket, "data": task}, FEW)
-    Store(tmp_path).run(step)
+    run_steps([step], tmp_path)
     result = Store(tmp_path).result(step)
     assert result.number("divergence, pocket").n == 10 and result.about == "pocket and pocket (2) on demo/sentiment"
     assert result.number("divergence, pocket").value == result.number("divergence, pocket (2)").value

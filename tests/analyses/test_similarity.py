@@ -20,6 +20,7 @@ from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
 from made_states import made_states, sentences_of
 from plain_similarity import gram_alignment, turned, upper_correlation
+from running import made_by
 
 PLAIN = "plain cosine (defeated by rotation)"
 
@@ -201,9 +202,7 @@ def test_the_plan_shares_states_and_knows_the_second_corpus_by_what_it_holds(tin
     ]
     assert steps[0].id == steps[1].id != plan(model_root(folder), corpus, config).id
     store = Store(tmp_path / "store")
-    announced = []
-    store.run(steps[0], announce=lambda step, stored: announced.append(step.name))
-    assert announced == ["states", "states", "similarity"]
+    assert made_by(steps[0], store) == ["states", "states", "similarity"]
     result = store.result(steps[0])
     assert result.subject["against"] == "a.txt" and set(result.table["corpus"]) == {"demo/corpus", "a.txt"}
 

@@ -13,6 +13,7 @@ from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
 from bertscope.models.source import model_root
 from bertscope.models.states_store import StatesStore
+from running import made_by
 
 
 def test_a_step_keeps_what_hidden_gives(tmp_path, tiny, texts):
@@ -28,11 +29,10 @@ def test_the_store_shares_one_step_among_questions(tmp_path, tiny):
     corpus = examples_root("demo/corpus", limit=20)
     step = state_steps([model_root(folder)], corpus)["states.0"]
     store = Store(tmp_path / "store")
-    kept = StatesStore.open(store.run(step) / "states")
+    assert made_by(step, store) == ["states"]
+    kept = StatesStore.open(store.path(step) / "states")
     assert kept.layers == tuple(range(tiny.n_layers + 1))
-    announced = []
-    store.run(step, announce=lambda step, stored: announced.append((step.name, stored)))
-    assert announced == [("states", True)]
+    assert made_by(step, store) == []
 
 
 def test_states_of_other_texts_are_refused(tiny, texts):

@@ -17,6 +17,7 @@ from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
 from made_states import made_store
 from planted_trees import planted, random_trees
+from running import made_by
 
 QUICK = StructureConfig(ranks=(16,), learning_rate=1e-2, repeats=200)
 
@@ -72,15 +73,14 @@ def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
     folder = str(tiny.save(tmp_path / "model"))
     corpus, other = examples_root("demo/corpus", limit=100), examples_root("demo/sentiment", limit=40)
     config = StructureConfig(ranks=(8,), epochs=2, repeats=100)
-    model, store, announced = model_root(folder), Store(tmp_path / "store"), []
+    model, store = model_root(folder), Store(tmp_path / "store")
     step = plan(model, other, config, train=corpus)
     assert list(step.inputs) == ["examples", "train", "states.0", "states.1", "train_states.0", "train_states.1"]
-    store.run(step, announce=lambda step, stored: announced.append((step.name, stored)))
+    assert made_by(step, store).count("states") == 4
     result = store.result(step)
-    assert announced.count(("states", False)) == 4 and result.subject["probes trained on"] == "demo/corpus"
-    announced.clear()
-    store.run(plan(model, corpus, config), announce=lambda step, stored: announced.append((step.name, stored)))
-    assert announced.count(("states", True)) == 2  # the corpus that was trained on is known
+    assert result.subject["probes trained on"] == "demo/corpus"
+    made = made_by(plan(model, corpus, config), store)
+    assert made == ["structure"]  # the corpus that was trained on is known
 
 
 def test_texts_without_trees_are_refused(tiny, texts, monkeypatch):

@@ -59,7 +59,7 @@ def test_data_and_models_are_looked_at_first(told, question, model, data, said):
     ("words", "said"),
     [
         (["structure", "tiny", "--on", "good.csv"], "good has no dependency trees; give a treebank"),
-        (["structure", "tiny", "--on", "good.conllu", "--fit", "good.csv"], "good has no dependency trees"),
+        (["structure", "tiny", "--on", "good.conllu", "--train", "good.csv"], "good has no dependency trees"),
         (["structure", "tiny", "--on", "bad.conllu"], "bad.conllu, sentence at line 1"),
         (["erase", "tiny", "--on", "good.csv"], "don't tell pos of at least two kinds; give a treebank"),
         (["probe", "tiny", "--on", "good.conllu", "--targets", "entity"], "don't tell entity"),
@@ -78,7 +78,7 @@ def test_what_a_question_needs_of_its_texts_is_looked_for_first(told, words, sai
         (["contrast", "tiny", "--on", "good.csv", "--pairs", "triples"], "this needs the label entailment"),
         (["contrast", "tiny", "--on", "demo/qa", "--pairs", "pairs"], "doesn't say which texts belong together"),
         (["contrast", "tiny", "--on", "good.csv", "--sts", "good.csv"], "good has no pairs of texts with scores"),
-        (["contrast", "tiny", "--on", "good.csv", "--sts", "few.csv"], "few has 2 pairs to report on; give at least"),
+        (["contrast", "tiny", "--on", "good.csv", "--sts", "few.csv"], "few has 2 pairs to test on; give at least"),
     ],
 )
 def test_what_a_training_needs_of_its_data_is_looked_for_first(told, words, said):

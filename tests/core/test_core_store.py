@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
 
 import filelock
 import pytest
@@ -16,8 +17,11 @@ import pytest
 from bertscope.core import registry
 from bertscope.core.config import from_json
 from bertscope.core.errors import UserError
-from bertscope.core.step import Root, Step
+from bertscope.core.result import result_root
+from bertscope.core.step import FORMAT, Root, Step
 from bertscope.core.store import Busy, Store
+from bertscope.study.execute import perform
+from bertscope.study.runner import run_steps
 from sums import CALLS, SumConfig, register, step
 
 
@@ -46,7 +50,7 @@ def test_identity_is_recipe_and_content():
 
 
 def test_runs_what_is_needed_once_and_nothing_twice(tmp_path):
-    store, told = Store(tmp_path), []
+    store = Store(tmp_path)
     shared = step(add=1)  # 6
     last = step(
         {
@@ -55,12 +59,11 @@ def test_runs_what_is_needed_once_and_nothing_twice(tmp_path):
             "earlier.2": shared,
         }
     )
-    folder = store.run(last, announce=lambda step, stored: told.append((step.id, stored)))
+    assert len(run_steps([last], store).done) == 4
     assert store.result(last).number("total").value == 6 + 16 + 6
     assert CALLS.count("sum") == 4 and CALLS.count("open") == 1
-    assert [stored for _, stored in told].count(False) == 4
     CALLS.clear()
-    assert store.run(last) == folder and not CALLS
+    assert not run_steps([last], store).done and not CALLS
     assert {stored.step.id for stored in store.finished()} == {path.name for path in (tmp_path / "steps").iterdir()}
     assert not list((tmp_path / "work").iterdir())
 
@@ -68,7 +71,7 @@ def test_runs_what_is_needed_once_and_nothing_twice(tmp_path):
 def test_a_failed_step_is_not_there(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(UserError, match="it failed"):
-        store.run(step(fail="mistake"))
+        run_steps([step(fail="mistake")], store)
     assert not store.has(step(fail="mistake")) and not list(store.finished())
 
 
@@ -77,12 +80,12 @@ def test_a_half_made_folder_is_started_over(tmp_path):
     half = tmp_path / "work" / step().id
     half.mkdir(parents=True)
     (half / "junk").write_text("from a run that was killed")
-    folder = store.run(step())
-    assert not (folder / "junk").exists() and store.has(step())
+    run_steps([step()], store)
+    assert not (store.path(step()) / "junk").exists() and store.has(step())
 
 
 def test_two_at_once_make_it_once(tmp_path):
-    threads = [threading.Thread(target=lambda: Store(tmp_path).run(step())) for _ in range(4)]
+    threads = [threading.Thread(target=run_steps, args=([step()], tmp_path)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -95,10 +98,10 @@ def test_a_step_that_is_being_made_is_busy(tmp_path):
     assert not store.is_running(step())
     with store.claim(step()) as claim:
         assert claim is not None and store.is_running(step())
-        with pytest.raises(Busy), Store(tmp_path).claim(step(), wait=False):
+        with pytest.raises(Busy), Store(tmp_path).claim(step()):
             pass
     assert not store.is_running(step()) and not store.has(step())
-    store.run(step())
+    run_steps([step()], store)
     with store.claim(step()) as claim:
         assert claim is None, "stored"
 
@@ -131,8 +134,8 @@ def test_a_killed_process_claims_nothing(tmp_path):
     process.kill()
     process.join()
     assert not Store(tmp_path).is_running(step())
-    with Store(tmp_path).claim(step(), wait=False) as claim:
-        claim.perform({"number": 5})
+    with Store(tmp_path).claim(step()) as claim:
+        perform(claim, {"number": 5})
     assert Store(tmp_path).has(step())
 
 
@@ -143,7 +146,7 @@ def test_what_killed_processes_left_is_not_stored(tmp_path):
         (claim.work / ".result.part").mkdir()
         claim.target.mkdir()
         (claim.target / "left").write_text("by a deletion that was killed")
-        claim.perform({"number": 5})
+        perform(claim, {"number": 5})
     assert sorted(path.name for path in store.path(step()).iterdir()) == ["result", "step.json"]
 
 
@@ -174,7 +177,35 @@ def test_wrong_inputs_are_a_programming_error():
 
 
 def test_damaged_steps_are_named(tmp_path):
-    folder = Store(tmp_path).run(step())
-    (folder / "step.json").write_text("{}")
-    with pytest.raises(UserError, match=r"step\.json is damaged"):
-        list(Store(tmp_path).finished())
+    run_steps([step()], tmp_path)
+    for damage in ("{", "[]", json.dumps({"format": FORMAT})):
+        (Store(tmp_path).path(step()) / "step.json").write_text(damage)
+        with pytest.raises(UserError, match=r"step\.json is damaged"):
+            list(Store(tmp_path).finished())
+
+
+@pytest.mark.parametrize("mark", [{}, {"format": 1}, {"format": FORMAT + 1}])
+def test_what_another_version_stored_is_not_read(tmp_path, mark):
+    """As if another version had written them: the marker says another format, or none, and the rest can't be read."""
+    store, other, ours = Store(tmp_path), step(), step(add=1)
+    run_steps([other, ours], store)
+    assert json.loads((store.path(ours) / "step.json").read_text())["format"] == FORMAT
+    (store.path(other) / "step.json").write_text(json.dumps(mark | {"name": 3}))
+    (store.path(other) / "result" / "result.json").write_text("{")
+    assert [stored.step.id for stored in store.finished()] == [ours.id] and not store.has(other)
+    assert store.of_other_versions() == [store.path(other)]
+    with pytest.raises(UserError, match="was stored by another version of bertscope; ask its question again"):
+        result_root(store.path(other))
+    assert set(run_steps([other, ours], store).done) == {other.id}, "made again, over it"
+    assert not store.of_other_versions() and store.result(other).number("total").value == 5
+
+
+def test_what_another_version_began_is_started_over(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    monkeypatch.setattr("sums.sums", replace(registry.find("sums"), keeps="model"))
+    for format in ("1", None, str(FORMAT)):
+        with store.claim(step()) as claim:
+            (claim.work / "epoch-3").write_text("half")
+            (claim.work / ".format").write_text(format) if format else (claim.work / ".format").unlink()
+        with store.claim(step()) as claim:
+            assert (claim.work / "epoch-3").exists() == (format == str(FORMAT))

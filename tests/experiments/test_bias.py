@@ -20,6 +20,7 @@ from bertscope.models.load import load
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.source import model_root
 from bertscope.training.finetune.question import FinetuneConfig
+from running import made_by
 from toy import fresh
 
 QUICK = BiasConfig(words=("winter",), seeds=(0, 1, 2, 3, 4), swap=("red/white",), epochs=6, learning_rate=5e-3)
@@ -48,10 +49,8 @@ def base(tmp_path_factory, _pocket, rows):
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory, base, rows):
-    step, made = plan(base, task_root(rows), QUICK), []
-    store = Store(tmp_path_factory.mktemp("store"))
-    store.run(step, announce=lambda one, stored: made.append(one.name) if not stored else None)
-    return step, store, made
+    step, store = plan(base, task_root(rows), QUICK), Store(tmp_path_factory.mktemp("store"))
+    return step, store, made_by(step, store)
 
 
 def test_a_planted_gap_is_found_and_is_the_words_doing(answered):
@@ -78,9 +77,7 @@ def test_every_training_is_a_step_and_the_full_ones_are_anyones(answered, base, 
     plain = find("finetune").step({"base": base, "task": task_root(rows)}, FinetuneConfig(
         epochs=6, learning_rate=5e-3, seed=3))  # fmt: skip
     assert store.has(plain)
-    again = []
-    store.run(step, announce=lambda one, stored: again.append((one.name, stored)))
-    assert again == [("bias", True)]
+    assert made_by(step, store) == []
 
 
 def test_arms_differ_in_their_rows_alone(answered):

@@ -17,6 +17,7 @@ from bertscope.core.store import Store
 from bertscope.data.corpus import data_root
 from bertscope.experiments.contrast.question import ContrastConfig, contrast, plan
 from bertscope.models.source import model_root
+from running import made_by
 
 LAYERS, GROUPS, PAIRS = 5, 10, 60
 
@@ -201,13 +202,12 @@ def test_all_of_it_on_a_small_model(tiny, tmp_path):
     config = ContrastConfig(sts=str(scored), corpus=str(texts), batch_size=8)
     store = Store(tmp_path / "store")
     step = plan(model_root(str(tmp_path / "base")), data_root(texts), config)
-    result = Result.load(store.run(step) / "result")
+    assert "contrast" in made_by(step, store)
+    result = store.result(step)
     assert len(result.tables["baseline"]) == 3 * 4, "before, contrastive, shuffled; layers 0 to 3"
     assert result.number("slope, contrastive").value != result.number("slope, before").value
     assert len(result.figures) >= 5 and result.subject["task"] == "texts.txt"
-    said = []
-    store.run(step, announce=lambda one, stored: said.append(stored))
-    assert all(said), "nothing is computed twice"
+    assert made_by(step, store) == [], "nothing is computed twice"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from bertscope.models.source import model_root
 from bertscope.models.states_store import open_store
 from bertscope.training.finetune.question import FinetuneConfig
 from device import DEVICE
+from running import made_by
 from toy import write_reviews
 
 
@@ -27,8 +28,8 @@ def rows(tmp_path):
 def test_the_whole_of_it(tmp_path, tiny, rows):
     config = FreezeConfig(epochs=1, learning_rate=2e-3, seeds=(0, 1), sets=("embeddings", "2", "2-2", "encoder"))
     step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
-    store, made = Store(tmp_path / "store"), []
-    store.run(step, announce=lambda one, stored: made.append(one.name) if not stored else None)
+    store = Store(tmp_path / "store")
+    made = made_by(step, store)
     assert {name: made.count(name) for name in set(made)} == {"finetune": 10, "states": 11, "freeze": 1}
     result = store.result(step)
     arms = result.tables["arms"].set_index("frozen")

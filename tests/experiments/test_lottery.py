@@ -21,9 +21,11 @@ from bertscope.experiments.subnetworks import Subnetwork, draw
 from bertscope.models.load import load
 from bertscope.models.masks import prunable, split
 from bertscope.models.source import model_root
+from bertscope.study.runner import run_steps
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from families import tiny_model
 from quick_configs import QUICK_LOTTERY
+from running import made_by
 from short_training import make_task
 from toy import write_reviews
 
@@ -40,8 +42,7 @@ def step(tmp_path, tiny, rows):
 
 def test_the_whole_of_it(tmp_path, step):
     store = Store(tmp_path / "store")
-    made = []
-    store.run(step, announce=lambda step, stored: made.append(step.name) if not stored else None)
+    made = made_by(step, store)
     # Two fine-tunings; for each and both methods a pruning and four tickets; for s the super-survivors' three.
     assert {name: made.count(name) for name in set(made)} == {"finetune": 2, "prune": 4, "ticket": 22, "lottery": 1}
     result = store.result(step)
@@ -62,16 +63,15 @@ def test_the_whole_of_it(tmp_path, step):
     assert (survivors["survived"] == 2).sum() == result.tables["agreement"]["in_every_seed"][:2].sum()
     named = survivors["seeds"].str.split(", ").map(lambda seeds: len(set(seeds) - {""}))
     assert (named == survivors["survived"]).all() and set(",".join(survivors["seeds"])) <= set("01, ")
-    again = []
-    store.run(step, announce=lambda step, stored: again.append((step.name, stored)))
-    assert again == [("lottery", True)]
+    assert made_by(step, store) == []
 
 
 def test_differences_are_those_of_the_table(tmp_path, tiny, rows):
     one = plan(
         model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK_LOTTERY, methods=("s",), seeds=(3,))
     )
-    result = Store(tmp_path / "store").result(one) if Store(tmp_path / "store").run(one) else None
+    run_steps([one], tmp_path / "store")
+    result = Store(tmp_path / "store").result(one)
     arms = result.tables["arms"].set_index(["arm", "stage"])
     for _, row in result.tables["comparisons"].iterrows():
         apart = arms.loc[(row["arm"], row["stage"]), "score"] - arms.loc[(row["against"], row["stage"]), "score"]
@@ -146,7 +146,7 @@ def test_hans_is_scored_by_halves_and_over_seeds(tmp_path, tiny):
     config = replace(QUICK_LOTTERY, methods=("s",), seeds=(0,), hans=str(hans), epochs=1)
     step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
     store = Store(tmp_path / "store")
-    store.run(step)
+    run_steps([step], store)
     table = store.result(step).tables["hans"].set_index(["subnetwork", "label"])["accuracy"]
     tickets = {name.rpartition(".")[2]: store.result(one) for name, one in step.inputs.items() if "tickets" in name}
     good = next(one for one in tickets.values() if one.subject["arm"] == "good")
@@ -164,7 +164,7 @@ def test_methods_in_any_order(tmp_path, tiny, rows):
         replace(QUICK_LOTTERY, methods=("m", "s"), seeds=(0,), epochs=1),
     )
     store = Store(tmp_path / "store")
-    store.run(step)
+    run_steps([step], store)
     assert store.result(step).tables["agreement"]["parts"].tolist() == ["weights", "heads", "MLPs"]
 
 

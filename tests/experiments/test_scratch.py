@@ -14,6 +14,7 @@ from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchCo
 from bertscope.models.load import load
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.source import model_root
+from running import made_by
 from toy import fresh, write_reviews
 from toy import task as toy
 
@@ -25,10 +26,8 @@ def answered(tmp_path_factory, _pocket):
     folder = tmp_path_factory.mktemp("scratch")
     task = task_root(write_reviews(folder / "rows.csv", 160))
     small = fresh(read_task(task.source), _pocket.tokenizer, num_hidden_layers=2, initializer_range=0.1)
-    step, made = plan(model_root(small.save(folder / "model")), task, QUICK), []
-    store = Store(folder / "store")
-    store.run(step, announce=lambda one, stored: made.append(one.name) if not stored else None)
-    return step, store, made
+    step, store = plan(model_root(small.save(folder / "model")), task, QUICK), Store(folder / "store")
+    return step, store, made_by(step, store)
 
 
 def test_the_steps(answered):

@@ -24,6 +24,7 @@ from bertscope.models.latency import Times
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.models.surgery import without_layers
+from bertscope.study.runner import run_steps
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from families import tiny_model
 from short_training import make_task
@@ -73,7 +74,7 @@ def test_scores_effects_and_costs(tmp_path, tiny, rows):
         model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK, remove=("2", "2-2"), seeds=(3,))
     )
     store = Store(tmp_path / "store")
-    store.run(step)
+    run_steps([step], store)
     result, task = store.result(step), read_task(rows)
     arms = result.tables["arms"].set_index("model")
     assert list(arms.index) == ["nothing removed", "top 2 removed", "2 removed"]
@@ -96,7 +97,7 @@ def test_without_retraining_it_is_the_fine_tuned_model_cut(tmp_path, tiny, rows)
     config = replace(QUICK, retrain=False, remove=("all",), seeds=(0, 1), classifiers=("linear", "relu"))
     step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
     store, task = Store(tmp_path / "store"), read_task(rows)
-    store.run(step)
+    run_steps([step], store)
     table = store.result(step).tables["trainings"].set_index(["arm", "seed"])["score"]
     assert len(table) == 2 * 2 * 4
     place = 0
@@ -114,7 +115,7 @@ def test_without_retraining_it_is_the_fine_tuned_model_cut(tmp_path, tiny, rows)
 def test_each_change_is_averaged_over_the_others(tmp_path, tiny, rows):
     step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK, cross=True))
     store = Store(tmp_path / "store")
-    store.run(step)
+    run_steps([step], store)
     result = store.result(step)
     score = result.tables["arms"].set_index(["removed", "classifier", "dropout"])["score"]
     assert len(score) == 8

@@ -17,11 +17,12 @@ from bertscope.cli.main import app
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
-from bertscope.core.step import Root, Step
+from bertscope.core.step import FORMAT, Root, Step
 from bertscope.core.store import Store
 from bertscope.report.compare import compare_page, compare_stores
 from bertscope.report.export import export_report, safe_name
-from bertscope.study.claims.question import claims_step, refresh
+from bertscope.study.claims.question import claims_step
+from bertscope.study.claims.refresh import refresh
 from planted_claims import PLANTED
 from planted_results import SURE
 from planted_trainings import compared
@@ -36,7 +37,7 @@ def put(store: Path, result: Result, **config) -> Step:
     folder = store / "steps" / step.id
     result.provenance = {"created": "2026-11-15T10:00:00+00:00"}
     result.save(folder / "result")
-    (folder / "step.json").write_text(json.dumps(step.to_json()), encoding="utf-8")
+    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()), encoding="utf-8")
     return step
 
 

@@ -14,11 +14,11 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("playwright")
 
 from bertscope.core.result import Number, Result
-from bertscope.core.step import Root, Step
+from bertscope.core.step import FORMAT, Root, Step
 from bertscope.core.store import Store
 from bertscope.report.build import build_report, stored_findings
 from bertscope.report.subjects import parts
-from bertscope.study.claims.question import refresh
+from bertscope.study.claims.refresh import refresh
 from browsing import NEEDS_CHROMIUM, browser, visit  # noqa: F401
 from planted_page import heads
 from planted_trainings import truncate
@@ -32,7 +32,7 @@ def save(store: Path, step: Step, result: Result) -> Step:
     folder = store / "steps" / step.id
     result.provenance = {"created": "2026-11-15T10:00:00+00:00"}
     result.save(folder / "result")
-    (folder / "step.json").write_text(json.dumps(step.to_json()), encoding="utf-8")
+    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()), encoding="utf-8")
     return step
 
 

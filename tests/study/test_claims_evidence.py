@@ -10,7 +10,7 @@ import pytest
 
 from bertscope.core.result import Number, Result, load_result
 from bertscope.core.statistics import holm, paired_effects, sign_flip_p
-from bertscope.core.step import Root, Step
+from bertscope.core.step import FORMAT, Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.records.claim import Estimate
@@ -90,7 +90,7 @@ def test_a_stored_result_tells_its_step(tmp_path):
     assert "step" not in load_result(made.save(tmp_path / "alone")).provenance
     made.save(tmp_path / "step" / "result")
     step = Step("similarity", 1, {}, {"examples": Root("examples", "toy", "0" * 16)})
-    (tmp_path / "step" / "step.json").write_text(json.dumps(step.to_json()))
+    (tmp_path / "step" / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()))
     assert Step.from_json(load_result(tmp_path / "step").provenance["step"]).id == step.id
     assert load_result(tmp_path / "step").equals(made)
 

@@ -34,6 +34,7 @@ from bertscope.models.source import model_root
 from bertscope.study.claims.measure import judged, statements
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.statements import SENTENCES
+from bertscope.study.runner import run_steps
 from quick_configs import QUICK_ABLATE, QUICK_LOTTERY
 from toy import task_of
 
@@ -100,8 +101,7 @@ def trained(tmp_path_factory, pair) -> list[Result]:
         bias.plan(base, task, bias.BiasConfig(words=("winter",), epochs=1)),
         contrast.plan(base, data_root(folder / "texts.txt"), measured),
     ]
-    for step in steps:
-        store.run(step)
+    run_steps(steps, store)
     return [store.result(step) for step in steps]
 
 

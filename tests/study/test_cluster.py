@@ -48,7 +48,7 @@ def test_a_cluster_makes_what_one_process_makes(tmp_path, sums, threads, capsys)
     first, bad = step(add=1), step(fail="bug")
     last = step({"earlier.0": first, "earlier.1": step(add=2)})
     lost = step({"earlier.0": bad, "earlier.1": first})
-    outcome = run_steps([last, lost], Store(tmp_path), cluster=threads.scheduler_address)
+    outcome = run_steps([last, lost], Store(tmp_path), keep_going=True, cluster=threads.scheduler_address)
     assert CALLS.count("sum") == 4 and outcome.exit_code == 3
     assert set(outcome.done) == {first.id, step(add=2).id, last.id}
     assert set(outcome.failed) == {bad.id} and set(outcome.skipped) == {lost.id}
@@ -123,7 +123,7 @@ def test_two_workers_one_killed_give_equal_tables(tiny, tmp_path):
         killer.join()
     assert killed and outcome.exit_code == 0 and set(outcome.done) == set(graph(steps))
     for one in graph(steps).values():
-        alone.run(one)
+        run_steps([one], alone)
         assert shared.result(one).equals(alone.result(one)), one.id
     assert all(shared.result(one).provenance["threads"] == 1 for one in graph(steps).values())
 
@@ -132,13 +132,14 @@ def test_two_workers_one_killed_give_equal_tables(tiny, tmp_path):
 def test_a_step_that_kills_its_workers_has_failed_and_the_others_go_on(tmp_path, sums):
     known = tmp_path / "known.py"
     known.write_text(
-        f"import sys\nsys.path.insert(0, {str(SUPPORT)!r})\nimport pytest\nfrom sums import register\n"
+        f"import sys\nsys.path.insert(0, {str(SUPPORT)!r})\n"
+        "import pytest\nfrom sums import register\n"
         "def dask_setup(worker):\n    register(pytest.MonkeyPatch())\n"
     )
     how = {"processes": True, "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1, "preload": [str(known)]}
     with distributed.LocalCluster(n_workers=2, silence_logs=logging.CRITICAL, **how) as here:
         steps = [step(fail="death"), step(add=1), step({"earlier.0": step(fail="death")})]
-        outcome = run_steps(steps, Store(tmp_path), cluster=here.scheduler_address)
+        outcome = run_steps(steps, Store(tmp_path), keep_going=True, cluster=here.scheduler_address)
     # The worker that made it may be killed by the other step before it says so; the next one then finds it stored.
     assert {*outcome.done, *outcome.stored} == {step(add=1).id} and set(outcome.skipped) == {steps[2].id}
     assert Store(tmp_path).result(step(add=1)).number("total").value == 6

@@ -12,12 +12,14 @@ import time
 import pytest
 from rich.console import Console
 
-from bertscope.core.errors import FullDiskError, UserError
+from bertscope.core.errors import BugError, FullDiskError, UserError
+from bertscope.core.progress import telling
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step, graph
 from bertscope.core.store import Store
 from bertscope.study import runner
 from bertscope.study.board import Board
+from bertscope.study.execute import perform
 from bertscope.study.growing_report import GrowingReport
 from bertscope.study.runner import run_steps
 from bertscope.study.times import Times
@@ -63,7 +65,7 @@ def test_a_failure_takes_only_its_dependants_along(tmp_path, capsys):
     lost = step({"earlier.0": bad, "earlier.1": good})
     further = step({"earlier.0": lost})
     kept = step({"earlier.0": good})
-    outcome = run_steps([further, bug, kept], store)
+    outcome = run_steps([further, bug, kept], store, keep_going=True)
     assert outcome.exit_code == 3
     assert set(outcome.done) == {good.id, kept.id}
     assert set(outcome.failed) == {bad.id, bug.id} and outcome.failed[bad.id] == "it failed"
@@ -74,7 +76,37 @@ def test_a_failure_takes_only_its_dependants_along(tmp_path, capsys):
     log = log_of(store)
     assert "Traceback" in log and "ZeroDivisionError: not so" in log and log.count("Traceback") == 1
     assert f"done     {good.id}" in log and f"running  {good.id}" in log and "end: 2 done" in log
-    assert run_steps([bug], store).exit_code == 3, "a failure isn't stored"
+    assert run_steps([bug], store, keep_going=True).exit_code == 3, "a failure isn't stored"
+
+
+def test_where_nothing_is_to_go_on_the_first_failure_is_raised(tmp_path, capsys):
+    store, after = Store(tmp_path), step(add=2)
+    with pytest.raises(UserError, match=r"^it failed$"):
+        run_steps([step({"earlier.0": step(fail="mistake")}), after], store)
+    with pytest.raises(BugError, match=r"^ZeroDivisionError: not so \(a bug of bertscope; details: ") as caught:
+        run_steps([step(fail="bug"), after], store)
+    assert not store.has(after) and "failed" not in capsys.readouterr().err, "the error says it"
+    assert "measure" in caught.value.__notes__[0] and "Traceback" in log_of(store)
+
+
+def test_lines_say_how_each_step_ended(tmp_path, capsys):
+    store, first, last = Store(tmp_path), step(add=1), step({"earlier.0": step(add=1)}, add=2)
+    run_steps([first], store)
+    capsys.readouterr()
+    run_steps([first, last], store)
+    number = last.id.rpartition("-")[2][:8]
+    assert capsys.readouterr().err.splitlines() == [
+        f"stored   sums        {first.id.rpartition('-')[2][:8]} add=1",
+        f"running  sums        {number} add=2", f"done     sums        {number} add=2: under 1 s",
+    ]  # fmt: skip
+    with telling("quiet"):
+        run_steps([last, step(add=3), step(fail="bug")], store, keep_going=True)
+    assert capsys.readouterr().err.count("\n") == 1, "what failed alone"
+    with telling("verbose"):
+        run_steps([last, step(add=4), step(fail="bug")], store, keep_going=True)
+    told = capsys.readouterr().err
+    assert "         add=2 fail= seconds=0.0\n" in told and "         add=4 fail= seconds=0.0\n" in told
+    assert told.count("Traceback") == 1
 
 
 def test_an_interruption_keeps_what_is_finished(tmp_path):
@@ -109,7 +141,7 @@ def test_what_another_process_makes_is_passed_over_and_waited_for(tmp_path, monk
         with Store(tmp_path).claim(theirs) as claim:
             claimed.set()
             go_on.wait(10)
-            claim.perform({"number": 5})
+            perform(claim, {"number": 5})
 
     thread = threading.Thread(target=other)
     thread.start()
@@ -165,6 +197,7 @@ def test_a_finished_study_loads_no_torch_and_takes_no_time(tmp_path):
     """The demo's steps, as if they were stored: what is looked at is only whether they are there."""
     make = """
 import json, sys
+from bertscope.core.step import FORMAT
 from bertscope.core.store import Store
 from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
@@ -172,7 +205,7 @@ steps, store = read_study('demo').steps, Store(sys.argv[1])
 for step in steps:
     folder = store.path(step)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "step.json").write_text(json.dumps(step.to_json()))
+    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()))
 outcome = run_steps(steps, store, page=lambda: print("page"))
 assert set(outcome.stored) == {step.id for step in steps} and not outcome.done
 assert not {"torch", "pandas", "dask", "rich"} & set(sys.modules)
@@ -234,10 +267,10 @@ def test_time_left_is_that_of_steps_alike(tmp_path):
     times.add(one, 90.0)
     assert times.guess(same).seconds == 20, "what was asked before is not kept"
     store = Store(tmp_path)
-    store.run(step())
+    run_steps([step()], store)
     seconds = Result.load(store.path(step()) / "result").provenance["seconds"]
     assert Times.of_store(store).guess(step(add=1)).seconds == seconds
-    store.run(step(add=2))
+    run_steps([step(add=2)], store)
     (store.path(step(add=2)) / "step.json").write_text("{")
     assert Times.of_store(store).guess(step(add=1)).seconds == seconds, "a damaged step is no reason to stop"
 

@@ -75,7 +75,7 @@ def test_five_questions_share_one_pass_and_find_the_same(models, passes, tmp_pat
     assert passes == [2], "one pass over both models"
     alone = Store(tmp_path / "alone")
     for step in steps:
-        alone.run(step)
+        run_steps([step], alone)
     assert passes == [2, 2, 2, 1, 1, 2]
     assert same(steps, alone, Store(tmp_path / "together"))
     provenance = Store(tmp_path / "together").result(steps[0]).provenance
@@ -97,7 +97,7 @@ def test_where_a_text_is_too_long_relations_leaves_it_out_in_a_pass_of_its_own(m
     assert sorted(passes) == [1, 2], "four share, and relations reads alone"
     alone = Store(tmp_path / "alone")
     for step in steps:
-        alone.run(step)
+        run_steps([step], alone)
     assert same(steps, alone, Store(tmp_path / "together"))
     notes = {step.name: " ".join(alone.result(step).notes) for step in steps}
     assert "left out" in notes["relations"] and "were cut" in notes["patterns"]
@@ -145,7 +145,8 @@ def test_one_question_that_fails_leaves_the_others_their_pass(models, passes, tm
     good = ask("patterns", {"models.0": before, "examples": texts})
     bad = ask("relations", {"models.0": before, "examples": texts})
     moved = ask("change", {"before": before, "after": after, "examples": texts})
-    outcome = run_steps([good, bad, moved], Store(tmp_path / "store"))
+    store = Store(tmp_path / "store")
+    outcome = run_steps([good, bad, moved], store, keep_going=True, inputs=Inputs(store.path))
     assert set(outcome.done) == {good.id, moved.id} and set(outcome.failed) == {bad.id} and passes == [2]
 
 
@@ -159,7 +160,7 @@ def test_a_pass_that_breaks_is_tried_by_each_alone(models, tmp_path, monkeypatch
         raise UserError("this reader breaks")
 
     monkeypatch.setattr("bertscope.analyses.change.measure.ChangeReader.read", break_)
-    outcome = run_steps([good, broken], Store(tmp_path / "store"))
+    outcome = run_steps([good, broken], Store(tmp_path / "store"), keep_going=True)
     assert set(outcome.done) == {good.id} and outcome.failed == {broken.id: "this reader breaks"}
 
 

@@ -191,7 +191,7 @@ def test_what_is_set_counts_as_if_it_were_written(study):
         "demo/entailment", epochs=1, seed=2
     )
     assert plain.config["repeats"] == weighted.config["repeats"] == 200 and weighted.config["weighted"]
-    assert found.said["questions"][0] == {"ablate": {"mode": "zero"}} and found.said["training"] == {"epochs": 1}
+    assert found.parsed["questions"][0] == {"ablate": {"mode": "zero"}} and found.parsed["training"] == {"epochs": 1}
     fewer = study(text, "questions.patterns=false")
     assert [step.name for step in fewer.steps] == ["ablate"]
     assert [step.name for step in study(text, "questions=[change, {ablate: true}]").steps] == ["change", "ablate"]

@@ -11,7 +11,7 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 import bertscope
 from bertscope.core.store import Store
 from bertscope.study.file import read_study
-from bertscope.study.words import about, duration, settings, short
+from bertscope.study.step_words import short
 from short_study import STUDY
 
 
@@ -148,17 +148,3 @@ def test_from_python(run, tmp_path):
     assert len(outcome.done) == 1 and not outcome.failed and outcome.exit_code == 0 and pages
     again = bertscope.run_study(bertscope.read_study("mine.yaml", ["questions=[finetune]"]), store=Store("here"))
     assert not again.done and list(again.stored) == list(outcome.done)
-
-
-def test_steps_in_words(run):
-    study = read_study(
-        "mine.yaml", ["seeds=[2]", "questions=[ablate, {patterns: {on: corpus}}, scratch]", "corpus=demo/corpus"]
-    )
-    ablation, shapes, compared, _ = study.steps
-    assert about(ablation) == "tiny tuned on reviews.csv (epochs=1 seed=2)"
-    assert about(shapes) == "tiny and tiny tuned on reviews.csv (epochs=1 seed=2) on demo/corpus"
-    assert about(compared) == "tiny on reviews.csv" and settings(compared) == "seeds=2 epochs=1"
-    assert short(compared) == compared.id[:16]
-    assert [duration(seconds) for seconds in (0.2, 59, 119, 120, 3599, 7200)] == [
-        "under 1 s", "59 s", "119 s", "2.0 min", "60.0 min", "2.0 h"
-    ]  # fmt: skip

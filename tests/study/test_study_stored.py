@@ -13,7 +13,7 @@ import bertscope
 from bertscope.core.step import graph
 from bertscope.study.file import read_study
 from bertscope.study.garbage import delete_unneeded, unneeded
-from bertscope.study.state import states
+from bertscope.study.step_states import states
 from bertscope.study.times import Times
 from short_study import STUDY
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bertscope.core.figure import Figure
 from bertscope.core.result import Number, Result
-from bertscope.core.step import Root, Step
+from bertscope.core.step import FORMAT, Root, Step
 from bertscope.report.build import build_report
 
 HOSTILE = "</script><script>alert('x')</script>\"quoted\" & \u202eright to left"
@@ -41,7 +41,7 @@ def put(store: Path, result: Result, *, model: str = "pocket", task: str = "demo
     step = Step(result.question, result.version, config, inputs)
     folder = store / "steps" / step.id
     result.save(folder / "result")
-    (folder / "step.json").write_text(json.dumps(step.to_json()), encoding="utf-8")
+    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()), encoding="utf-8")
     return folder
 
 

@@ -149,8 +149,8 @@ def test_a_kill_between_the_renames_is_mended(tmp_path, renamed):
 
 def test_data_that_changed_since_the_plan_is_refused(tiny, tmp_path):
     from bertscope.core.registry import find
-    from bertscope.core.store import Store
     from bertscope.data.read import task_root
+    from bertscope.study.runner import run_steps
 
     data = tmp_path / "d.csv"
     data.write_text("text,label\n" + "\n".join(f"it was {row},{row % 2}" for row in range(40)))
@@ -158,7 +158,7 @@ def test_data_that_changed_since_the_plan_is_refused(tiny, tmp_path):
     step = find("finetune").step(inputs)
     data.write_text(data.read_text().replace("it was 7,1", "it was 7,0"))
     with pytest.raises(UserError, match="has changed since this run was planned"):
-        Store(tmp_path / "store").run(step)
+        run_steps([step], tmp_path / "store")
 
 
 def test_models_that_would_be_misread_are_refused(tiny, texts, tmp_path):

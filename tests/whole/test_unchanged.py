@@ -15,6 +15,8 @@ from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import model_root
+from bertscope.study.execute import perform
+from bertscope.study.runner import run_steps
 from toy import learned, task
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -70,8 +72,7 @@ def ask(name: str, kinds: dict[str, Any]) -> Step:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_question_leaves_its_model_as_it_was(name, roots, tmp_path):
     store, step = Store(tmp_path), ask(name, roots)
-    for needed in step.before():
-        store.run(needed)
+    run_steps([*step.before()], store)
     inputs = Inputs(store.path)
     opened = inputs.of(step)
     models = [one for value in opened.values() for one in (value if isinstance(value, list) else [value])]
@@ -80,5 +81,5 @@ def test_a_question_leaves_its_model_as_it_was(name, roots, tmp_path):
         one.model(**one.tokenizer("it rained", return_tensors="pt").to(one.device), output_hidden_states=True)
     before = [state(one) for one in encoders]
     with store.claim(step) as claim:
-        claim.perform(opened)
+        perform(claim, opened)
     assert [state(one) for one in encoders] == before

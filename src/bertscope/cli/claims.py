@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertscope.cli.options import STORE
+from bertscope.cli.options import STORE, quiet_beside_json, tell_of_other_versions
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result, in_words, result_root
 from bertscope.core.step import Step
 from bertscope.core.store import Store
+from bertscope.study.runner import run_steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +42,11 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
         Print the ledger as JSON.
     """
     shelf = Store(store)
-    step = _asked(shelf, results)
-    result = Result.load(shelf.run(step) / "result")
+    with quiet_beside_json(json):
+        tell_of_other_versions(shelf)
+        step = _ledger(shelf, results)
+        run_steps([step], shelf)
+    result = shelf.result(step)
     if out is not None:
         result.save(out)
     ledger = result.tables["ledger"]
@@ -53,13 +57,14 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
         print(f"stored in {shelf.path(step)}; the page: bertscope report build --store {store}", file=sys.stderr)
 
 
-def _asked(shelf: Store, results: tuple[str, ...]) -> Step:
+def _ledger(shelf: Store, results: tuple[str, ...]) -> Step:
+    """The step that judges these results, or everything that is stored."""
     from bertscope.study.claims.question import claims as ledger
-    from bertscope.study.claims.question import claims_step
+    from bertscope.study.claims.refresh import ledger_of
 
     if results:
         return ledger.step({f"results.{place}": result_root(one) for place, one in enumerate(results)})
-    step = claims_step(stored.step for stored in shelf.finished())
+    step = ledger_of(shelf)
     if step is None:
         raise UserError(
             f"nothing in {shelf.folder} bears on a claim; ask a question first ('bertscope patterns pocket --on "

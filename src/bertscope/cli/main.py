@@ -5,13 +5,18 @@ from __future__ import annotations
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from bertscope import __version__
 from bertscope.cli.options import default_in_words
-from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, UserError
+from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, BugError, UserError, not_allowed
+from bertscope.core.progress import telling, verbosity
 from bertscope.core.registry import QUESTIONS, find
 
 app = App(
@@ -23,61 +28,105 @@ app = App(
     "MODEL is 'pocket' (built in), a folder, or a hub id. DATA is demo/sentiment, glue/rte, a file "
     "or a folder ('bertscope data DATA' says what it holds). Results are stored and never computed twice.",
 )
+_START = Group.create_ordered("Start here")
 _GROUPS = {
     name: Group.create_ordered(heading)
     for name, heading in {
+        "training": "Train, and compare trainings",
         "attention": "What the heads attend to",
         "parts": "What the model needs",
         "layers": "What the layers hold",
-        "training": "Train, and compare trainings",
         "smaller": "Make it smaller",
-        "stored": "Read stored answers together",
+        "stored": "Stored answers",
     }.items()
 }
 """The headings of help, in their order: by what a question does."""
-_AROUND = Group.create_ordered("Data, studies and stored answers")
+_MORE = Group.create_ordered("More")
+_MESSAGES = Group.create_ordered("Messages, of every command")
 _OWN = {"claims": "bertscope.cli.claims:claims"}
 """Questions whose command isn't made from what they declare."""
+_COMMANDS = (
+    ("demo", "demo:demo", "Try everything once on the built-in model and language.", _START),
+    ("data", "data:data", "What a data set holds: describe, show or write it.", _START),
+    ("study", "study:study", "Run many questions from one file.", _START),
+    ("ls", "stored:ls", "List what is stored.", _GROUPS["stored"]),
+    ("show", "stored:show", "Print a stored answer again.", _GROUPS["stored"]),
+    ("report", "stored:report", "Turn stored results into one page.", _GROUPS["stored"]),
+    ("rm", "stored:rm", "Delete stored answers.", _GROUPS["stored"]),
+    ("train-patterns", "shapes:train_patterns", "Train the classifiers of attention maps.", _MORE),
+)
+"""Commands that ask no question."""
 
 
-for _name, _entry in QUESTIONS.items():
-    if _entry.group:
-        _target = _OWN.get(_name, f"bertscope.cli.questions:{_name}")
-        app.command(_target, name=_name, help=_entry.line, group=_GROUPS[_entry.group])
-for _name, _target, _line in (
-    ("demo", "demo:demo", "Try everything once on the built-in model and language."),
-    ("study", "study:study", "Run many questions from one file."),
-    ("data", "data:data", "What a data set holds: describe, show or write it."),
-    ("train-patterns", "shapes:train_patterns", "Train the classifiers of attention maps."),
-    ("ls", "stored:ls", "List what is stored."),
-    ("show", "stored:show", "Print a stored answer again."),
-    ("rm", "stored:rm", "Delete stored answers."),
-    ("report", "stored:report", "Turn stored results into one page."),
-):
-    app.command(f"bertscope.cli.{_target}", name=_name, help=_line, group=_AROUND)
-for _flag in ("--help", "--version"):
-    app[_flag].group = _AROUND
+def _add_commands() -> None:
+    """Each in its group: questions in the order of the page, but a training before what compares trainings."""
+    places = count()
+    for name in sorted(QUESTIONS, key=lambda name: name != "finetune"):
+        entry, target = QUESTIONS[name], _OWN.get(name, f"bertscope.cli.questions:{name}")
+        if entry.group:
+            app.command(target, name=name, help=entry.line, group=_GROUPS[entry.group], sort_key=next(places))
+    for name, target, line, group in _COMMANDS:
+        app.command(f"bertscope.cli.{target}", name=name, help=line, group=group, sort_key=next(places))
+    app.register_install_completion_command(help="Let bash, zsh or fish complete commands and flags.")
+    for flag in ("--install-completion", "--help", "--version"):
+        app[flag].group = _MORE
+
+
+_add_commands()
+
+
+@app.meta.default
+def launch(
+    *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    quiet: Annotated[bool, Parameter(name=("--quiet", "-q"), negative=(), group=_MESSAGES)] = False,
+    verbose: Annotated[bool, Parameter(name=("--verbose", "-v"), negative=(), group=_MESSAGES)] = False,
+) -> None:
+    """Run a command.
+
+    Parameters
+    ----------
+    quiet
+        Nothing on standard error but errors and what came of it.
+    verbose
+        Also all settings of every step, and the traceback of a bug.
+    """
+    if quiet and verbose:
+        raise UserError("--quiet and --verbose exclude each other; leave one out")
+    with telling("quiet" if quiet else "verbose" if verbose else "normal"), _errors_in_one_line():
+        app(_spread([*words]), exit_on_error=False, print_error=False)
+
+
+_launcher = app.meta
 
 
 def main() -> None:
     """Run a command and leave with the right exit code: every error is one line, a bug's traceback goes to a log."""
+    with _errors_in_one_line():
+        _launcher(sys.argv[1:], exit_on_error=False, print_error=False)
+
+
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
     try:
-        app(_spread(sys.argv[1:]), exit_on_error=False, print_error=False)
+        yield
     except UserError as error:
         _leave(str(error), EXIT_USER)
     except CycloptsError as error:
-        command = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in app else ""
-        _leave(f"{' '.join(str(error).split())} (see bertscope {command}{' ' * bool(command)}--help)", EXIT_USER)
+        command = next((f"{word} " for word in sys.argv[1:] if not word.startswith("-") and word in app), "")
+        _leave(f"{' '.join(str(error).split())} (see bertscope {command}--help)", EXIT_USER)
     except KeyboardInterrupt:
         _leave("interrupted; what was finished is stored, run the same command to go on", EXIT_INTERRUPTED)
     except PermissionError as error:
-        _leave(f"{error}; choose a place that you may read and write", EXIT_USER)
+        _leave(not_allowed(error), EXIT_USER)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output went away, as `head` does: nothing to say, nobody to say it to
+    except BugError as bug:
+        _leave_with_bug(bug.reason, bug.trace, bug.log)
     except Exception as error:
+        trace = traceback.format_exc()
         with tempfile.NamedTemporaryFile("w", prefix="bertscope-", suffix=".log", delete=False) as log:
-            log.write(f"{' '.join(sys.argv)}\n{traceback.format_exc()}")
-        _leave(f"this is a bug in bertscope, not your mistake: {error!r}; details: {Path(log.name)}", EXIT_BUG)
+            log.write(f"{' '.join(sys.argv)}\n{trace}")
+        _leave_with_bug(f"{type(error).__name__}: {error}", trace, Path(log.name))
 
 
 _SEVERAL = {"data": ("--words",), "train-patterns": ("--method",), "report": ("--format",)}
@@ -102,3 +151,10 @@ def _spread(words: list[str]) -> list[str]:
 def _leave(line: str, code: int) -> None:
     print(f"bertscope: {line}", file=sys.stderr)
     raise SystemExit(code)
+
+
+def _leave_with_bug(reason: str, trace: str, log: Path) -> None:
+    if verbosity() == "verbose":
+        print(trace.rstrip(), file=sys.stderr)
+    reason = " ".join(reason.split())
+    _leave(f"this is a bug in bertscope, not your mistake: {reason}; details: {log}", EXIT_BUG)

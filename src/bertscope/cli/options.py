@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bertscope.core.progress import telling, verbosity
+from bertscope.core.store import Store
 from bertscope.data.options import ReadOptions
 
 STORE = Path("bertscope-store")
+
+
+def tell_of_other_versions(*stores: Store | Path) -> None:
+    """Say once, on standard error, how many steps of a store aren't read since another version wrote them."""
+    if verbosity() == "quiet":
+        return
+    for store in stores:
+        store = store if isinstance(store, Store) else Store(store)
+        if count := len(store.of_other_versions()):
+            which = f"{count} steps" if count > 1 else "1 step"
+            elsewhere = "" if store.folder == STORE else f" --store {store.folder}"
+            cure = f"'bertscope rm --other-versions{elsewhere} --yes' deletes them"
+            print(f"skipped {which} of an earlier version in {store.folder}; {cure}", file=sys.stderr)
+
+
+def quiet_beside_json(json: bool) -> AbstractContextManager[None]:
+    """Who reads JSON wants no lines beside it, unless --verbose asks for them."""
+    return telling("quiet") if json and verbosity() == "normal" else nullcontext()
 
 
 def default_in_words(value: Any) -> str | None:
@@ -31,8 +53,8 @@ class DataOptions(ReadOptions):
 
     def given(self) -> dict[str, Any]:
         """The options as `task_root` takes them."""
-        said = asdict(self)
-        return said | {"seed": said.pop("data_seed")}
+        options = asdict(self)
+        return options | {"seed": options.pop("data_seed")}
 
 
 @dataclass(frozen=True)

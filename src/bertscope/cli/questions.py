@@ -10,7 +10,6 @@ import functools
 import inspect
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -18,18 +17,15 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from bertscope.cli.options import STORE, DataOptions, RunOptions
+from bertscope.cli.options import STORE, DataOptions, RunOptions, quiet_beside_json, tell_of_other_versions
 from bertscope.core import registry
-from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
-from bertscope.core.inputs import Inputs
 from bertscope.core.planning import planned
 from bertscope.core.question import Question
 from bertscope.core.result import FOLDER, Result
-from bertscope.core.step import Step, graph
+from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.runner import run_steps
-from bertscope.study.watch import line
 
 _DATA_HELP = {
     "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
@@ -57,8 +53,9 @@ def _command(question: Question) -> Callable[..., None]:
         *named: str, on: str = "", config: Any = None, data: Any = None, run: Any = None, **further: str | None
     ) -> None:
         data, run = data or DataOptions(), run or RunOptions()
-        asked = (question, list(named), on, config or question.config(), data.given(), further)
-        _answer(question, functools.partial(planned, *asked), run)
+        settings = config or question.config()
+        plan = functools.partial(planned, question, list(named), on, settings, data.given(), further)
+        _answer(question, plan, run)
 
     flat = Parameter(name="*")
     positional = _positional(question)
@@ -105,8 +102,11 @@ def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> No
         refuse_foreign(run.out, _folder_of(question))
         check_writable(run.out)
     step, store = plan(), Store(run.store)
-    folder = _made(step, store, run)
-    result = Result.load(folder / "result")
+    folder = store.path(step)
+    with quiet_beside_json(run.json):
+        tell_of_other_versions(store)
+        run_steps([step], store, resume=run.resume)
+    result = store.result(step)
     if run.out is not None and _keeps_folder(question):
         with whole_folder(run.out, _folder_of(question)) as scratch:
             shutil.copytree(folder / question.keeps, scratch, dirs_exist_ok=True)
@@ -127,23 +127,6 @@ def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> No
         _print(result, folder, run)
 
 
-def _made(step: Step, store: Store, run: RunOptions) -> Path:
-    """The folder of the finished step. Data is read first: a mistake in it is told before anything starts.
-
-    On a terminal an experiment of many steps is watched as a study is: what is done, running and waiting, and the
-    time left.
-    """
-    to_make = [one for one in graph([step], store.has).values() if not store.has(one)]
-    inputs = Inputs(store.path)
-    inputs.preflight(to_make)
-    if run.json or len(to_make) < 2 or not sys.stderr.isatty():
-        return store.run(step, announce=announce(json_only=run.json), resume=run.resume, inputs=inputs)
-    outcome = run_steps([step], store, resume=run.resume, inputs=inputs)
-    for reason in outcome.failed.values():
-        raise UserError(reason)
-    return store.path(step)
-
-
 def _keeps_folder(question: Question) -> bool:
     """Whether what it keeps beside its result is what a user wants of it: a model, hidden states."""
     return question.keeps in registry.KINDS and bool(registry.KINDS[question.keeps].folder)
@@ -154,18 +137,6 @@ def _folder_of(question: Question) -> FolderKind:
     if not _keeps_folder(question):
         return FOLDER
     return question.folder or registry.resolve(registry.KINDS[question.keeps].folder)
-
-
-def announce(*, json_only: bool = False) -> Callable[[Step, bool], None]:
-    """Say each step as its turn comes, once, on standard error."""
-    said: set[str] = set()
-
-    def say(step: Step, stored: bool) -> None:
-        if not json_only and step.id not in said:
-            said.add(step.id)
-            print(line("stored" if stored else "running", step), file=sys.stderr)
-
-    return say
 
 
 def _print(result: Result, folder: Path, run: RunOptions) -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from cyclopts import App
 
-from bertscope.cli.options import STORE
+from bertscope.cli.options import STORE, tell_of_other_versions
 from bertscope.core.differences import differences
-from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.errors import BugError, UserError, did_you_mean
 from bertscope.core.files import check_file
 from bertscope.core.result import Number, in_words
 from bertscope.core.store import Store, Stored
-from bertscope.study.words import short
+from bertscope.study.step_words import short, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,15 +70,16 @@ def show(step: str, /, *, store: Path = STORE) -> None:
     from bertscope.cli.answer import print_answer
     from bertscope.core.result import Result
 
-    stored = _found(step, _all(store))
-    result = Result.load(stored.folder / "result")
+    finished = {stored.step.id: stored.folder for stored in _all(store)}
+    folder = finished[_found(step, finished)]
+    result = Result.load(folder / "result")
     console = print_answer(result)
     tables = ", ".join(f"{name} ({len(table):,} rows)" for name, table in result.tables.items())
     console.print(f"\ntables: {tables}" if tables else "", markup=False, soft_wrap=True)
-    console.print(f"stored in {stored.folder}", markup=False, soft_wrap=True)
+    console.print(f"stored in {folder}", markup=False, soft_wrap=True)
 
 
-def rm(*steps: str, store: Path = STORE, yes: bool = False) -> None:
+def rm(*steps: str, other_versions: bool = False, store: Path = STORE, yes: bool = False) -> None:
     """Delete stored answers. Only says what it would delete, unless you add --yes.
 
     What was made from them stays; asked again, they are computed again.
@@ -87,38 +88,51 @@ def rm(*steps: str, store: Path = STORE, yes: bool = False) -> None:
     ----------
     steps
         Their names as `bertscope ls` prints them, or the beginnings of these.
+    other_versions
+        Also all that another version of bertscope stored and this one can't read.
     store
         The folder where results are kept.
     yes
         Delete them.
     """
-    if not steps:
+    if not steps and not other_versions:
         raise UserError("name the steps to delete, as 'bertscope ls' prints them; to delete all, delete the folder")
-    shelf, finished = Store(store), _all(store)
-    named = {stored.step.id: stored for stored in (_found(step, finished) for step in steps)}
-    for stored in named.values():
+    shelf = Store(store)
+    others = {folder.name: folder for folder in shelf.of_other_versions()}
+    about = {one.folder.name: (one.folder, in_words(one.result["subject"])) for one in shelf.finished()}
+    about |= {name: (folder, "of another version") for name, folder in others.items()}
+    _refuse_empty(about, store)
+    named = dict.fromkeys([*(_found(step, about) for step in steps), *(others if other_versions else ())])
+    for name in named:
+        folder, words = about[name]
         if yes:
-            shelf.delete(stored.folder)
-        print(f"{stored.step.id}  {in_words(stored.result['subject'])}")
+            shelf.delete(folder)
+        print(f"{name}  {words}")
     print(f"deleted: {len(named)}" if yes else f"would be deleted: {len(named)}; add --yes to delete them")
 
 
 def _all(store: Path) -> list[Stored]:
+    tell_of_other_versions(store)
     finished = list(Store(store).finished())
-    if not finished:
-        raise UserError(f"nothing is stored in {store}; run 'bertscope demo', or name another folder with --store")
+    _refuse_empty(finished, store)
     return finished
 
 
-def _found(name: str, finished: Sequence[Stored]) -> Stored:
+def _refuse_empty(stored: Sized, store: Path) -> None:
+    if not stored:
+        raise UserError(f"nothing is stored in {store}; run 'bertscope demo', or name another folder with --store")
+
+
+def _found(name: str, stored: Iterable[str]) -> str:
     """The stored step of that name, or the only one whose name begins like that."""
-    fitting = [stored for stored in finished if stored.step.id.startswith(name)]
+    stored = list(stored)
+    fitting = [one for one in stored if one.startswith(name)]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        some = ", ".join(short(stored.step) for stored in fitting[:2])
+        some = ", ".join(map(shortened, fitting[:2]))
         raise UserError(f"{len(fitting)} stored steps begin with {name!r}, {some} among them; write more of the name")
-    close = did_you_mean(name, (short(stored.step) for stored in finished))
+    close = did_you_mean(name, map(shortened, stored))
     hint = close if close.startswith("did") else "'bertscope ls' lists what is"
     raise UserError(f"no step {name!r} is stored; {hint}")
 
@@ -140,17 +154,18 @@ def build(*, store: Path = STORE, out: Path = Path("report.html"), title: str | 
     """
     from bertscope.report.build import build_report
 
+    tell_of_other_versions(store)
     _refresh(Store(store))
     print(f"open {build_report(Store(store), out, title=title).resolve()}", file=sys.stderr)
 
 
 def _refresh(store: Store) -> None:
     """Bring the ledger up to date; a store that can't be written, or is damaged, is shown as it is."""
-    from bertscope.study.claims.question import refresh
+    from bertscope.study.claims.refresh import refresh
 
     try:
         refresh(store)
-    except (UserError, OSError, ValueError) as reason:
+    except (UserError, BugError, OSError, ValueError) as reason:
         print(f"the ledger of claims is as it was: {reason}", file=sys.stderr)
 
 
@@ -171,6 +186,7 @@ def export(
     """
     from bertscope.report.export import export_report
 
+    tell_of_other_versions(store)
     index = export_report(store, out, formats=format, announce=lambda place: print(place, file=sys.stderr))
     print(f"open {index.resolve()}", file=sys.stderr)
 
@@ -193,6 +209,7 @@ def compare(one: Path, other: Path, /, *, out: Path | None = None) -> None:
 
     if out is not None:
         check_file(out, MARK)
+    tell_of_other_versions(*dict.fromkeys((one, other)))
     result = compare_stores(one, other)
     _print_compared(result)
     if out is not None:

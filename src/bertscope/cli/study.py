@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 from cyclopts import App, Parameter
 
-from bertscope.cli.options import STORE
+from bertscope.cli.options import STORE, tell_of_other_versions
 from bertscope.core.errors import UserError
+from bertscope.core.progress import verbosity
 from bertscope.core.store import Store
 
 if TYPE_CHECKING:
     from bertscope.core.step import Step
     from bertscope.study.file import Study
-    from bertscope.study.state import State
+    from bertscope.study.step_states import State
 
 study = App(name="study", help="One file, many questions: run it, see where it stands, clean up after it.")
 Sets = Annotated[tuple[str, ...], Parameter(name="--set", consume_multiple=False)]
@@ -80,10 +81,12 @@ def perform(
     from bertscope.report.build import MARK, build_report, is_page_of
     from bertscope.study.claims.question import claims_step
     from bertscope.study.run import run_study
+    from bertscope.study.runner import run_steps
 
     check_file(out, MARK)
-    for note in read.notes:
+    for note in read.notes if verbosity() != "quiet" else ():
         print(f"note: {note}", file=sys.stderr)
+    tell_of_other_versions(store)
     started, shelf = time.perf_counter(), Store(store)
 
     steps = graph(read.steps)
@@ -93,7 +96,7 @@ def perform(
 
     outcome = run_study(read, store=shelf, workers=workers, cluster=cluster, resume=resume, page=page)
     if outcome.failed and (ledger := claims_step(step for step in steps.values() if shelf.has(step))):
-        shelf.run(ledger)  # the claims about what didn't fail
+        run_steps([ledger], shelf)  # the claims about what didn't fail
         steps[ledger.id] = ledger
     there = [name for name, step in steps.items() if shelf.has(step)]
     if there and not is_page_of(out, there, read.title):
@@ -133,7 +136,7 @@ def show(file: str, /, *, sets: Sets = ()) -> None:
     from bertscope.study.located_yaml import dump
 
     read, seen = read_study(file, sets), set[str]()
-    print(dump(read.said))
+    print(dump(read.parsed))
     for step in read.steps:
         _branch(step, seen)
     _notes(read)
@@ -154,10 +157,11 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     """
     from bertscope.core.step import graph
     from bertscope.study.file import read_study
-    from bertscope.study.state import State, failures, states
-    from bertscope.study.words import short
+    from bertscope.study.step_states import State, failures, states
+    from bertscope.study.step_words import short
 
     read, shelf = read_study(file, sets), Store(store)
+    tell_of_other_versions(shelf)
     steps, found, why = graph(read.steps), states(read.steps, shelf), failures(shelf)
     counts = Counter(found.values())
     _columns(
@@ -190,14 +194,16 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
     if not files:
         raise UserError("name the studies whose steps are to be kept; to delete all, delete the folder itself")
     kept, shelf = [read_study(file, sets) for file in files], Store(store)
+    if not yes:
+        tell_of_other_versions(shelf)
     waste = delete_unneeded(shelf, kept) if yes else unneeded(shelf, kept)
     for one in waste:
         print(f"{one.size / 1e6:8.1f} MB  {one.folder.relative_to(shelf.folder)}")
-    said = f"{len(waste)} folders, {sum(one.size for one in waste) / 1e6:.1f} MB"
-    print(f"deleted: {said}" if yes else f"not needed: {said}" + ("; add --yes to delete them" if waste else ""))
+    total = f"{len(waste)} folders, {sum(one.size for one in waste) / 1e6:.1f} MB"
+    print(f"deleted: {total}" if yes else f"not needed: {total}" + ("; add --yes to delete them" if waste else ""))
 
 
-_MADE: dict[State, str] = {"done": "stored", "not needed": "not needed"}
+_LEFT_ALONE: dict[State, str] = {"done": "stored", "not needed": "not needed"}
 """States in which nothing of a step is left to compute, and what a plan says of them."""
 
 
@@ -205,31 +211,34 @@ def _foretell(read: Study, store: Store) -> None:
     """The steps, what is stored of them, and how long the others may take. Their data is read, as by a run."""
     from bertscope.core.step import graph
     from bertscope.study.preflight import preflight
-    from bertscope.study.state import states
+    from bertscope.study.step_states import states
+    from bertscope.study.step_words import duration, short
     from bertscope.study.times import Times
-    from bertscope.study.words import duration, short
 
+    tell_of_other_versions(store)
     preflight(read, store)
     steps, found, times = graph(read.steps), states(read.steps, store), Times.of_store(store)
-    left = [step for name, step in steps.items() if found[name] not in _MADE]
+    left = [step for name, step in steps.items() if found[name] not in _LEFT_ALONE]
     guesses = {step.id: guess for step in left if (guess := times.guess(step))}
     took = {name: duration(guess.seconds) for name, guess in guesses.items()}
     _columns(
-        (_MADE.get(found[name]) or took.get(name, "unknown"), short(step), _about(step))
+        (_LEFT_ALONE.get(found[name]) or took.get(name, "unknown"), short(step), _about(step))
         for name, step in steps.items()
     )
     _notes(read)
     counts = Counter(found.values())
-    made = [f"{counts[state]} {word}" for state, word in _MADE.items() if counts[state] or state == "done"]
-    said = ", ".join([f"{len(steps)} steps", *made])
+    left_alone = [
+        f"{counts[state]} {word}" for state, word in _LEFT_ALONE.items() if counts[state] or state == "done"
+    ]
+    plan = ", ".join([f"{len(steps)} steps", *left_alone])
     if not left:
-        print(f"{said}: nothing to compute")
+        print(f"{plan}: nothing to compute")
     elif not guesses:
-        print(f"{said}; how long the others take is unknown: none of their questions was answered in this store")
+        print(f"{plan}; how long the others take is unknown: none of their questions was answered in this store")
     else:
         unknown = len(left) - len(guesses)
         more = f", and {unknown} steps of which nothing is known" if unknown else ""
-        print(f"{said}; about {duration(sum(guess.seconds for guess in guesses.values()))} one after the other{more}")
+        print(f"{plan}; about {duration(sum(guess.seconds for guess in guesses.values()))} one after the other{more}")
         alike = Counter(guess.like for guess in guesses.values()).most_common()
         how = ", ".join(f"{count} {like}" for like, count in alike)
         print(f"a step's time is the median of steps of its question: {how}")
@@ -237,7 +246,7 @@ def _foretell(read: Study, store: Store) -> None:
 
 def _branch(step: Step, seen: set[str], depth: int = 0) -> None:
     """A step and, under it, those it rests on that weren't shown yet."""
-    from bertscope.study.words import short
+    from bertscope.study.step_words import short
 
     seen.add(step.id)
     needed = {one.id: one for one in step.before()}
@@ -249,9 +258,9 @@ def _branch(step: Step, seen: set[str], depth: int = 0) -> None:
 
 
 def _about(step: Step) -> str:
-    from bertscope.study.words import about, settings
+    from bertscope.study.step_words import about, changed_settings
 
-    return "; ".join(filter(None, (about(step), settings(step))))
+    return "; ".join(filter(None, (about(step), changed_settings(step))))
 
 
 def _notes(read: Study) -> None:

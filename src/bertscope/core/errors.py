@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 EXIT_BUG = 1
 EXIT_USER = 2
@@ -15,8 +16,22 @@ class UserError(Exception):
     """A mistake the user can mend. The message is one line: what was wrong, where, and what to do."""
 
 
+class BugError(Exception):
+    """A step failed by no mistake of the user's. The message is one line; its traceback is a note of it."""
+
+    def __init__(self, reason: str, trace: str, log: Path) -> None:
+        super().__init__(f"{reason} (a bug of bertscope; details: {log})")
+        self.reason, self.trace, self.log = reason, trace, log
+        self.add_note(trace)
+
+
 class FullDiskError(UserError):
     """No room is left: whatever comes next couldn't be written either."""
+
+
+def not_allowed(error: PermissionError) -> str:
+    """What a user is told who may not read or write something."""
+    return f"{error}; choose a place that you may read and write"
 
 
 def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:

@@ -93,7 +93,7 @@ def _asking_differently(steps: Iterable[Step]) -> Iterable[Step]:
     """One of those that ask the same of the data: of which model, and with which seed, makes no difference there."""
     found: dict[str, Step] = {}
     for step in steps:
-        settings = {key: said for key, said in step.config.items() if key != "seed"}
+        settings = {key: value for key, value in step.config.items() if key != "seed"}
         found.setdefault(canonical_json([step.name, settings]), step)
     return found.values()
 

@@ -110,6 +110,11 @@ def trained_on(model: Step | Root, *kinds: str) -> list[Root]:
 
 
 def _inputs(step: Step) -> Iterator[tuple[str, Step | Root]]:
-    """Each input, and what it is for the question."""
-    declared = registry.find(step.name)
-    return ((declared.input(name).kind, value) for name, value in step.inputs.items())
+    """Each input, and what it is for the question. A stored step may have one that its question has no more: a root
+    then says itself what it is, and of a step it reads the result."""
+    question = registry.find(step.name)
+    for name, value in step.inputs.items():
+        if question.takes(name):
+            yield question.input(name).kind, value
+        else:
+            yield value.kind if isinstance(value, Root) else "result", value

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertscope.core import registry
-from bertscope.core.errors import UserError
-from bertscope.core.inputs import Inputs
 from bertscope.core.question import Question
-from bertscope.core.step import Root, Step, graph
-
-if TYPE_CHECKING:
-    from bertscope.core.result import Result
-    from bertscope.core.store import Store
+from bertscope.core.step import Root, Step
 
 
 def ask(
@@ -62,42 +55,3 @@ def _further_root(kind: str, source: str, reading: Mapping[str, Any]) -> Root:
     if kind == "result":
         return root(kind, source)
     return registry.resolve(registry.SERVICES["second corpus"])(source, **reading)
-
-
-def answer(
-    question: str,
-    *named: str | Path,
-    on: str | Path = "",
-    config: Any = None,
-    store: Store | str | Path = "bertscope-store",
-    **reading: Any,
-) -> Result:
-    """What the command of that name answers, found in the store or computed and kept there.
-
-    `answer("lottery", "pocket", on="demo/sentiment", config=LotteryConfig(seeds=(0, 1)), limit=200)` is `bertscope
-    lottery pocket --on demo/sentiment --seeds 0 1 --limit 200`: `named` are models (or results), `reading` is how
-    the data is read, as for `read_task`, and what the question can be given beside it (`train`, `against`, `pruned`).
-    """
-    from bertscope.core.store import Store
-
-    about = registry.find(question)
-    for given in (*named, on):
-        if not isinstance(given, (str, Path)):
-            raise UserError(f"answer takes the names and paths of models and data, not {type(given).__name__}")
-    if not named or (not about.takes_several and len(named) != len(about.named)):
-        raise UserError(f"{question} is asked of {', '.join(about.named)}; {len(named)} given")
-    if bool(on) != bool(about.reads):
-        raise UserError(
-            f"{question} {'needs data: give on=' if about.reads else 'reads results alone; leave out on='}"
-        )
-    if reading and not about.reads:
-        raise UserError(f"{question} reads results alone; leave out {next(iter(reading))}=")
-    if not isinstance(config, (about.config, type(None))):
-        raise UserError(f"{question} takes config={about.config.__name__}(...), not {config!r}")
-    beside = {name: reading.pop(name) for name in about.flags if name in reading}
-    step = planned(about, list(map(str, named)), str(on), config or about.config(), reading, beside)
-    store = store if isinstance(store, Store) else Store(store)
-    inputs, steps = Inputs(store.path), graph([step], store.has)
-    inputs.preflight(one for one in steps.values() if not store.has(one))
-    store.run(step, inputs=inputs)
-    return store.result(step)

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with time left on a terminal, nothing where nobody watches."""
+"""Progress of long work: a bar with time left on a terminal, nothing where nobody watches; how much is told of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,28 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 _shown: ContextVar[bool] = ContextVar("a bar is on the screen", default=False)
+
+
+Verbosity = Literal["quiet", "normal", "verbose"]
+_verbosity: ContextVar[Verbosity] = ContextVar("how much is told of the work", default="normal")
+
+
+def verbosity() -> Verbosity:
+    """How much is told of the work on standard error: errors alone, what happens, or that and all settings."""
+    return _verbosity.get()
+
+
+@contextmanager
+def telling(how: Verbosity) -> Iterator[None]:
+    """Tell that much of the work in this block."""
+    token = _verbosity.set(how)
+    try:
+        yield
+    finally:
+        _verbosity.reset(token)
 
 
 class Progress(Protocol):
@@ -102,7 +121,7 @@ def progress(label: str, total: int | None) -> Iterator[Progress]:
 
     Work inside work shows the outermost bar only: that is the one whose time left a person wants to know.
     """
-    if _shown.get() or not sys.stderr.isatty():
+    if _shown.get() or verbosity() == "quiet" or not sys.stderr.isatty():
         yield _Silent()
         return
     token = _shown.set(True)

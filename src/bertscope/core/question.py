@@ -132,6 +132,10 @@ class Question:
         """Whether any number can be named one after the other."""
         return self.asked_of[self.named[0]].many
 
+    def takes(self, name: str) -> bool:
+        """Whether a step of it can have this input."""
+        return name.partition(".")[0] in {*self.inputs, *self.optional}
+
     def input(self, name: str) -> Input:
         """What one of its step's inputs is; `random.0` is one of `random`."""
         name = name.partition(".")[0]
@@ -194,7 +198,7 @@ class Question:
         return registry.resolve(f"{self._measuring}:measure")(**opened)
 
     def _opened(self, name: str, value: Any) -> Any:
-        if name not in {*self.inputs, *self.optional}:
+        if not self.takes(name):
             return value
         one = self.input(name)
         if one.many:

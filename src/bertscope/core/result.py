@@ -13,7 +13,7 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.files import FolderKind, digest_files, whole_folder
 from bertscope.core.formatting import as_html, as_text, figure_titles
-from bertscope.core.step import FILE, Root
+from bertscope.core.step import FILE, Root, is_current
 
 if TYPE_CHECKING:
     import numpy as np
@@ -184,7 +184,7 @@ class Result:
 
 def load_result(folder: str | Path) -> Result:
     """The result in a folder that `save` wrote, or in that of a stored step, which its provenance then tells."""
-    inside = _inside(folder)
+    inside = _readable(folder)
     result, made_by = Result.load(inside), inside.parent / FILE
     if made_by.exists():
         result.provenance["step"] = json.loads(made_by.read_text(encoding="utf-8"))
@@ -193,7 +193,7 @@ def load_result(folder: str | Path) -> Result:
 
 def result_root(folder: str | Path) -> Root:
     """A stored result as the input of a question, by content."""
-    inside = _inside(folder)
+    inside = _readable(folder)
     describe(inside)  # refuses what is none
     return Root("result", str(inside), digest_files(sorted(file for file in inside.iterdir() if file.is_file())))
 
@@ -201,6 +201,14 @@ def result_root(folder: str | Path) -> Root:
 def _inside(folder: str | Path) -> Path:
     folder = Path(folder).absolute()
     return folder / "result" if (folder / "result" / MARKER).exists() else folder
+
+
+def _readable(folder: str | Path) -> Path:
+    """The same, refused where it belongs to a stored step that another version of bertscope wrote."""
+    inside = _inside(folder)
+    if (made_by := inside.parent / FILE).exists() and not is_current(made_by):
+        raise UserError(f"{inside.parent} was stored by another version of bertscope; ask its question again")
+    return inside
 
 
 def in_words(subject: Mapping[str, str]) -> str:

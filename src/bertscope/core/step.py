@@ -7,15 +7,21 @@ file, and a result is found again by what made it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
+from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text
 
 FILE = "step.json"
 """Where a stored step's folder says what it is."""
+FORMAT = 2
+"""Of what a stored step's folder holds: its files, and the words in them. Raise it when what was stored before
+can't be read any more."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +77,12 @@ class Step:
         return {"name": self.name, "version": self.version, "config": dict(self.config), "inputs": inputs}
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Step:
+    def from_json(cls, record: Mapping[str, Any]) -> Step:
         inputs: dict[str, Step | Root] = {
-            name: cls.from_json(value) if "name" in value else Root(**value) for name, value in said["inputs"].items()
+            name: cls.from_json(value) if "name" in value else Root(**value)
+            for name, value in record["inputs"].items()
         }
-        return cls(said["name"], said["version"], said["config"], inputs)
+        return cls(record["name"], record["version"], record["config"], inputs)
 
 
 def graph(steps: Sequence[Step], stored: Callable[[Step], bool] | None = None) -> dict[str, Step]:
@@ -93,3 +100,25 @@ def graph(steps: Sequence[Step], stored: Callable[[Step], bool] | None = None) -
     for step in steps:
         add(step)
     return found
+
+
+def is_current(marker: Path) -> bool:
+    """Whether this step is one that this version can read; asked of every step, several times in a run."""
+    try:
+        changed = marker.stat().st_mtime_ns
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return _format_of(marker, changed) == FORMAT
+
+
+@lru_cache(maxsize=10_000)
+def _format_of(marker: Path, changed: int) -> int:
+    """The format of a stored step; that of those that don't say it is 1."""
+    try:
+        return json.loads(marker.read_text(encoding="utf-8")).get("format", 1)
+    except (ValueError, AttributeError) as error:
+        raise damaged(marker, error) from error
+
+
+def damaged(marker: Path, error: Exception) -> UserError:
+    return UserError(f"{marker} is damaged ({error}); delete {marker.parent} and run again")

@@ -68,9 +68,9 @@ class Workers:
         return max(1, len(self._workers()))
 
     def start(self, job: Job) -> None:
-        said = [step.to_json() for step in job]
+        records = [step.to_json() for step in job]
         future = self._client.submit(
-            work, said, self._folder, self._resume, pure=False, retries=2, resources=self._resources(job)
+            work, records, self._folder, self._resume, pure=False, retries=2, resources=self._resources(job)
         )
         self._futures[future] = job
 
@@ -86,13 +86,13 @@ class Workers:
             return []
         except CancelledError as error:
             raise UserError("the Dask scheduler went away; start it and run again: it goes on") from error
-        return [made for future in finished for made in self._outcome(future, self._futures.pop(future))]
+        return [one for future in finished for one in self._outcomes(future, self._futures.pop(future))]
 
-    def _outcome(self, future: Future, job: Job) -> list[Outcome]:
+    def _outcomes(self, future: Future, job: Job) -> list[Outcome]:
         from distributed import KilledWorker
 
         if future.status == "finished":
-            return [Outcome(**said) for said in future.result()]
+            return [Outcome(**record) for record in future.result()]
         error = future.exception()
         reason = f"the cluster gave it up ({error!r})"
         if isinstance(error, KilledWorker):
@@ -113,7 +113,7 @@ _one_at_a_time = threading.Lock()
 _opened: dict[str, Inputs] = {}
 
 
-def work(said: list[dict[str, Any]], folder: str, resume: bool) -> list[dict[str, Any]]:
+def work(records: list[dict[str, Any]], folder: str, resume: bool) -> list[dict[str, Any]]:
     """What a worker does: make these steps in the store at `folder`, with one thread."""
     import torch
     from threadpoolctl import threadpool_limits
@@ -122,4 +122,5 @@ def work(said: list[dict[str, Any]], folder: str, resume: bool) -> list[dict[str
     with _one_at_a_time, threadpool_limits(1), no_bars():
         torch.set_num_threads(1)
         inputs = _opened.setdefault(folder, Inputs(store.path))
-        return [asdict(made) for made in make([Step.from_json(one) for one in said], store, inputs, resume=resume)]
+        steps = [Step.from_json(record) for record in records]
+        return [asdict(outcome) for outcome in make(steps, store, inputs, resume=resume)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bertscope.core import config as configs
 from bertscope.core import registry
-from bertscope.core.errors import FullDiskError, UserError
+from bertscope.core.errors import FullDiskError, UserError, not_allowed
 from bertscope.core.inputs import KEPT, Inputs
 from bertscope.core.provenance import capture
 from bertscope.core.step import Step
@@ -36,49 +36,60 @@ class Outcome:
 
 def make(steps: Sequence[Step], store: Store, inputs: Inputs, *, resume: bool = True) -> list[Outcome]:
     """Make these steps, whose inputs are stored: one, or some that may share a pass."""
-    made: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
     with ExitStack() as held:
         claims = []
         for step in steps:
             try:
-                claim = held.enter_context(store.claim(step, resume=resume, wait=False))
+                claim = held.enter_context(store.claim(step, resume=resume))
             except Busy:
-                made[step.id] = Outcome(step.id, "busy")
+                outcomes[step.id] = Outcome(step.id, "busy")
             except Exception as error:
-                made[step.id] = _failure(step, error)
+                outcomes[step.id] = _failure(step, error)
             else:
-                made[step.id] = Outcome(step.id, "stored")
+                outcomes[step.id] = Outcome(step.id, "stored")
                 claims += [claim] if claim else []
-        told = _share(claims, inputs) if len(claims) > 1 else [_alone(claim, inputs) for claim in claims]
-        made |= {one.id: one for one in told}
+        tried = _share(claims, inputs) if len(claims) > 1 else [_alone(claim, inputs) for claim in claims]
+        outcomes |= {one.id: one for one in tried}
     # What failed half-way may have left a model changed.
-    inputs.forget(but=0 if any(one.reason for one in made.values()) else KEPT)
-    return list(made.values())
+    inputs.forget(but=0 if any(one.reason for one in outcomes.values()) else KEPT)
+    return list(outcomes.values())
+
+
+def perform(claim: ClaimedStep, inputs: Mapping[str, Any]) -> None:
+    """Answer a claimed step's question for its opened inputs, and store the answer."""
+    question = registry.find(claim.step.name)
+    config: Any = configs.from_json(question.config, claim.step.config)
+    if question.keeps:
+        result = question(**inputs, config=config, out=claim.work / question.keeps).result
+    else:
+        result = question(**inputs, config=config)
+    claim.keep(result)
 
 
 def _alone(claim: ClaimedStep, inputs: Inputs) -> Outcome:
-    return _attempt(claim.step, lambda: claim.perform(inputs.of(claim.step)))
+    return _attempt(claim.step, lambda: perform(claim, inputs.of(claim.step)))
 
 
 def _share(claims: Sequence[ClaimedStep], inputs: Inputs) -> list[Outcome]:
     """Questions about attention, with a pass for all those that read the same."""
     from bertscope.analyses.attention.pass_part import sharing
 
-    made, parts = [], []
+    outcomes, parts = [], []
     for claim in claims:
         part = _Part(claim)
         prepared = _attempt(claim.step, part.prepare, inputs)
         if prepared.how == "done":
             parts.append(part)
         else:
-            made.append(prepared)
+            outcomes.append(prepared)
     try:
         groups = sharing([part.reading for part in parts], ENCODERS)
     except Exception:  # what is wrong with a question's texts, its own pass says
         groups = [[place] for place in range(len(parts))]
     for group in groups:
-        made += _read([parts[place] for place in group], inputs)
-    return made
+        outcomes += _read([parts[place] for place in group], inputs)
+    return outcomes
 
 
 class _Part:
@@ -112,12 +123,12 @@ def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Outcome]:
     except Exception:
         return [_alone(part.claim, inputs) for part in parts]
     share = (time.perf_counter() - started) / len(parts)
-    made = []
+    outcomes = []
     for part in parts:
         others = [other.claim.step.id for other in parts if other is not part]
         one = _attempt(part.claim.step, part.finish, passed, share, others)
-        made.append(replace(one, seconds=part.seconds))
-    return made
+        outcomes.append(replace(one, seconds=part.seconds))
+    return outcomes
 
 
 def _attempt(step: Step, work: Callable[..., None], *args: Any) -> Outcome:
@@ -133,5 +144,7 @@ def _failure(step: Step, error: Exception) -> Outcome:
     """A user's mistake is its line; of a bug the log keeps the traceback."""
     if isinstance(error, UserError):
         return Outcome(step.id, "full disk" if isinstance(error, FullDiskError) else "failed", reason=str(error))
-    said = " ".join(f"{type(error).__name__}: {error}".split())
-    return Outcome(step.id, "failed", reason=said, trace=traceback.format_exc())
+    if isinstance(error, PermissionError):
+        return Outcome(step.id, "failed", reason=not_allowed(error))
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return Outcome(step.id, "failed", reason=reason, trace=traceback.format_exc())

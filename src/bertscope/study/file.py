@@ -45,7 +45,7 @@ class Study:
     their inputs."""
     notes: tuple[str, ...]
     """What a reader of the file may not expect."""
-    said: dict[str, Any]
+    parsed: dict[str, Any]
     """The file as it was understood, with what was set."""
     places: Mapping[str, Located]
     """Where it names each model and data set (by the root's id, and by its source) and asks each question (by the id
@@ -66,13 +66,13 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
         whole = with_set(whole, words)
     if whole.value is None:
         raise whole.wrong("the file is empty; say at least a model, tasks or a corpus, and a list of questions")
-    keys = {key: said for key, said in whole.mapping("a study", KEYS).items() if said.value is not None}
+    keys = {key: value for key, value in whole.mapping("a study", KEYS).items() if value.value is not None}
     if "questions" not in keys:
         raise whole.wrong("the study asks nothing; give it a list of questions, such as questions: [patterns]")
     title, about = (" ".join(keys[key].word(key).split()) if key in keys else "" for key in ("title", "about"))
     names, notes = Names(keys), list[str]()
     steps: dict[str, Step] = {}
-    asked: dict[str, Located] = {}
+    asked_at: dict[str, Located] = {}
     answers: dict[str, Answers] = {}
     used: set[str] = set()
     for question in read_questions(keys["questions"], names, answers):
@@ -81,7 +81,7 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
             notes.append(f"{question.question.name} compares several answers, and there is only one: left out")
         answers.setdefault(question.question.name, Answers()).steps.extend(found)
         steps |= {step.id: step for _, step in found}
-        asked |= {step.id: question.said for _, step in found}
+        asked_at |= {step.id: question.located for _, step in found}
         used |= {axis.partition(".")[0] for chosen, _ in found for axis in chosen}
     if not steps:
         raise keys["questions"].wrong("; ".join(["every question is left out: nothing is asked", *notes]))
@@ -89,7 +89,9 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
         notes.append(f"{unused} is named, but no question is about it")
     if ledger := claims_step(graph(list(steps.values())).values()):  # what the papers say of all this
         steps[ledger.id] = ledger
-    return Study(name, title or name, about, tuple(steps.values()), tuple(notes), whole.plain(), names.places | asked)
+    return Study(
+        name, title or name, about, tuple(steps.values()), tuple(notes), whole.plain(), names.places | asked_at
+    )
 
 
 def ready_studies() -> dict[str, str]:

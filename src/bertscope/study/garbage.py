@@ -26,6 +26,7 @@ def unneeded(store: Store, studies: Iterable[Study]) -> list[Waste]:
     """The steps in the store that none of these studies rests on, the largest first."""
     needed = _needed(studies)
     needed |= {one.step.id for one in store.finished() if one.step.name == claims.name and _over(one.step) <= needed}
+    needed -= {folder.name for folder in store.of_other_versions()}
     folders = [path for place in ("steps", "work") for path in (store.folder / place).glob("*") if path.is_dir()]
     waste = [Waste(path, _size(path)) for path in folders if path.name not in needed]
     return sorted(waste, key=lambda one: (-one.size, one.folder.name))

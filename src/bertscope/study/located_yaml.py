@@ -48,9 +48,9 @@ class Located:
         if not isinstance(self.value, dict):
             raise self.wrong(f"{what} must be a mapping (key: value)")
         known = None if known is None else list(known)
-        for key, said in self.value.items():
+        for key, located in self.value.items():
             if known is not None and key not in known:
-                raise said.wrong(f"unknown key {key!r} in {what}; {did_you_mean(key, known)}")
+                raise located.wrong(f"unknown key {key!r} in {what}; {did_you_mean(key, known)}")
         return self.value
 
     def several(self) -> list[Located]:
@@ -65,8 +65,8 @@ class Located:
     def plain(self) -> Any:
         """The value without its places."""
         if isinstance(self.value, dict):
-            return {key: said.plain() for key, said in self.value.items()}
-        return [said.plain() for said in self.value] if isinstance(self.value, list) else self.value
+            return {key: located.plain() for key, located in self.value.items()}
+        return [located.plain() for located in self.value] if isinstance(self.value, list) else self.value
 
 
 def parse(text: str, name: str) -> Located:
@@ -87,23 +87,23 @@ def with_set(whole: Located, words: str) -> Located:
     return _set(whole, keys, _parse(text, lambda _: where), where)
 
 
-def _set(said: Located, keys: list[str], value: Located, where: str) -> Located:
+def _set(located: Located, keys: list[str], value: Located, where: str) -> Located:
     if not keys:
         return value
     first, *rest = keys
-    if isinstance(said.value, list):
-        return _set_of_questions(said, first, rest, value, where)
-    below = {} if said.value is None else said.value
+    if isinstance(located.value, list):
+        return _set_of_questions(located, first, rest, value, where)
+    below = {} if located.value is None else located.value
     if not isinstance(below, dict):
-        raise UserError(f"{where}: there is nothing to set inside {said.plain()!r}")
+        raise UserError(f"{where}: there is nothing to set inside {located.plain()!r}")
     inside = _set(below.get(first, Located(None, where)), rest, value, where)
-    return Located(below | {first: Located(inside.value, where)}, said.where)
+    return Located(below | {first: Located(inside.value, where)}, located.where)
 
 
-def _set_of_questions(asked: Located, name: str, keys: list[str], value: Located, where: str) -> Located:
+def _set_of_questions(questions: Located, name: str, keys: list[str], value: Located, where: str) -> Located:
     """A list of questions, each a name or a mapping from its name to its settings."""
     found, changed = list[str](), []
-    for one in asked.value:
+    for one in questions.value:
         alone = {one.value: Located(None, one.where)} if isinstance(one.value, str) else {}
         asks = one.value if isinstance(one.value, dict) else alone
         found += asks
@@ -111,7 +111,7 @@ def _set_of_questions(asked: Located, name: str, keys: list[str], value: Located
         changed.append(Located(asks | hit, one.where) if hit else one)
     if name not in found:
         raise UserError(f"{where}: the study doesn't ask {name!r}; {did_you_mean(name, set(found))}")
-    return Located(changed, asked.where)
+    return Located(changed, questions.where)
 
 
 class _Loader(yaml.SafeLoader):

@@ -105,58 +105,58 @@ class Names:
         self.training = keys["training"].mapping("training", TRAINING) if "training" in keys else {}
         settings_of(registry.find("finetune"), self.training)  # refuses what can't work
         self.data = {
-            name: Sources(name, said.several(), self._data_root)
-            for name, said in _declared(keys, ("tasks", "corpus"), "data").items()
+            name: Sources(name, located.several(), self._data_root)
+            for name, located in _declared(keys, ("tasks", "corpus"), "data").items()
         }
         self.models: dict[str, Named] = {}
-        for name, said in _declared(keys, ("model",), "models").items():
+        for name, located in _declared(keys, ("model",), "models").items():
             self.models[name] = (
-                self._tuned(name, said)
-                if isinstance(said.value, dict)
-                else Sources(name, said.several(), self._model_root)
+                self._tuned(name, located)
+                if isinstance(located.value, dict)
+                else Sources(name, located.several(), self._model_root)
             )
             if name == "model" and "tasks" in self.data:
-                self.models["tuned"] = self._tuned("tuned", Located({}, said.where))
+                self.models["tuned"] = self._tuned("tuned", Located({}, located.where))
 
     def _tuned(self, name: str, whole: Located) -> Tuned:
         known = [field.name for field in fields(registry.find("finetune").config)]
-        said = whole.mapping(f"the model {name}", ["base", "task", *known])
-        base, task = said.get("base", Located("model", whole.where)), said.get("task", Located("tasks", whole.where))
-        settings = self.training | {key: one for key, one in said.items() if key not in ("base", "task", "seed")}
-        seeds = said["seed"].several() if "seed" in said else [Located(self.seeds[0], whole.where)]
+        keys = whole.mapping(f"the model {name}", ["base", "task", *known])
+        base, task = keys.get("base", Located("model", whole.where)), keys.get("task", Located("tasks", whole.where))
+        settings = self.training | {key: one for key, one in keys.items() if key not in ("base", "task", "seed")}
+        seeds = keys["seed"].several() if "seed" in keys else [Located(self.seeds[0], whole.where)]
         configs = [settings_of(registry.find("finetune"), settings | {"seed": seed}) for seed in seeds]
         return Tuned(name, find(base, self.models, "model"), find(task, self.data, "data"), configs)
 
-    def _model_root(self, kind: str, said: Located) -> Root:
-        return self._once("model", said.word("a model"), {}, said)
+    def _model_root(self, kind: str, located: Located) -> Root:
+        return self._once("model", located.word("a model"), {}, located)
 
-    def _data_root(self, kind: str, said: Located, limit: Located | None = None) -> Root:
-        keys = said.value if isinstance(said.value, dict) else {"source": said}
+    def _data_root(self, kind: str, located: Located, limit: Located | None = None) -> Root:
+        keys = located.value if isinstance(located.value, dict) else {"source": located}
         known = [field.name for field in fields(TaskOptions)]
-        Located(keys, said.where).mapping("a data set", ["source", *known])
+        Located(keys, located.where).mapping("a data set", ["source", *known])
         if "source" not in keys:
-            raise said.wrong("a data set needs its source: source: reviews.csv")
+            raise located.wrong("a data set needs its source: source: reviews.csv")
         source = keys["source"].word("a data set's source")
         given = {key: one for key, one in self.reading.items() if key != "root" or declared(source.partition("@")[0])}
         given |= {key: one for key, one in keys.items() if key != "source"} | ({"limit": limit} if limit else {})
-        return self._once(kind, source, {key: _option(key, one) for key, one in given.items()}, said)
+        return self._once(kind, source, {key: _option(key, one) for key, one in given.items()}, located)
 
-    def _once(self, kind: str, source: str, options: dict[str, Any], said: Located) -> Root:
+    def _once(self, kind: str, source: str, options: dict[str, Any], located: Located) -> Root:
         key = repr((kind, source, sorted(options.items())))
         if key not in self._roots:
-            with said.blamed():
+            with located.blamed():
                 root = self._roots[key] = root_of(kind, source, **options)
-            self.places[root.id] = said
-            self.places.setdefault(root.source, said)
+            self.places[root.id] = located
+            self.places.setdefault(root.source, located)
         return self._roots[key]
 
 
-def find(said: Located, names: Mapping[str, Thing], what: str) -> Thing:
+def find(located: Located, names: Mapping[str, Thing], what: str) -> Thing:
     """The model, the data or the answers of that name."""
-    name = said.word(f"the name of {what}")
+    name = located.word(f"the name of {what}")
     if name not in names:
         known = did_you_mean(name, names) if names else "it names none"
-        raise said.wrong(f"no {what} {name!r} in this study; {_NEEDS.get((what, name), known)}")
+        raise located.wrong(f"no {what} {name!r} in this study; {_NEEDS.get((what, name), known)}")
     return names[name]
 
 
@@ -170,26 +170,26 @@ _NEEDS = {
 said."""
 
 
-def settings_of(question: Question, said: Mapping[str, Located]) -> Any:
+def settings_of(question: Question, given: Mapping[str, Located]) -> Any:
     """A question's config from what the file says, each setting checked with its line."""
     hints = get_type_hints(question.config)
     own = [field.name for field in fields(question.config)]
-    for key, one in said.items():
+    for key, one in given.items():
         if key not in own:
             raise one.wrong(f"{question.name} has no setting {key!r}; {did_you_mean(key, own)}")
-    values = {key: _fitted(key, one, hints[key]) for key, one in said.items()}
+    values = {key: _fitted(key, one, hints[key]) for key, one in given.items()}
     try:
         return question.config(**values)
     except UserError as error:
         named = re.findall(r"\w+", str(error).replace("-", "_"))
-        blamed = [one for key, one in said.items() if key in named] or list(said.values())
+        blamed = [one for key, one in given.items() if key in named] or list(given.values())
         raise blamed[0].wrong(str(error)) from error
 
 
-def _option(key: str, said: Located) -> Any:
+def _option(key: str, located: Located) -> Any:
     """How data is read, in one respect."""
-    value = _fitted(key, said, get_type_hints(TaskOptions)[key])
-    with said.blamed():
+    value = _fitted(key, located, get_type_hints(TaskOptions)[key])
+    with located.blamed():
         if key == "root" and value is not None and not Path(value).is_dir():
             raise UserError(f"no folder {value}; root is the one in which tasks known by name lie")
         if key in ("limit", "seed"):
@@ -200,9 +200,9 @@ def _option(key: str, said: Located) -> Any:
 def _declared(keys: Mapping[str, Located], own: Sequence[str], others: str) -> dict[str, Located]:
     """What the file says under its own keys and under the names that it makes up; what is empty is left out."""
     made_up = keys[others].mapping(others) if others in keys else {}
-    for name, said in made_up.items():
+    for name, located in made_up.items():
         if name in own or not re.fullmatch(r"[\w-]+", name):
-            raise said.wrong(f"{name!r} can't be a name of your own: {_why_not(name, own)}")
+            raise located.wrong(f"{name!r} can't be a name of your own: {_why_not(name, own)}")
     every = {name: keys[name] for name in own if name in keys} | made_up
     return {name: one for name, one in every.items() if one.value not in (None, [])}
 
@@ -211,6 +211,6 @@ def _why_not(name: str, own: Sequence[str]) -> str:
     return "it is a key of the file" if name in own else "use letters, digits, _ and -"
 
 
-def _fitted(key: str, said: Located, hint: Any) -> Any:
-    with said.blamed():
-        return as_annotated(key, said.plain(), hint)
+def _fitted(key: str, located: Located, hint: Any) -> Any:
+    with located.blamed():
+        return as_annotated(key, located.plain(), hint)

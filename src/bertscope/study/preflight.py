@@ -27,9 +27,9 @@ def _places(study: Study) -> dict[str, Located]:
     """Where the file speaks of each step and root, by id: where it names it, or another part or cut of the same data,
     or else where it asks the first question that rests on it."""
     found = dict(study.places)
-    for asked in (step for step in study.steps if step.id in study.places):
-        for step in graph([asked]).values():
-            found.setdefault(step.id, study.places[asked.id])
+    for answer in (step for step in study.steps if step.id in study.places):
+        for step in graph([answer]).values():
+            found.setdefault(step.id, study.places[answer.id])
             for root in (value for value in step.inputs.values() if isinstance(value, Root)):
-                found.setdefault(root.id, study.places.get(root.source, study.places[asked.id]))
+                found.setdefault(root.id, study.places.get(root.source, study.places[answer.id]))
     return found

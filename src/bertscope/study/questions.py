@@ -42,7 +42,7 @@ class Answers:
 class StudyQuestion:
     """A question of the file: what it is asked of, on which data, and every setting of its sweep."""
 
-    said: Located
+    located: Located
     question: Question
     of: Sequence[Named]
     on: Named | None
@@ -57,7 +57,7 @@ class StudyQuestion:
         axes[f"{self.question.name}.sweep"] = len(self.configs)
         for places in product(*map(range, axes.values())):
             chosen = dict(zip(axes, places, strict=True))
-            with self.said.blamed():
+            with self.located.blamed():
                 step = self._step(chosen)
             if step is not None:
                 yield chosen, step
@@ -75,15 +75,15 @@ class StudyQuestion:
     def _beside(self, name: str, thing: Named, chosen: Chosen) -> Any:
         found = thing.pick(chosen, self.question.flags[name].kind)
         if len(found) != 1:
-            raise self.said.wrong(f"{name} must be one result for each model and task; there are {len(found)}")
+            raise self.located.wrong(f"{name} must be one result for each model and task; there are {len(found)}")
         return found[0]
 
 
-def read_questions(said: Located, names: Names, answers: Mapping[str, Answers]) -> Iterator[StudyQuestion]:
+def read_questions(located: Located, names: Names, answers: Mapping[str, Answers]) -> Iterator[StudyQuestion]:
     """Each question of the list; one with several data sets, or several models one at a time, becomes several."""
-    if not isinstance(said.value, list) or not said.value:
-        raise said.wrong("questions must be a list, such as [patterns, ablate], or a line '- patterns' for each")
-    for one in said.value:
+    if not isinstance(located.value, list) or not located.value:
+        raise located.wrong("questions must be a list, such as [patterns, ablate], or a line '- patterns' for each")
+    for one in located.value:
         if isinstance(one.value, dict) and len(one.value) == 1:
             ((name, settings),) = one.value.items()
         elif isinstance(one.value, str):
@@ -102,79 +102,79 @@ def read_questions(said: Located, names: Names, answers: Mapping[str, Answers]) 
             yield from _read(Located(given, one.where), name, names, answers)
 
 
-def _read(said: Located, name: str, names: Names, answers: Mapping[str, Answers]) -> Iterator[StudyQuestion]:
-    asked = registry.find(name)
-    further, reads = asked.flags, asked.reads
-    own = [one.name for one in fields(asked.config)]
+def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answers]) -> Iterator[StudyQuestion]:
+    question = registry.find(name)
+    further, reads = question.flags, question.reads
+    own = [one.name for one in fields(question.config)]
     read_keys = ["on"] * (reads is not None) + ["limit"] * (reads == "examples")
-    keys = said.mapping(name, ["of", *read_keys, "sweep", *further, *own])
-    given = _of_all_trainings(own, said, names) | {key: one for key, one in keys.items() if key in own}
-    configs = [settings_of(asked, given | swept) for swept in _sweep(keys.get("sweep"))]
+    keys = located.mapping(name, ["of", *read_keys, "sweep", *further, *own])
+    given = _of_all_trainings(own, located, names) | {key: one for key, one in keys.items() if key in own}
+    configs = [settings_of(question, given | swept) for swept in _sweep(keys.get("sweep"))]
     beside = {
         key: find(keys[key], answers if one.kind == "result" else names.data, _WORDS[one.kind])
         for key, one in further.items() if key in keys
     }  # fmt: skip
-    of = keys.get("of") or _usual_models(asked, said, names)
-    on = keys.get("on") or Located("tasks" if "tasks" in names.data else "corpus", said.where)
+    of = keys.get("of") or _default_models(question, located, names)
+    on = keys.get("on") or Located("tasks" if "tasks" in names.data else "corpus", located.where)
     if not on.several():
         raise on.wrong(f"{name} is asked on nothing; name some data")
-    for models in _side_by_side(asked, of, names.models if _kind(asked) == "model" else answers):
+    for models in _side_by_side(question, of, names.models if _kind(question) == "model" else answers):
         for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
             few = data.limited(keys["limit"]) if data and "limit" in keys else data
-            yield StudyQuestion(said, asked, models, few, beside, configs)
+            yield StudyQuestion(located, question, models, few, beside, configs)
 
 
-def _of_all_trainings(own: Sequence[str], said: Located, names: Names) -> dict[str, Located]:
+def _of_all_trainings(own: Sequence[str], located: Located, names: Names) -> dict[str, Located]:
     """What the study says of its trainings, for a question that trains encoders, which is known by its settings. One
     that compares trainings has all seeds, any other the first."""
     trains = {*TRAINING} <= {*own}
     given = {**names.training} if trains else {}
     if "seeds" in own:
-        given["seeds"] = Located([Located(seed, said.where) for seed in names.seeds], said.where)
+        given["seeds"] = Located([Located(seed, located.where) for seed in names.seeds], located.where)
     elif trains and "seed" in own:
-        given["seed"] = Located(names.seeds[0], said.where)
+        given["seed"] = Located(names.seeds[0], located.where)
     return given
 
 
 _WORDS = {"model": "model", "result": "question asked above", "examples": "data"}
 
 
-def _kind(asked: Question) -> str:
-    return asked.asked_of[asked.named[0]].kind
+def _kind(question: Question) -> str:
+    return question.asked_of[question.named[0]].kind
 
 
-def _usual_models(asked: Question, said: Located, names: Names) -> Located:
+def _default_models(question: Question, located: Located, names: Names) -> Located:
     """What a question is asked of if nothing is said: one that compares models of both, one that needs a classifier
     of the tuned one, an experiment of the base."""
-    inputs = asked.named
-    if _kind(asked) == "result":
-        raise said.wrong(f"say of which question's answers: {asked.name}: {{of: lottery}}")
+    inputs = question.named
+    if _kind(question) == "result":
+        raise located.wrong(f"say of which question's answers: {question.name}: {{of: lottery}}")
     both = ["model", *(["tuned"] if "tuned" in names.models else [])]
     if inputs == ["models"] or len(inputs) > 1:
-        return Located([Located(name, said.where) for name in both], said.where)
-    return Located("tuned" if inputs == ["model"] and "task" in asked.inputs else "model", said.where)
+        return Located([Located(name, located.where) for name in both], located.where)
+    return Located("tuned" if inputs == ["model"] and "task" in question.inputs else "model", located.where)
 
 
-def _side_by_side(asked: Question, of: Located, names: Mapping[str, Named]) -> Iterator[list[Named]]:
+def _side_by_side(question: Question, of: Located, names: Mapping[str, Named]) -> Iterator[list[Named]]:
     """The models that are read together: all of the list where the question takes several, else each in turn."""
-    inputs = asked.named
-    found = [find(one, names, _WORDS[_kind(asked)]) for one in of.several()]
+    inputs = question.named
+    found = [find(one, names, _WORDS[_kind(question)]) for one in of.several()]
     if not found:
-        raise of.wrong(f"{asked.name} is asked of nothing; name a model")
-    if asked.takes_several:
+        raise of.wrong(f"{question.name} is asked of nothing; name a model")
+    if question.takes_several:
         yield found
     elif len(inputs) > 1:
         if len(found) != len(inputs):
-            raise of.wrong(f"{asked.name} takes {len(inputs)} models ({', '.join(inputs)}), not {len(found)}")
+            raise of.wrong(f"{question.name} takes {len(inputs)} models ({', '.join(inputs)}), not {len(found)}")
         yield found
     else:
         for one in found:
             yield [one]
 
 
-def _sweep(said: Located | None) -> Iterator[dict[str, Located]]:
+def _sweep(located: Located | None) -> Iterator[dict[str, Located]]:
     """Every combination of the values that are listed for each setting; one without any if there is no sweep."""
-    listed = {} if said is None else said.mapping("sweep")
+    listed = {} if located is None else located.mapping("sweep")
     for name, one in listed.items():
         if not isinstance(one.value, list) or not one.value:
             raise one.wrong(f"sweep: {name} must be a list of the values to try")

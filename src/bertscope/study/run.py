@@ -10,7 +10,7 @@ from bertscope.core.store import Store
 from bertscope.study.file import Study, read_study
 from bertscope.study.preflight import preflight
 from bertscope.study.runner import RunOutcome, run_steps
-from bertscope.study.state import remember
+from bertscope.study.step_states import remember
 
 
 def run_study(
@@ -32,9 +32,9 @@ def run_study(
     study = file if isinstance(file, Study) else read_study(file, sets)
     store = store if isinstance(store, Store) else Store(store)
     check_writable(store.folder / "steps")
-    inputs = preflight(study, store)
-    if workers or cluster:
-        inputs.forget()  # they read for themselves
-    outcome = run_steps(study.steps, store, workers=workers, cluster=cluster, resume=resume, page=page, inputs=inputs)
+    outcome = run_steps(
+        study.steps, store, keep_going=True, workers=workers, cluster=cluster, resume=resume, page=page,
+        inputs=preflight(study, store),
+    )  # fmt: skip
     remember(store, outcome)
     return outcome

@@ -1,18 +1,21 @@
-"""Running a study's steps: here or on a cluster, whatever fails, whoever else works on the same store.
+"""Running steps: for a command, a study or Python, here or on a cluster, whoever else works on the same store.
 
-Steps are made as soon as what they need is stored. One that fails takes only those along that need it. One that
-another process is making is passed over as long as there is anything else to do: any number of processes can be
-started on one store, and share the work. The runner loads no torch: where everything is stored, nothing does.
+Steps are made as soon as what they need is stored. One that fails ends the run, or takes only those along that need
+it. One that another process is making is passed over as long as there is anything else to do: any number of processes
+can be started on one store, and share the work. The runner loads no torch: where everything is stored, nothing does.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
+from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
-from bertscope.core.errors import FullDiskError, UserError
+from bertscope.core.errors import BugError, FullDiskError, UserError
 from bertscope.core.inputs import Inputs
 from bertscope.core.result import describe
 from bertscope.core.step import Step, graph
@@ -20,10 +23,8 @@ from bertscope.core.store import Store
 from bertscope.study.board import Board, RunOutcome
 from bertscope.study.execute import Outcome, make
 from bertscope.study.growing_report import GrowingReport
-from bertscope.study.log import Log
 from bertscope.study.shared_passes import Job, jobs
-from bertscope.study.times import Times
-from bertscope.study.watch import watch
+from bertscope.study.watch import tell_stored, watch
 
 POLL = 0.5
 """Seconds until a step that another process is making is looked at again."""
@@ -45,39 +46,50 @@ class Executor(Protocol):
 
 def run_steps(
     steps: Sequence[Step],
-    store: Store,
+    store: Store | str | Path,
     *,
+    keep_going: bool = False,
     workers: int = 0,
     cluster: str | None = None,
     resume: bool = True,
     page: Callable[[], None] | None = None,
     inputs: Inputs | None = None,
 ) -> RunOutcome:
-    """Make these steps and everything they need, unless it is stored.
+    """Make these steps and everything they need, unless it is stored. The data that they read is looked at first.
 
-    workers   how many processes of this machine to use, with one thread each; 0 is this process itself
-    cluster   the address of a running Dask scheduler, whose workers see the same store
-    resume    whether what was left unfinished is taken up; otherwise it starts over
-    page      called as results come in, early, seldom, and when something was made at the end
-    inputs    what this process has open already of what the steps read
+    The first step that fails raises: `UserError` for a mistake you can mend, `BugError` for any other reason.
+
+    keep_going   go on with what doesn't need the step that failed: see `failed`, `skipped` and `exit_code` of what
+                 comes back
+    workers      how many processes of this machine to use, with one thread each; 0 is this process itself
+    cluster      the address of a running Dask scheduler, whose workers see the same store
+    resume       whether what was left unfinished is taken up; otherwise it starts over
+    page         called as results come in, early, seldom, and when something was made at the end
+    inputs       what this process has open already of what the steps read: their data was looked at
     """
+    store = store if isinstance(store, Store) else Store(store)
     needed = graph(steps, store.has)
     board = Board(needed, [at for at, step in needed.items() if store.has(step)])
     if workers < 0 or (workers and cluster):
         raise UserError(f"workers is {workers}; give 0 or more, and none where a cluster is given")
     if not board.waiting:
+        tell_stored(board)
         return board.outcome
+    if inputs is None:
+        inputs = Inputs(store.path)
+        inputs.preflight(board.waiting)
     with _executor(store, workers, cluster, resume, inputs) as executor:
-        return _Run(board, store, executor, page).whole()
+        return _Run(board, store, executor, page, keep_going).whole()
 
 
 def _executor(
-    store: Store, workers: int, cluster: str | None, resume: bool, inputs: Inputs | None
+    store: Store, workers: int, cluster: str | None, resume: bool, inputs: Inputs
 ) -> AbstractContextManager[Executor]:
     if not workers and not cluster:
-        return nullcontext(_Here(store, resume, inputs or Inputs(store.path)))
+        return nullcontext(_Here(store, resume, inputs))
     from bertscope.study.cluster import executor
 
+    inputs.forget()  # the workers read for themselves
     return executor(store, workers, cluster, resume)
 
 
@@ -100,12 +112,28 @@ class _Here:
         return make(job, self._store, self._inputs, resume=self._resume) if job else []
 
 
+class _Log:
+    """What a run did, line by line, in `STORE/logs/DATE.log`. Several processes may write to it at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "logs" / f"{datetime.now():%Y-%m-%d}.log"
+
+    def write(self, line: str, more: str = "") -> None:
+        """Add a line, and lines under it. A log that can't be written is no reason to stop."""
+        under = "".join(f"    {one}\n" for one in more.splitlines())
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(f"{datetime.now().isoformat(timespec='seconds')}  {os.getpid():>7}  {line}\n{under}")
+
+
 class _Run:
-    def __init__(self, board: Board, store: Store, executor: Executor, page: Callable[[], None] | None) -> None:
-        self._board, self._store, self._executor = board, store, executor
-        self._times = Times.of_store(store)
-        self._watch = watch(board, self._times)
-        self._log = Log(store.folder)
+    def __init__(
+        self, board: Board, store: Store, executor: Executor, page: Callable[[], None] | None, keep_going: bool
+    ) -> None:
+        self._board, self._store, self._executor, self._keep_going = board, store, executor, keep_going
+        self._watch = watch(board, store)
+        self._log = _Log(store.folder)
         self._report = GrowingReport(page) if page else None
         self._in_hand: set[str] = set()  # the first step of each job that is being made
         self._look_again: dict[str, float] = {}  # when to look at a step that another process is making
@@ -120,8 +148,8 @@ class _Run:
                 while board.waiting or board.running:
                     self._hand_out()
                     self._refresh()
-                    for made in self._executor.collect(POLL):
-                        self._take_in(made)
+                    for outcome in self._executor.collect(POLL):
+                        self._take_in(outcome)
         except BaseException as error:
             self._log.write(f"stopped: {type(error).__name__} {error}")
             raise
@@ -132,7 +160,7 @@ class _Run:
         return board.outcome
 
     def _hand_out(self) -> None:
-        """Give as many jobs out as there are free hands."""
+        """Give as many jobs out as there are free slots."""
         board, now = self._board, time.monotonic()
         ready = []
         for step in board.ready():
@@ -154,37 +182,42 @@ class _Run:
                 self._note("running", step)
             self._executor.start(job)
 
-    def _take_in(self, made: Outcome) -> None:
-        board, step = self._board, self._board.steps[made.id]
-        self._in_hand.discard(made.id)
-        if made.how == "done":
-            board.finish(step, made.seconds)
-            self._times.add(step, made.seconds)
-            self._note("done", step, f"{made.seconds:.1f} s")
-        elif made.how == "stored":
+    def _take_in(self, outcome: Outcome) -> None:
+        board, step = self._board, self._board.steps[outcome.id]
+        self._in_hand.discard(outcome.id)
+        if outcome.how == "done":
+            board.finish(step, outcome.seconds)
+            self._note("done", step, outcome.seconds)
+        elif outcome.how == "stored":
             board.find(step)
             self._note("stored", step)
-        elif made.how == "busy":
+        elif outcome.how == "busy":
             board.put_back(step)
             self._look_again[step.id] = time.monotonic() + POLL
         else:
-            self._fail(step, made)
+            self._fail(step, outcome)
 
-    def _fail(self, step: Step, made: Outcome) -> None:
-        self._log.write(f"failed   {step.id}  {made.reason}", made.trace)
-        if made.how == "full disk":
-            raise FullDiskError(made.reason)  # no other step could be written either
-        bug = f" (a bug of bertscope; details: {self._log.path})" if made.trace else ""
-        self._watch.say("failed", step, made.reason + bug)
-        for skipped in self._board.fail(step, made.reason + bug):
-            reason = self._board.outcome.skipped[skipped.id]
-            self._watch.say("skipped", skipped, reason)
-            self._log.write(f"skipped  {skipped.id}  {reason}")
+    def _fail(self, step: Step, outcome: Outcome) -> None:
+        self._log.write(f"failed   {step.id}  {outcome.reason}", outcome.trace)
+        if outcome.how == "full disk":
+            raise FullDiskError(outcome.reason)  # no other step could be written either
+        bug = BugError(outcome.reason, outcome.trace, self._log.path) if outcome.trace else None
+        if not self._keep_going:
+            raise bug or UserError(outcome.reason)
+        reason = str(bug or outcome.reason)
+        self._watch.say("failed", step, reason, outcome.trace)
+        for skipped in self._board.fail(step, reason):
+            why = self._board.outcome.skipped[skipped.id]
+            self._watch.say("skipped", skipped, why)
+            self._log.write(f"skipped  {skipped.id}  {why}")
 
-    def _note(self, what: str, step: Step, more: str = "") -> None:
-        self._log.write(f"{what:8} {step.id}  {more}".rstrip())
-        if what != "done":
+    def _note(self, what: str, step: Step, seconds: float | None = None) -> None:
+        if seconds is None:
+            self._log.write(f"{what:8} {step.id}")
             self._watch.say(what, step)
+        else:
+            self._log.write(f"{what:8} {step.id}  {seconds:.1f} s")
+            self._watch.done(step, seconds)
         if what != "running" and self._report and describe(self._store.path(step) / "result")["figures"]:
             self._report.tell()
 

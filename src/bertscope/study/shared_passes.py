@@ -26,5 +26,5 @@ def _texts(step: Step) -> str | None:
     if not registry.find(step.name).shares_pass:
         return None
     read = [value for name, value in step.inputs.items() if name in ("examples", "data")]
-    told = [[root.digest, dict(root.options)] for root in read if isinstance(root, Root)]
-    return canonical_json([told, step.config["weighted"]])
+    texts = [[root.digest, dict(root.options)] for root in read if isinstance(root, Root)]
+    return canonical_json([texts, step.config["weighted"]])

@@ -71,8 +71,10 @@ class Times:
         whole = [(self.guess(step), passed) for step, passed in (*((step, 0.0) for step in waiting), *running)]
         if () not in self._took and any(found is None for found, _ in whole):
             return None
-        usual = self._median(()) if () in self._took else 0.0
-        return sum(max(0.0, (found.seconds if found else usual) - passed) for found, passed in whole) / max(1, slots)
+        median_of_all = self._median(()) if () in self._took else 0.0
+        return sum(max(0.0, (found.seconds if found else median_of_all) - passed) for found, passed in whole) / max(
+            1, slots
+        )
 
     def _is_demo(self, step: Step) -> bool:
         """Whether all that a step rests on comes with the package."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from bertscope.core.question import RESULTS, Question
 from bertscope.core.step import Root, Step
-from bertscope.core.store import Store
 
 
 @dataclass(frozen=True)
@@ -39,11 +38,3 @@ def claims_step(steps: Iterable[Step]) -> Step | None:
     unique = {step.id: step for step in steps if step.name in read}
     inputs: dict[str, Step | Root] = {f"results.{place}": unique[name] for place, name in enumerate(sorted(unique))}
     return claims.step(inputs) if inputs else None
-
-
-def refresh(store: Store) -> Step | None:
-    """Bring the ledger of a store up to date with everything that is finished in it; None if nothing bears on it."""
-    step = claims_step(stored.step for stored in store.finished())
-    if step is not None:
-        store.run(step)
-    return step

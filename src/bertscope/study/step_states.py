@@ -14,10 +14,10 @@ from bertscope.study.runner import RunOutcome
 State = Literal["done", "running", "failed", "waiting", "not needed"]
 
 
-def states(asked: Sequence[Step], store: Store) -> dict[str, State]:
+def states(steps: Sequence[Step], store: Store) -> dict[str, State]:
     """Where each of these steps, and of those they rest on, stands, by its id. One that isn't stored, while all that
     was made of it is, isn't needed."""
-    now, needed = store.running(), graph(asked, store.has)
+    now, needed = store.running(), graph(steps, store.has)
 
     def state(name: str, step: Step) -> State:
         if store.has(step):
@@ -28,7 +28,7 @@ def states(asked: Sequence[Step], store: Store) -> dict[str, State]:
             return "not needed"
         return "failed" if _failure(store, name).exists() else "waiting"
 
-    return {name: state(name, step) for name, step in graph(asked).items()}
+    return {name: state(name, step) for name, step in graph(steps).items()}
 
 
 def remember(store: Store, outcome: RunOutcome) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from bertscope.core import lineage, registry
 from bertscope.core.config import to_json
@@ -28,19 +30,42 @@ def about(step: Step) -> str:
 
 def short(step: Step) -> str:
     """A step's name, as `ls` prints it."""
-    return step.id[: len(step.name) + 9]
+    return shortened(step.id)
 
 
-def settings(step: Step) -> str:
+def shortened(id: str) -> str:
+    """
+    >>> shortened("ablate-00c63123aa55bb66")
+    'ablate-00c63123'
+    """
+    name, _, digest = id.rpartition("-")
+    return f"{name}-{digest[:8]}"
+
+
+def changed_settings(step: Step) -> str:
     """Its settings that aren't the default ones.
 
-    >>> settings(Step("ablate", 1, {"mode": "zero", "seed": 0, "units": ["head", "mlp"]}, {}))
+    >>> changed_settings(Step("ablate", 1, {"mode": "zero", "seed": 0, "units": ["head", "mlp"]}, {}))
     'mode=zero units=head,mlp'
     """
-    usual = to_json(registry.find(step.name).config())
-    changed = {name: value for name, value in step.config.items() if usual[name] != value}
+    defaults = to_json(registry.find(step.name).config())
+    # A stored step may have a setting that its question has no more.
+    return _written({name: value for name, value in step.config.items() if (name, value) not in defaults.items()})
+
+
+def all_settings(step: Step) -> str:
+    """All of them.
+
+    >>> all_settings(Step("ablate", 1, {"mode": "zero", "seed": 0}, {}))
+    'mode=zero seed=0'
+    """
+    return _written(step.config)
+
+
+def _written(settings: Mapping[str, Any]) -> str:
     return " ".join(
-        f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}" for name, value in changed.items()
+        f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in settings.items()
     )
 
 
@@ -53,7 +78,7 @@ def _models(step: Step) -> list[str]:
 def _model(model: Step | Root) -> str:
     if isinstance(model, Root):
         return _source(model)
-    how = f" ({changed})" if (changed := settings(model)) else ""
+    how = f" ({changed})" if (changed := changed_settings(model)) else ""
     return f"{' and '.join(_models(model))} tuned on {', '.join(_data(model))}{how}"
 
 
