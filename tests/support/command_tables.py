@@ -22,7 +22,10 @@ COMMANDS = HERE / "docs" / "commands.md"
 SHARED = "every question"
 """The table of what all questions take: how data is read, and where results go."""
 
-_BLOCK = re.compile(r"(<!-- flags of (?P<name>[\w -]+) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
+VERSIONS = "versions"
+_BLOCK = re.compile(
+    r"(<!-- (?:flags of )?(?P<name>(?<=flags of )[\w -]+|versions) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL
+)
 
 
 def commands(inside: Any = app, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -47,7 +50,15 @@ def tables() -> dict[str, str]:
         shared = _table([one for one in arguments if one not in own])
         if is_question and registry.find(name).reads:  # what reads results alone has no options about data
             assert written.setdefault(SHARED, shared) == shared, f"{name} has other shared options than its siblings"
-    return written
+    return written | {VERSIONS: versions()}
+
+
+def versions() -> str:
+    """Every question, steps of experiments included, with the version of its answer."""
+    rows = ["| question | version |", "|---|---|"]
+    for name, entry in registry.QUESTIONS.items():
+        rows.append(f"| `{name}`{'' if entry.group else ', a step of experiments'} | {registry.find(name).version} |")
+    return "\n".join(rows) + "\n"
 
 
 def flag(field: Any) -> str:

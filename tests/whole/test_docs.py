@@ -36,7 +36,7 @@ def test_flags_defaults_and_meanings_are_the_real_ones(name):
 
 
 @pytest.mark.parametrize("name", [name for name, entry in registry.QUESTIONS.items() if entry.group])
-def test_every_setting_of_every_question_is_a_documentedflag(name):
+def test_every_setting_of_every_question_is_a_documented_flag(name):
     table = documented()[name]
     for field in fields(registry.find(name).config):
         assert f"| `{flag(field)}` |" in table
