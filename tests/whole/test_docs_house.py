@@ -1,5 +1,7 @@
-"""The drawing of the house in docs/design.md is what the import statements draw. `python tests/whole/test_docs_house.py`
-draws it anew."""
+"""The drawing of the house in docs/design.md is what the import statements draw.
+
+`python tests/whole/test_docs_house.py` draws it anew.
+"""
 
 from __future__ import annotations
 
