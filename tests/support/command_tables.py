@@ -26,8 +26,6 @@ VERSIONS = "versions"
 _BLOCK = re.compile(
     r"(<!-- (?:flags of )?(?P<name>(?<=flags of )[\w -]+|versions) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL
 )
-    r"(<!-- (?:flags of )?(?P<name>(?<=flags of )[\w -]+|versions) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL
-)
 
 
 def commands(inside: Any = app, above: str = "") -> Iterator[tuple[str, Any]]:

@@ -102,7 +102,8 @@ def test_the_worked_example_of_contributing_works(tmp_path, monkeypatch, tiny):
     (folder / "question.py").write_text(declares, encoding="utf-8")
     (folder / "measure.py").write_text(measures.replace("bertscope.analyses.lengths", "lengths"), encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    (entry,) = eval(f"[{line}]", {"Entry": registry.Entry})
+    exec(line, catalogue := {"Entry": registry.Entry})
+    entry = catalogue["_ENTRIES"][-1]
     monkeypatch.setitem(registry.QUESTIONS, entry.name, entry)
     module = importlib.import_module("lengths.question")
     assert module.lengths.name == entry.name and module.lengths.__doc__.startswith(entry.line)
