@@ -90,6 +90,17 @@ class Question:
     """By table, what the page says of columns that are another thing there than in other tables, or not the same in
     every row; both ends of an interval as `low, high`."""
 
+    def __post_init__(self) -> None:
+        inputs = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self.inputs]
+        config = inspect.Parameter("config", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=self.config())
+        defaults = dict.fromkeys(self.optional) | ({"out": None, "resume": True} if self.keeps else {})
+        further = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in defaults.items()
+        ]
+        signature = inspect.Signature([*inputs, config, *further])
+        object.__setattr__(self, "__signature__", signature)  # what `inspect.signature` and notebooks look for
+
     def __repr__(self) -> str:
         return f"<question {self.name}>"
 
@@ -168,21 +179,10 @@ class Question:
         """Its part in a pass over attention, from its opened inputs and `config`."""
         return registry.resolve(f"{self._measuring}:part")(**opened)
 
-    @cached_property
-    def __signature__(self) -> inspect.Signature:
-        inputs = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self.inputs]
-        config = inspect.Parameter("config", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=self.config())
-        defaults = dict.fromkeys(self.optional) | ({"out": None, "resume": True} if self.keeps else {})
-        further = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-            for name, default in defaults.items()
-        ]
-        return inspect.Signature([*inputs, config, *further])
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Answer it. Inputs can be given as they are, or by name or path; where the result came from is recorded."""
         self._refuse_what_has_no_results(args, kwargs)
-        given = self.__signature__.bind(*args, **kwargs).arguments
+        given = inspect.signature(self).bind(*args, **kwargs).arguments
         if isinstance(config := given.setdefault("config", self.config()), self.config):
             configs.refuse_bare_text(config)
         opened = {name: self._opened(name, value) for name, value in given.items() if value is not None}
