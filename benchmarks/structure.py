@@ -120,7 +120,7 @@ class PlainProbe:
         self.loss(batch).backward()
         self._adam.step()
 
-    def train_stacks(self, epochs: int) -> Tensor:
+    def train(self, epochs: int) -> Tensor:
         """Returns the weights that did best on validation."""
         least, waited, kept = float("inf"), 0, self.weights.detach().clone()
         for _ in range(epochs):

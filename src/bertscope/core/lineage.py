@@ -66,10 +66,9 @@ def models_read(step: Step) -> list[Step | Root]:
 def data_read(step: Step, *, but: Collection[str] = ()) -> list[Root]:
     """The data that a step reads, apart from inputs of the names in `but`; if it reads none, what those that it needs
     do."""
-    declared = registry.find(step.name)
     own = [
-        value for name, value in step.inputs.items()
-        if isinstance(value, Root) and declared.input(name).kind in DATA and name not in but
+        value for (name, value), (kind, _) in zip(step.inputs.items(), _inputs(step), strict=True)
+        if isinstance(value, Root) and kind in DATA and name not in but
     ]  # fmt: skip
     return own or [root for needed in step.before() for root in data_read(needed, but=but)]
 
