@@ -11,6 +11,7 @@ from bertscope.core.result import Result
 from bertscope.core.step import Root, Step, graph
 from bertscope.core.store import Store
 from bertscope.study.board import Board
+from bertscope.study.runner import run_steps
 from bertscope.study.times import Times
 from bertscope.study.watch import Live
 from sums import register, step
