@@ -88,6 +88,7 @@ def test_a_questions_files_follow_the_rule():
             assert inspect.isfunction(resolve(f"{question.module}:measure"))
             continue
         folder = declaring.parent
+        assert (folder / "__init__.py").exists(), f"{folder} is no package"
         assert inspect.isfunction(resolve(f"{question.module.removesuffix('question')}measure:"
                                           f"{'part' if question.shares_pass else 'measure'}"))  # fmt: skip
         beside = f"{question.module.removesuffix('question')}"

@@ -1,4 +1,4 @@
-"""One command per catalogued question, made from what its function declares.
+"""One command for each question, made from what it declares.
 
 `bertscope.cli.questions:ablate` is made when it is first asked for: its flags are the fields of the question's
 config, its help their docstrings.
@@ -15,7 +15,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from bertscope.cli.options import STORE, DataOptions, RunOptions, quiet_beside_json, tell_of_other_versions
 from bertscope.core import registry
@@ -42,10 +42,14 @@ _SEVERAL = {
 """Inputs of which there may be many: what the first is called, and what is said of it and of the others."""
 
 
-def __getattr__(name: str) -> Callable[..., None]:
+def __getattr__(name: str) -> App:
     if name not in registry.QUESTIONS:
         raise AttributeError(name)
-    return _command(registry.find(name))
+    question = registry.find(name)
+    # An app, not the function: its own help ends with how the question is answered, which the list of commands hasn't.
+    app = App(name=name, help_epilogue=" ".join(question.about.split()))
+    app.default(_command(question))
+    return app
 
 
 def _command(question: Question) -> Callable[..., None]:

@@ -1,1 +1,1 @@
-"""Values everyone shares: results, figures, steps and their store, the catalogue, errors, atomic files."""
+"""Values everyone shares: results, figures, steps and their store, the registry of questions, errors, atomic files."""

@@ -52,7 +52,7 @@ class Root:
 
 @dataclass(frozen=True)
 class Step:
-    """One computation: a catalogued function, its config and its inputs."""
+    """One computation: a question, its config and its inputs."""
 
     name: str
     version: int
