@@ -22,7 +22,7 @@ from bertscope.core.store import Store
 from bertscope.report.compare import compare_page, compare_stores
 from bertscope.report.export import export_report, safe_name
 from bertscope.study.claims.question import claims_step
-from bertscope.study.claims.refresh import refresh
+from bertscope.study.ledger import refresh
 from planted_claims import PLANTED
 from planted_results import SURE
 from planted_trainings import compared

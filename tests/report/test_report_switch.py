@@ -18,7 +18,7 @@ from bertscope.core.step import FORMAT, Root, Step
 from bertscope.core.store import Store
 from bertscope.report.build import build_report, stored_findings
 from bertscope.report.subjects import parts
-from bertscope.study.claims.refresh import refresh
+from bertscope.study.ledger import refresh
 from browsing import NEEDS_CHROMIUM, browser, visit  # noqa: F401
 from planted_page import heads
 from planted_trainings import truncate

@@ -60,7 +60,7 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
 def _ledger(shelf: Store, results: tuple[str, ...]) -> Step:
     """The step that judges these results, or everything that is stored."""
     from bertscope.study.claims.question import claims as ledger
-    from bertscope.study.claims.refresh import ledger_of
+    from bertscope.study.ledger import ledger_of
 
     if results:
         return ledger.step({f"results.{place}": result_root(one) for place, one in enumerate(results)})

@@ -161,7 +161,7 @@ def build(*, store: Path = STORE, out: Path = Path("report.html"), title: str | 
 
 def _refresh(store: Store) -> None:
     """Bring the ledger up to date; a store that can't be written, or is damaged, is shown as it is."""
-    from bertscope.study.claims.refresh import refresh
+    from bertscope.study.ledger import refresh
 
     try:
         refresh(store)
