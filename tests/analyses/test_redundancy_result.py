@@ -52,7 +52,7 @@ def test_clusters_are_those_of_average_linkage():
         assert adjusted_rand_score(single, wanted) < 1, "these points tell linkages apart"
 
 
-def test_pairs_are_scored_on_the_report_split_in_the_mode_that_was_asked(tiny, many):
+def test_pairs_are_scored_on_the_test_set_in_the_mode_that_was_asked(tiny, many):
     task = task_of(many, tiny)
     other = replace(task, validation=replace(many.take(range(20)), label=1 - task.test.label[:20]))
     for mode in ("uniform", "zero", "mean"):

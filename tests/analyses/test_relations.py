@@ -95,9 +95,9 @@ def test_controls_and_halves_belong_to_the_example_not_to_its_place():
     for place, row in enumerate(order):
         mine = slice(*there.starts[row : row + 2])
         assert (there.controls[mine] == here.controls[slice(*here.starts[place : place + 2])]).all()
-        assert there.selects[row] == here.selects[place]
+        assert there.chooses[row] == here.chooses[place]
     assert (collect_pairs(sentences(), seed=1).controls != collect_pairs(sentences()).controls).any()
-    assert collect_pairs(sentences(400), validation_share=0.25).selects.mean() == pytest.approx(0.25, abs=0.07)
+    assert collect_pairs(sentences(400), validation_share=0.25).chooses.mean() == pytest.approx(0.25, abs=0.07)
 
 
 def test_offsets_lead_from_the_nearer_end_of_a_span():

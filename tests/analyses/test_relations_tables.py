@@ -67,7 +67,7 @@ def counted(encoder, examples):
             words = np.array([[one[np.ix_(a, b)].sum(1).mean() for b in pieces] for a in pieces])
             where = {
                 "sentence": sentence,
-                "validation": pairs.selects[sentence],
+                "validation": pairs.chooses[sentence],
                 "layer": layer + 1,
                 "head": head + 1,
             }
@@ -260,9 +260,9 @@ def test_sentences_that_are_too_long_are_left_out_whole(tiny):
 def test_equal_sentences_are_in_the_same_half_and_seeds_give_other_halves():
     once = sentences(60)
     twice = replace(once.take([*range(60)] * 2), ids=tuple(map(str, range(120))))
-    halves = collect_pairs(twice).selects
+    halves = collect_pairs(twice).chooses
     assert (halves[:60] == halves[60:]).all() and 15 < halves[:60].sum() < 45
-    assert (collect_pairs(once, seed=1).selects != collect_pairs(once).selects).any()
+    assert (collect_pairs(once, seed=1).chooses != collect_pairs(once).chooses).any()
 
 
 def test_own_relations_are_no_frames(tiny):

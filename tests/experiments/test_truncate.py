@@ -17,7 +17,7 @@ from bertscope.experiments.freeze.question import FreezeConfig
 from bertscope.experiments.freeze.question import plan as freeze_plan
 from bertscope.experiments.trainings import depth
 from bertscope.experiments.truncate import measure
-from bertscope.experiments.truncate.question import OnTop, TruncateConfig, plan, truncate
+from bertscope.experiments.truncate.question import TaskHeadForm, TruncateConfig, plan, truncate
 from bertscope.experiments.truncate.result import Shape
 from bertscope.models import source
 from bertscope.models.latency import Times
@@ -101,13 +101,13 @@ def test_without_retraining_it_is_the_fine_tuned_model_cut(tmp_path, tiny, rows)
     table = store.result(step).tables["trainings"].set_index(["arm", "seed"])["score"]
     assert len(table) == 2 * 2 * 4
     place = 0
-    for top in ("linear", "relu"):
+    for form in ("linear", "relu"):
         for seed in (0, 1):
             model = load(store.path(step.inputs[f"models.{place}"]) / "model")
             for removed in range(4):
                 left = without_layers(model, Layers.last(removed, 3).numbers)
                 name = f"top {removed} removed" if removed else "nothing removed"
-                assert table[f"{name}, {top}", seed] == task.score(left.predict(task.test).logits).value
+                assert table[f"{name}, {form}", seed] == task.score(left.predict(task.test).logits).value
             place += 1
     assert any("answers one label" in note for note in store.result(step).notes)
 
@@ -127,8 +127,8 @@ def test_each_change_is_averaged_over_the_others(tmp_path, tiny, rows):
         assert factors.loc[name, "difference"] == pytest.approx(means[on] - means[off])
     assert factors["against"].tolist() == ["nothing removed", "classifier linear", "dropout own", "none of these"]
     arms = result.tables["arms"].set_index(["classifier", "dropout"])
-    for top in set(arms.index):  # each beside the whole model with the same classifier
-        whole, less = (arms.loc[top].set_index("removed").loc[removed] for removed in (0, 1))
+    for form in set(arms.index):  # each beside the whole model with the same classifier
+        whole, less = (arms.loc[form].set_index("removed").loc[removed] for removed in (0, 1))
         assert less["effect"] == pytest.approx(less["score"] - whole["score"]) and whole["effect"] == 0
         assert less["training_time"] == pytest.approx(less["training_seconds"] / whole["training_seconds"])
     at_once = score[1, "relu", "0"] - score[0, "linear", "own"]
@@ -185,10 +185,10 @@ def test_sets_of_layers_and_what_is_on_them():
     assert [str(each) for each in config.sets(12)] == ["", "12", "11-12", "7-12"]
     assert [str(each) for each in TruncateConfig(remove=("all",)).sets(2)] == ["", "2", "1-2"]
     assert [str(each) for each in TruncateConfig(remove=("2+9", "12-12")).sets(12)] == ["", "2,9", "12"]
-    assert config.tops == [OnTop()] and len(TruncateConfig(cross=True, poolers=("kept", "off")).tops) == 8
-    assert str(OnTop("relu", 0.0, pooler=False)) == "relu, dropout 0, no pooler"
+    assert config.forms == [TaskHeadForm()] and len(TruncateConfig(cross=True, poolers=("kept", "off")).forms) == 8
+    assert str(TaskHeadForm("relu", 0.0, pooler=False)) == "relu, dropout 0, no pooler"
     twice = TruncateConfig(dropouts=("0", "0.0"), poolers=("kept", "kept"), classifiers=("relu", "relu"))
-    assert twice.tops == [OnTop("relu", 0.0)]
+    assert twice.forms == [TaskHeadForm("relu", 0.0)]
 
 
 @pytest.mark.parametrize(

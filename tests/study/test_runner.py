@@ -1,4 +1,4 @@
-"""The runner: nothing twice, failures stay where they are, many processes share a store, and what one sees of it."""
+"""The runner: nothing twice, failures stay where they are, many processes share a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of a run: the time left, the live view."""
+"""A run as one sees it: how long is left, and the live view."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def __getattr__(name: str) -> App:
     if name not in registry.QUESTIONS:
         raise AttributeError(name)
     question = registry.find(name)
-    # An app, not the function: its own help ends with how the question is answered, which the list of commands hasn't.
+    # An app, not the function: its own help ends with how the question is answered.
     app = App(name=name, help_epilogue=" ".join(question.about.split()))
     app.default(_command(question))
     return app

@@ -1,1 +1,1 @@
-"""Values everyone shares: results, figures, steps and their store, the registry of questions, errors, atomic files."""
+"""Values everyone shares: questions, results, figures, steps and their store, lineage, resampling, errors, whole files."""

@@ -48,14 +48,14 @@ def roots(step: Step, *kinds: str) -> list[Root]:
 
 def reads_results(step: Step) -> bool:
     """Whether it compares what other steps found."""
-    return any(kind == "result" for kind, _ in _inputs(step))
+    return any(kind == "result" for _, kind, _ in _inputs(step))
 
 
 def models_read(step: Step) -> list[Step | Root]:
     """The models that a step reads, or whose hidden states it reads: one for each such input, in their order. With
     random weights too, or on a second corpus, a model is there again."""
     found: list[Step | Root] = []
-    for kind, value in _inputs(step):
+    for _, kind, value in _inputs(step):
         if kind == "model":
             found.append(value)
         elif kind == "states" and isinstance(value, Step):
@@ -67,7 +67,7 @@ def data_read(step: Step, *, but: Collection[str] = ()) -> list[Root]:
     """The data that a step reads, apart from inputs of the names in `but`; if it reads none, what those that it needs
     do."""
     own = [
-        value for (name, value), (kind, _) in zip(step.inputs.items(), _inputs(step), strict=True)
+        value for name, kind, value in _inputs(step)
         if isinstance(value, Root) and kind in DATA and name not in but
     ]  # fmt: skip
     return own or [root for needed in step.before() for root in data_read(needed, but=but)]
@@ -108,12 +108,12 @@ def trained_on(model: Step | Root, *kinds: str) -> list[Root]:
     ]  # fmt: skip
 
 
-def _inputs(step: Step) -> Iterator[tuple[str, Step | Root]]:
-    """Each input, and what it is for the question. A stored step may have one that its question has no more: a root
-    then says itself what it is, and of a step it reads the result."""
+def _inputs(step: Step) -> Iterator[tuple[str, str, Step | Root]]:
+    """Each input's name, what it is for the question, and the input. A stored step may have one that its question has
+    no more: a root then says itself what it is, and of a step it reads the result."""
     question = registry.find(step.name)
     for name, value in step.inputs.items():
         if question.takes(name):
-            yield question.input(name).kind, value
+            yield name, question.input(name).kind, value
         else:
-            yield value.kind if isinstance(value, Root) else "result", value
+            yield name, value.kind if isinstance(value, Root) else "result", value

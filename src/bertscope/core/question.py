@@ -187,10 +187,10 @@ class Question:
             configs.refuse_bare_text(config)
         opened = {name: self._opened(name, value) for name, value in given.items() if value is not None}
         started = time.perf_counter()
-        made = self._run(opened)
-        result = made.result if self.keeps else made
+        answered = self._run(opened)
+        result = answered.result if self.keeps else answered
         result.provenance = capture(time.perf_counter() - started) | result.provenance
-        return made
+        return answered
 
     def _run(self, opened: Mapping[str, Any]) -> Any:
         if self.shares_pass:

@@ -7,7 +7,7 @@ from typing import Any
 
 PARSER = "parser"
 """Where it is noted what parser is on top."""
-_ON_TOP = (PARSER, "top")
+_TASK_HEAD = (PARSER, "top")
 
 
 def notes_in(config: Any) -> dict[str, Any]:
@@ -18,4 +18,4 @@ def notes_in(config: Any) -> dict[str, Any]:
 
 def encoder_notes_in(config: Any) -> dict[str, Any]:
     """What is noted of the encoder, and not of what is on top of it."""
-    return {key: value for key, value in notes_in(config).items() if key not in _ON_TOP}
+    return {key: value for key, value in notes_in(config).items() if key not in _TASK_HEAD}

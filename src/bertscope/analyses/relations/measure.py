@@ -90,7 +90,7 @@ class RelationReader:
         """[(test, validation), R]: the pairs that were seen whole."""
         self.near: np.ndarray | float = 0.0
         """[R, direction, offset]: in how many pairs of the validation half the offset leads to the right word."""
-        of_test = ~np.repeat(pairs.selects, np.diff(pairs.starts))
+        of_test = ~np.repeat(pairs.chooses, np.diff(pairs.starts))
         self.test = np.flatnonzero(of_test)
         """The pairs of the test half."""
         self.seen = np.zeros(len(self.test), dtype=bool)
@@ -143,14 +143,14 @@ class _Batch:
         controls = np.where(matched[:, None], controls, ends)
         self._row, self._ends, self._controls = map(self._tensor, (row[:, None], ends, controls))
 
-        relation, selects = pairs.relation[at], pairs.selects[view.rows][row]
+        relation, chooses = pairs.relation[at], pairs.chooses[view.rows][row]
         self._relation = self._one_hot(relation, n_names)  # [pair, R]
-        self._half = self._one_hot(selects * n_names + relation, 2 * n_names)
+        self._half = self._one_hot(chooses * n_names + relation, 2 * n_names)
         self.counts = self._half.sum(0).reshape(2, n_names).cpu().numpy()
         bits = (pairs.near[at][..., None] >> np.arange(len(OFFSETS)) & 1).astype(np.float32)
         self.near = (self._half[:, n_names:].T @ self._tensor(bits).flatten(1)).cpu().numpy()
         self.near = self.near.reshape(n_names, 2, len(OFFSETS))
-        self._kept, self.test = self._tensor(~selects), at[~selects]
+        self._kept, self.test = self._tensor(~chooses), at[~chooses]
 
         groups, group = np.unique(row * n_names + relation, return_inverse=True)  # a relation in a sentence
         self._group = self._tensor(group)

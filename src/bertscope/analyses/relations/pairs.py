@@ -56,7 +56,7 @@ class Pairs:
     span_words: np.ndarray
     n_words: np.ndarray
     """How many words each example has."""
-    selects: np.ndarray
+    chooses: np.ndarray
     """Whether the example is in the half that chooses heads, directions and offsets; by its text, so that a sentence
     that is there twice isn't in both halves."""
 
@@ -106,7 +106,7 @@ def collect_pairs(
         word_starts=np.cumsum([0, *(len(words) for units in spans for words in units)]),
         span_words=np.array([word for units in spans for words in units for word in words], dtype=np.int64),
         n_words=np.array([len(words) for words in examples.words]),
-        selects=to_unit(mixed(hashed_texts(examples.text, seed), _HALF)) < validation_share,
+        chooses=to_unit(mixed(hashed_texts(examples.text, seed), _HALF)) < validation_share,
     )
 
 

@@ -49,10 +49,6 @@ class Sense:
         """Whether the oblique can move before the object: "gave the boy a book"."""
         return self.object is not None and self.oblique is not None and self.oblique.preposition == "to"
 
-    def slot(self, role: str) -> Slot:
-        """The slot of that name."""
-        return next(slot for slot in (self.subject, self.object, self.oblique) if slot and slot.role == role)
-
 
 def verb(forms: str) -> Verb:
     """`give gave given`: base, past and participle; regular ones are given by their base alone, and a participle

@@ -62,7 +62,7 @@ class Pruning:
                 row = self._row(phase, candidate)
                 kept = candidate if row["passes"] else kept
                 bar.advance(1, left=f"{row['left']:.2f}", **{self.task.metric: f"{row['score']:.3f}"})
-        return self._told(kept)
+        return self._answer(kept)
 
     @property
     def bar(self) -> float:
@@ -158,7 +158,7 @@ class Pruning:
                 "would mean nothing; train it better, or insist with --force"
             )
 
-    def _told(self, kept: np.ndarray) -> Result:
+    def _answer(self, kept: np.ndarray) -> Result:
         """The answer: the last mask that passed, scored on the test set."""
         task, method = self.task, self.config.method
         predicted = self.encoder.predict(task.test)

@@ -28,15 +28,17 @@ def measure(
     base: Encoder, task: Task, tuned: Sequence[Result], config: TruncateConfig, models: Sequence[Encoder] = ()
 ) -> Result:
     shapes = [Shape(left_out, base.n_layers) for left_out in config.sets(base.n_layers)]
-    tops = config.tops
-    names = {(top, shape): f"{shape}, {top}" if len(tops) > 1 else str(shape) for top in tops for shape in shapes}
+    forms = config.forms
+    names = {
+        (form, shape): f"{shape}, {form}" if len(forms) > 1 else str(shape) for form in forms for shape in shapes
+    }
     if config.retrain:
-        outputs = np.stack([result.arrays["outputs"] for result in tuned])  # top by shape by seed
+        outputs = np.stack([result.arrays["outputs"] for result in tuned])  # form by shape by seed
         each = outputs.shape[1:]
     else:
-        outputs = np.stack([switched_off(model, task, shapes) for model in models])  # top by seed, shape
+        outputs = np.stack([switched_off(model, task, shapes) for model in models])  # form by seed, shape
         each = outputs.shape[2:]
-        by_seed = outputs.reshape(len(tops), len(config.seeds), *outputs.shape[1:])
+        by_seed = outputs.reshape(len(forms), len(config.seeds), *outputs.shape[1:])
         outputs = by_seed.swapaxes(1, 2)
     moments = task.moments(outputs.reshape(len(names), len(config.seeds), *each))
     arms = Arms(dict(zip(names.values(), moments, strict=True)), task.value)

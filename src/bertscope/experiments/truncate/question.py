@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OnTop:
+class TaskHeadForm:
     """What is put on the layers that are left."""
 
     classifier: Literal["linear", "relu"] = "linear"
@@ -67,14 +67,14 @@ class TruncateConfig:
         for name in ("classifiers", "poolers", "dropouts"):
             if not getattr(self, name):
                 raise UserError(f"{name} has nothing in it; name one or more, or leave it out")
-        for top in self.tops:
-            self.training(0, Layers(), top)  # refuses what can't work
+        for form in self.forms:
+            self.training(0, Layers(), form)  # refuses what can't work
         for text in self.remove:
             if not (text == "all" or text.isdigit()) and Layers.parse(text).embeddings | Layers.parse(text).whole:
                 raise UserError(f"remove is {text!r}; only layers can go, such as 2 (from the top), 4-6 or 2+9")
 
     @property
-    def tops(self) -> list[OnTop]:
+    def forms(self) -> list[TaskHeadForm]:
         """Everything that is put on the layers, the plain one first where it is among them."""
         classifiers: Iterable[Any] = ("linear", "relu") if self.cross else self.classifiers
         dropouts = (*self.dropouts, "0") if self.cross else self.dropouts
@@ -82,8 +82,10 @@ class TruncateConfig:
             numbers = [None if text == "own" else float(text) for text in dropouts]
         except ValueError:
             raise UserError(f"dropouts are {', '.join(dropouts)}; give numbers, or own for the model's") from None
-        tops = (OnTop(*one) for one in product(classifiers, numbers, [word == "kept" for word in self.poolers]))
-        return list(dict.fromkeys(tops))  # 0 and 0.0 are one dropout
+        forms = (
+            TaskHeadForm(*one) for one in product(classifiers, numbers, [word == "kept" for word in self.poolers])
+        )
+        return list(dict.fromkeys(forms))  # 0 and 0.0 are one dropout
 
     def sets(self, n_layers: int) -> list[Layers]:
         """What is left out of a model of that depth, nothing first."""
@@ -92,9 +94,14 @@ class TruncateConfig:
         found = [_set(text, n_layers) for text in ("0", *counts, *remove) if text != "all"]
         return list(dict.fromkeys(found))
 
-    def training(self, seed: int, left_out: Layers, top: OnTop) -> FinetuneConfig:
+    def training(self, seed: int, left_out: Layers, form: TaskHeadForm) -> FinetuneConfig:
         return by_recipe(
-            self, seed=seed, without=str(left_out), classifier=top.classifier, dropout=top.dropout, pooler=top.pooler
+            self,
+            seed=seed,
+            without=str(left_out),
+            classifier=form.classifier,
+            dropout=form.dropout,
+            pooler=form.pooler,
         )
 
 
@@ -112,7 +119,9 @@ def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig(
     sets = config.sets(depth(base))
     refuse_losing(base, sets)  # also where they are only switched off: latency is that of the rest
     sets = sets if config.retrain else [Layers()]
-    how = [config.training(seed, left_out, top) for top in config.tops for left_out in sets for seed in config.seeds]
+    how = [
+        config.training(seed, left_out, form) for form in config.forms for left_out in sets for seed in config.seeds
+    ]
     tuned = fine_tunings(base, task, how)
     models = {} if config.retrain else {name.replace("tuned", "models"): step for name, step in tuned.items()}
     return truncate.step({"base": base, "task": task} | tuned | models, config)

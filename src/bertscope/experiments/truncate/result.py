@@ -15,7 +15,7 @@ from bertscope.core.layers import Layers
 from bertscope.core.result import Number, Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, few_seeds, how_sure, number
-from bertscope.experiments.truncate.question import OnTop, TruncateConfig, truncate
+from bertscope.experiments.truncate.question import TaskHeadForm, TruncateConfig, truncate
 from bertscope.models.encoder import Encoder
 
 WHOLE = "nothing removed"
@@ -44,7 +44,7 @@ class Shape:
         return f"top {self.removed} removed" if self.from_top else f"{self.left_out} removed"
 
 
-Named = Mapping[tuple[OnTop, Shape], str]
+Named = Mapping[tuple[TaskHeadForm, Shape], str]
 """What the arms are called."""
 
 
@@ -60,7 +60,7 @@ def truncate_result(
     table = _arms(arms, names, latency)
     tables = {"arms": table.assign(**_training_costs(table, tuned)) if config.retrain else table}
     tables["latency"] = latency.drop(columns="parameters")
-    if len(config.tops) > 1:
+    if len(config.forms) > 1:
         tables["factors"] = _factors(arms, names)
     tables["trainings"] = arms.trainings(config.seeds)
     return truncate.result(
@@ -77,12 +77,13 @@ def _arms(arms: Arms, names: Named, latency: pd.DataFrame) -> pd.DataFrame:
     """A row for each model: its score, and how far it is from the whole one with the same classifier."""
     described = pd.DataFrame(
         {"arm": name, "model": str(shape), "removed": shape.removed, "layers": str(shape.left_out),
-         "from_top": shape.from_top, "top": str(top), "classifier": top.classifier,
-         "dropout": "own" if top.dropout is None else f"{top.dropout:g}", "pooler": "kept" if top.pooler else "off"}
-        for (top, shape), name in names.items()
+         "from_top": shape.from_top, "top": str(form), "classifier": form.classifier,
+         "dropout": "own" if form.dropout is None else f"{form.dropout:g}",
+         "pooler": "kept" if form.pooler else "off"}
+        for (form, shape), name in names.items()
     )  # fmt: skip
-    whole = {top: name for (top, shape), name in names.items() if not shape.removed}
-    table = described.merge(arms.against({name: whole[top] for (top, _), name in names.items()}), on="arm")
+    whole = {form: name for (form, shape), name in names.items() if not shape.removed}
+    table = described.merge(arms.against({name: whole[form] for (form, _), name in names.items()}), on="arm")
     return table.assign(parameters=table["model"].map(latency.groupby("model")["parameters"].first()))
 
 
@@ -108,9 +109,9 @@ def _factors(arms: Arms, names: Named) -> pd.DataFrame:
     settings = pd.DataFrame(
         {
             "layers": [str(shape) for _, shape in names],
-            "classifier": [f"classifier {top.classifier}" for top, _ in names],
-            "dropout": ["dropout own" if top.dropout is None else f"dropout {top.dropout:g}" for top, _ in names],
-            "pooler": ["pooler kept" if top.pooler else "pooler off" for top, _ in names],
+            "classifier": [f"classifier {form.classifier}" for form, _ in names],
+            "dropout": ["dropout own" if form.dropout is None else f"dropout {form.dropout:g}" for form, _ in names],
+            "pooler": ["pooler kept" if form.pooler else "pooler off" for form, _ in names],
         }
     )
     weights, against = {}, []
