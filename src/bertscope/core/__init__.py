@@ -1,1 +1,1 @@
-"""Values everyone shares: questions, results, figures, steps and their store, lineage, resampling, errors, whole files."""
+"""Values everyone shares: questions, results, figures, steps and their store, lineage, resampling, errors, files."""
