@@ -120,6 +120,19 @@ def test_the_catalogue_and_the_declarations_agree():
         assert name not in ROOMS, "no exported function has the name of a room"
 
 
+def test_what_an_input_is_said_to_be_is_what_the_measuring_function_takes():
+    taken = {"model": ["Encoder"], "task": ["Task"], "examples": ["Examples"], "data": ["Task | Examples"],
+             "states": ["Given", "StatesStore"], "result": ["Result"]}  # fmt: skip
+    for name in QUESTIONS:
+        question = find(name)
+        function = resolve(f"{question._measuring}:{'part' if question.shares_pass else 'measure'}")
+        parameters = inspect.signature(function).parameters
+        assert [*parameters][: len(question.inputs) + 1] == [*question.inputs, "config"], name
+        for which, one in {**question.inputs, **question.optional}.items():
+            wanted = [f"Sequence[{kind}]" if one.many else kind for kind in taken[one.kind]]
+            assert parameters[which].annotation.removesuffix(" | None") in wanted, f"{name}: {which}"
+
+
 def test_what_a_setting_can_be_is_what_its_annotation_lists():
     for name in QUESTIONS:
         config = find(name).config

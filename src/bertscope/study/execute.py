@@ -84,7 +84,7 @@ def _share(claims: Sequence[ClaimedStep], inputs: Inputs) -> list[Outcome]:
         else:
             outcomes.append(prepared)
     try:
-        groups = sharing([part.reading for part in parts], ENCODERS)
+        groups = sharing([part.pass_part for part in parts], ENCODERS)
     except Exception:  # what is wrong with a question's texts, its own pass says
         groups = [[place] for place in range(len(parts))]
     for group in groups:
@@ -102,12 +102,12 @@ class _Part:
         started = time.perf_counter()
         question = registry.find(self.claim.step.name)
         config: Any = configs.from_json(question.config, self.claim.step.config)
-        self.reading = question.part(**inputs.of(self.claim.step), config=config)
+        self.pass_part = question.part(**inputs.of(self.claim.step), config=config)
         self.seconds = time.perf_counter() - started
 
     def finish(self, passed: Any, seconds: float, others: list[str]) -> None:
         started = time.perf_counter()
-        result = self.reading.finish(passed)
+        result = self.pass_part.finish(passed)
         self.seconds += seconds + time.perf_counter() - started
         result.provenance = capture(self.seconds) | {"one_pass_with": others} | result.provenance
         self.claim.keep(result)
@@ -119,7 +119,7 @@ def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Outcome]:
 
     started = time.perf_counter()
     try:
-        passed = read_together([part.reading for part in parts])
+        passed = read_together([part.pass_part for part in parts])
     except Exception:
         return [_alone(part.claim, inputs) for part in parts]
     share = (time.perf_counter() - started) / len(parts)

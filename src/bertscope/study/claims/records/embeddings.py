@@ -112,10 +112,10 @@ def keeps_knowledge(result: Result) -> Iterator[Evidence]:
     taught = lessons(result, list(dict.fromkeys(result.tables["probes"]["checkpoint"])))
     for name, mine in rows.groupby("checkpoint", sort=False):
         if taught[str(name)] != TREES:
-            asked = list(dict.fromkeys(mine["target"]))
-            n = int(result.tables["targets"].set_index("target").loc[asked, "texts"].max())
+            targets = list(dict.fromkeys(mine["target"]))
+            n = int(result.tables["targets"].set_index("target").loc[targets, "texts"].max())
             effect = mean([mean(column(target, "change")) for _, target in mine.groupby("target")])
-            yield evidence(result, effect, n, "texts", model=name, note=" and ".join(asked))
+            yield evidence(result, effect, n, "texts", model=name, note=" and ".join(targets))
 
 
 def low_level_low(result: Result) -> Iterator[Evidence]:
