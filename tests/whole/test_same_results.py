@@ -33,7 +33,7 @@ def write(
             "training_seconds": seconds,
         }
     )
-    data = Root("task", source, "demo-1" if splits == OLD else "demo-2", {"split": test})
+    data = Root("task", source, f"{source}-{1 if splits == OLD else 2}", {"split": test})
     step = Step("probe", 1 if splits == OLD else 2, {"seed": seed}, {"data": data})
     folder = store / "steps" / step.id
     headline = [Number(f"full, {test}", value)]
