@@ -24,6 +24,8 @@ from safetensors.numpy import load_file
 
 WORDS = {"fit": "train", "select": "validation", "report": "test"}
 _SPLIT = re.compile(rf"(?<![A-Za-z])({'|'.join(WORDS)})(?![A-Za-z])")
+_WHOLE = re.compile(r"\b(train|validation|test) split\b")  # is called a set now
+_TRAINING = re.compile(r"\btrain (?=(set|rows|texts|sentences|questions|answers)\b)")
 _CLOCK = re.compile(r"(?<![A-Za-z])(milliseconds|seconds|time|faster|latency)(?![A-Za-z])")
 
 
@@ -32,9 +34,12 @@ def in_new_words(value: Any) -> Any:
 
     >>> in_new_words({"report_accuracy": ["report:12", "the fitted rows"]})
     {'test_accuracy': ['test:12', 'the fitted rows']}
+    >>> in_new_words("the fit split's loss, 12 fit rows, on the report split")
+    "the training set's loss, 12 training rows, on the test set"
     """
     if isinstance(value, str):
-        return _SPLIT.sub(lambda found: WORDS[found[1]], value)
+        value = _SPLIT.sub(lambda found: WORDS[found[1]], value)
+        return _TRAINING.sub("training ", _WHOLE.sub(r"\1 set", value))
     if isinstance(value, dict):
         return {in_new_words(key): in_new_words(inside) for key, inside in value.items()}
     return [in_new_words(inside) for inside in value] if isinstance(value, list | tuple) else value
@@ -194,7 +199,7 @@ def _by(key: Callable[[Answer], Hashable], answers: list[Answer]) -> dict[Hashab
 
 def _recipe(answer: Answer) -> str:
     def content(step: dict[str, Any]) -> dict[str, Any]:
-        inside = {key: value for key, value in step.items() if key not in ("version", "digest", "inputs")}
+        inside = {key: value for key, value in step.items() if key not in ("format", "version", "digest", "inputs")}
         return inside | {"inputs": {name: content(value) for name, value in step.get("inputs", {}).items()}}
 
     return json.dumps(content(answer.step), sort_keys=True)

@@ -16,7 +16,15 @@ from same_results import main
 OLD, NEW = ("fit", "select", "report"), ("train", "validation", "test")
 
 
-def write(store: Path, splits: tuple[str, ...], *, value: float = 0.1, seconds: float = 1.0, seed: int = 0) -> Path:
+def write(
+    store: Path,
+    splits: tuple[str, ...],
+    *,
+    value: float = 0.1,
+    seconds: float = 1.0,
+    seed: int = 0,
+    source: str = "demo/sentiment",
+) -> Path:
     train, _, test = splits
     table = pd.DataFrame(
         {
@@ -25,14 +33,15 @@ def write(store: Path, splits: tuple[str, ...], *, value: float = 0.1, seconds: 
             "training_seconds": seconds,
         }
     )
-    data = Root("task", "demo/sentiment", "demo-1" if splits == OLD else "demo-2", {"split": test})
+    data = Root("task", source, f"{source}-{1 if splits == OLD else 2}", {"split": test})
     step = Step("probe", 1 if splits == OLD else 2, {"seed": seed}, {"data": data})
     folder = store / "steps" / step.id
     headline = [Number(f"full, {test}", value)]
     Result("probe", step.version, {"scores": table}, {f"votes, {test}": np.arange(3)}, headline).save(
         folder / "result"
     )
-    (folder / "step.json").write_text(json.dumps(step.to_json()))
+    form = {} if splits == OLD else {"format": 2}
+    (folder / "step.json").write_text(json.dumps(form | step.to_json()))
     (folder / "model").mkdir()
     (folder / "model" / "model.safetensors").write_bytes(b"weights")
     return folder
@@ -44,6 +53,14 @@ def test_words_versions_and_clocks_may_differ(tmp_path, capsys):
     assert main(tmp_path / "before", tmp_path / "after") == 0
     out = capsys.readouterr().out
     assert "1 pairs, 1 equal, 0 differ; 0 without a partner" in out and "'training_seconds'" in out
+
+
+def test_steps_of_one_subject_are_paired_by_what_they_read(tmp_path, capsys):
+    for source in ("demo/sentiment", "demo/entailment"):
+        write(tmp_path / "before", OLD, source=source)
+        write(tmp_path / "after", NEW, source=source)
+    assert main(tmp_path / "before", tmp_path / "after") == 0
+    assert "2 pairs, 2 equal" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("changed", ["bit", "weights", "partner"])
