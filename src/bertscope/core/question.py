@@ -183,8 +183,9 @@ class Question:
         """Answer it. Inputs can be given as they are, or by name or path; where the result came from is recorded."""
         self._refuse_what_has_no_results(args, kwargs)
         given = inspect.signature(self).bind(*args, **kwargs).arguments
-        if isinstance(config := given.setdefault("config", self.config()), self.config):
-            configs.refuse_bare_text(config)
+        if not isinstance(config := given.setdefault("config", self.config()), self.config):
+            raise UserError(f"{self.name} takes config={self.config.__name__}(...), not {config!r}")
+        configs.refuse_bare_text(config)
         opened = {name: self._opened(name, value) for name, value in given.items() if value is not None}
         started = time.perf_counter()
         answered = self._run(opened)

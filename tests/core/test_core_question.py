@@ -1,0 +1,95 @@
+"""A question: what is declared once, what it is called with, and what it refuses."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import sums as module
+from bertscope.core.errors import UserError
+from bertscope.core.question import MODEL, RESULTS, TASK, Input, Question
+from bertscope.core.registry import QUESTIONS, find, resolve
+from bertscope.core.step import Root
+from sums import SumConfig, register, sums
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    register(monkeypatch)
+
+
+def question(**more) -> Question:
+    declared = {"config": SumConfig, "inputs": {"model": MODEL, "task": TASK}, "version": 1, "main": "a", "cite": "-"}
+    return Question("bertscope.analyses.weights.question", "How.", **declared | more)
+
+
+def test_its_name_is_its_folders_and_its_line_the_catalogues(monkeypatch):
+    assert question().name == "weights" and sums.name == "sums" == find("sums").name
+    assert sums.line == "How much?" and sums.__doc__ == "How much?\n\nA number, earlier sums and a setting are added."
+    with pytest.raises(UserError, match="no question 'ablat'; did you mean 'ablate'"):
+        find("ablat")
+    assert all(find(name).name == name for name in QUESTIONS)
+
+
+def test_what_is_given_by_name_is_opened_and_the_rest_is_taken_as_it_is():
+    assert sums(SumConfig(add=2), number="5").number("total").value == 7
+    assert sums(SumConfig(add=2), number=Path("5")).number("total").value == 7
+    five = sums(number=5)
+    assert five.number("total").value == 5 and (five.question, five.version) == ("sums", 1)
+    assert sums(earlier=five).number("total").value == 5, "one of many is a list of one"
+    total = sums(SumConfig(add=1), earlier=[five, five], number=3)
+    assert total.number("total").value == 14 and total.provenance["seconds"] >= 0
+
+
+def test_a_stored_result_is_opened_by_its_folder(tmp_path):
+    sums(number=5).save(tmp_path / "five")
+    assert sums(earlier=[tmp_path / "five", str(tmp_path / "five")]).number("total").value == 10
+
+
+def test_it_is_called_as_it_is_declared():
+    assert list(inspect.signature(question()).parameters) == ["model", "task", "config"]
+    keeps = question(keeps="model", optional={"train": Input("examples", flag="Other data.")})
+    assert list(inspect.signature(keeps).parameters) == ["model", "task", "config", "train", "out", "resume"]
+    assert inspect.signature(keeps).parameters["train"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert "module" in inspect.signature(Question).parameters, "the class keeps its own"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nmber'"):
+        sums(nmber=5)
+    with pytest.raises(UserError, match=r"sums takes config=SumConfig\(\.\.\.\), not 'fast'"):
+        sums("fast")
+
+
+def test_what_users_name_is_told_from_what_its_step_reads():
+    plain = question()
+    assert plain.named == ["model"] and plain.reads == "task" and not plain.takes_several and not plain.flags
+    given = {"models": Input("model", many=True), "examples": Input("examples")}
+    planned = question(inputs={"tuned": RESULTS, "task": TASK}, given=given, plan=lambda: None)
+    assert planned.named == ["models"] and planned.reads == "examples" and planned.takes_several
+    assert question(inputs={"earlier": RESULTS}).reads is None
+    optional = {"train": Input("examples", flag="Other data.", checked=True), "shapes": RESULTS}
+    both = question(optional=optional)
+    assert list(both.flags) == ["train"] and both.input("shapes.3") is RESULTS and both.takes("shapes.0")
+    assert both.checks("train") and both.checks("task") and not both.checks("shapes") and not both.takes("hans")
+
+
+def test_a_step_has_what_it_must_have_and_nothing_else():
+    model, task = Root("model", "pocket", "1"), Root("task", "demo/sentiment", "2")
+    step = question().step({"model": model, "task": task}, SumConfig(add=3))
+    assert (step.name, step.version, step.config["add"]) == ("weights", 1, 3)
+    assert replace(question(), version=2).step({"model": model, "task": task}).id != step.id
+    for wrong in ({"model": model}, {"model": model, "task": task, "hans": task}):
+        with pytest.raises(ValueError, match="weights takes the inputs"):
+            question().step(wrong)
+
+
+def test_what_compares_results_is_not_asked_of_a_model():
+    compares = question(inputs={"tuned": RESULTS, "task": TASK}, plan=lambda: None)
+    for given in ("pocket", Path("pocket")):
+        with pytest.raises(UserError, match=r"weights compares stored results; ask it with bertscope.answer"):
+            compares(given, "demo/sentiment")
+
+
+def test_targets_are_modules_and_names():
+    assert resolve("sums:read_number") is module.read_number and resolve("sums:SumConfig.add") == 0
