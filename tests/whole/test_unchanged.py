@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bertscope.core.inputs import Inputs
-from bertscope.core.registry import find
+from bertscope.core.registry import QUESTIONS, find
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
@@ -38,6 +38,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "contrastive": {"epochs": 1},
 }
 """The questions that read a model, as quick as they can be."""
+LEFT_OUT = {"sentences": "needs scored pairs", "swap": "as ablate, of one pass", "truncate": "needs its trainings"}
 
 
 def state(encoder: Encoder) -> tuple[Any, ...]:
@@ -67,6 +68,11 @@ def ask(name: str, kinds: dict[str, Any]) -> Step:
         kind, many = declared.input(one).kind, declared.input(one).many
         inputs[f"{one}.0" if many else one] = ask("prune", kinds) if kind == "result" else kinds[kind]
     return declared.step(inputs, declared.config(**SETTINGS[name]))
+
+
+def test_no_question_that_reads_a_model_is_forgotten():
+    reads = {name for name in QUESTIONS for one in find(name).inputs.values() if one.kind == "model"}
+    assert reads == {*SETTINGS, *LEFT_OUT}
 
 
 @pytest.mark.parametrize("name", SETTINGS)

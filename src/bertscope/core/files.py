@@ -113,6 +113,12 @@ def refuse_foreign(target: Path, kind: FolderKind) -> None:
             )
 
 
+def refuse_existing(target: Path) -> None:
+    """Refuse to write over a file: it may be the very one that is read."""
+    if os.path.lexists(target):
+        raise UserError(f"{target} exists; name another file or remove it")
+
+
 def check_file(target: Path, mark: str) -> None:
     """Refuse a file that couldn't be written later, or that exists and isn't ours: it lacks `mark` near its top."""
     if target.is_dir():

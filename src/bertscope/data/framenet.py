@@ -19,8 +19,8 @@ from xml.etree import ElementTree
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Link
+from bertscope.data.packed_files import Collection, decoded
 from bertscope.data.sentences import Sentence, word_spans
-from bertscope.data.sources import Collection, decoded
 
 Span = tuple[int, int]
 """Characters of a text: from the first to before the second."""

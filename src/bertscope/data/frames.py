@@ -13,8 +13,8 @@ from pathlib import Path
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples, Link
 from bertscope.data.framenet import Counts, annotation_sets
+from bertscope.data.packed_files import Collection
 from bertscope.data.sentences import check_limit, to_examples
-from bertscope.data.sources import Collection
 
 
 def read_frames(

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.data.packed_files import Block, Collection, blocks, decoded
 from bertscope.data.sentences import Sentence, read_each
-from bertscope.data.sources import Block, Collection, blocks, decoded
 from bertscope.data.table import shown
 from bertscope.data.trees import check_tree
 

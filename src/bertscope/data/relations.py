@@ -22,8 +22,8 @@ from typing import Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.data.frames import is_framenet, read_frames
+from bertscope.data.packed_files import Collection, decoded, is_collection, stream
 from bertscope.data.sentences import Sentence, read_each, word_spans
-from bertscope.data.sources import Collection, decoded, is_collection, stream
 from bertscope.data.table import shown
 from bertscope.data.treebank import read_treebank
 from bertscope.data.trees import check_tree

@@ -21,8 +21,8 @@ from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
+from bertscope.data.packed_files import stream
 from bertscope.data.relations import read_relations
-from bertscope.data.sources import stream
 from bertscope.data.span_task import SpanTask
 from bertscope.data.splits import Own, Splits, make_splits
 from bertscope.data.squad import holds_answers, read_squad

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.data.packed_files import decoded, stream
 from bertscope.data.sentences import check_limit
-from bertscope.data.sources import decoded, stream
 
 
 def read_text(path: str | Path, *, limit: int | None = None, notes: list[str] | None = None) -> Examples:

@@ -18,12 +18,11 @@ from typing import Any
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import write_text
+from bertscope.core.files import refuse_existing, write_text
+from bertscope.data.packed_files import Block, Collection, blocks, decoded, is_collection, stream
 from bertscope.data.penn import read_dependencies
 from bertscope.data.sentences import Sentence, read_each
-from bertscope.data.sources import Block, Collection, blocks, decoded, is_collection, stream
 from bertscope.data.table import shown
-from bertscope.data.target import refuse_existing
 from bertscope.data.trees import check_tree
 
 _COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")

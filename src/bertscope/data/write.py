@@ -12,8 +12,7 @@ from typing import Any
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import check_writable, write_text
-from bertscope.data.target import refuse_existing
+from bertscope.core.files import check_writable, refuse_existing, write_text
 from bertscope.data.treebank import write_conllu
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".conllu")

@@ -85,7 +85,8 @@ class Encoder:
     def max_length(self) -> int:
         """The longest input the model reads, in tokens."""
         config = self.model.config
-        shift = config.pad_token_id + 1 if self.family.shifted_positions else 0
+        padding = config.pad_token_id if self.family.padding is None else self.family.padding
+        shift = padding + 1 if self.family.shifted_positions else 0
         return min(config.max_position_embeddings - shift, self.tokenizer.model_max_length)
 
     @property

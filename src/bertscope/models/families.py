@@ -46,6 +46,8 @@ class Family:
     """Families that use one block for many layers: the blocks inside each of `layers`."""
     shifted_positions: bool = False
     """Whether positions start after the padding index, as in RoBERTa, which makes the longest input shorter."""
+    padding: int | None = None
+    """The padding index that positions start after, where the family's code has its own, whatever the config says."""
     reads: str | None = None
     """The config's name for how the classifier pools; None where it always reads the first token."""
     pretraining: Literal["masked-lm", "discriminator"] = "masked-lm"
@@ -183,6 +185,7 @@ FAMILIES = {
         attention="attention.attn",
         projection="attention.attn.o",
         value="attention.attn.v",
+        padding=1,
         dropout=None,
         whole_because="its position bias has a column for each head, which the cutter doesn't know",
     ),

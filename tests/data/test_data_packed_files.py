@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from bertscope.core.errors import UserError
-from bertscope.data import sources
+from bertscope.data import packed_files
 from bertscope.data.frames import read_frames
+from bertscope.data.packed_files import Collection
 from bertscope.data.penn import read_brackets
-from bertscope.data.sources import Collection
 from bertscope.data.treebank import read_treebank
 from corpora import conllu, laid_out, packed
 from framenet_files import EVERY, FILES, FULL
@@ -40,7 +40,7 @@ def test_locked_zips(tmp_path):
 
 
 def test_files_that_are_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "LARGEST", 1 << 20)
+    monkeypatch.setattr(packed_files, "LARGEST", 1 << 20)
     files = {"t.conllu": "x" * (3 << 20)}
     for path in (packed(tmp_path / "t.zip", files), laid_out(tmp_path / "t", files)):
         with pytest.raises(UserError, match=r"t\.conllu has 3 MiB, over 1; split it"):
