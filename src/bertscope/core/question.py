@@ -186,17 +186,15 @@ class Question:
         if not isinstance(config := given.setdefault("config", self.config()), self.config):
             raise UserError(f"{self.name} takes config={self.config.__name__}(...), not {config!r}")
         configs.refuse_bare_text(config)
-        opened = {name: self._opened(name, value) for name, value in given.items() if value is not None}
         started = time.perf_counter()
-        answered = self._run(opened)
+        opened = {name: self._opened(name, value) for name, value in given.items() if value is not None}
+        if self.shares_pass:
+            answered = self.part(**opened).alone()
+        else:
+            answered = registry.resolve(f"{self._measuring}:measure")(**opened)
         result = answered.result if self.keeps else answered
         result.provenance = capture(time.perf_counter() - started) | result.provenance
         return answered
-
-    def _run(self, opened: Mapping[str, Any]) -> Any:
-        if self.shares_pass:
-            return self.part(**opened).alone()
-        return registry.resolve(f"{self._measuring}:measure")(**opened)
 
     def _opened(self, name: str, value: Any) -> Any:
         if not self.takes(name):
