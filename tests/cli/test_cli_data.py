@@ -12,7 +12,8 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 from bertscope.cli import questions
 from bertscope.cli.options import RunOptions
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.data.read import read_task
 
 TREE = "# sent_id = {}\n1\tDogs\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"

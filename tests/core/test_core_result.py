@@ -11,7 +11,8 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.formatting import as_text
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from bertscope.core.errors import UserError
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Scores
 from bertscope.experiments.shrink import measure

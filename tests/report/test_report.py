@@ -15,7 +15,8 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.report.build import build_report
 from bertscope.report.charts import chart, draw, save_figure

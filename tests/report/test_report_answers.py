@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.report.sections import ROWS
 from planted_page import ablation, data_of, heads, heat, page_of, put
 

@@ -16,7 +16,8 @@ pytest.importorskip("cyclopts")
 from bertscope.cli.main import app
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.step import FORMAT, Root, Step
 from bertscope.core.store import Store
 from bertscope.report.compare import compare_page, compare_stores

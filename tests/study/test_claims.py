@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from bertscope.core.registry import find
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.question import claims, claims_step

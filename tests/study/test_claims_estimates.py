@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from bertscope.core.intervals import ENOUGH_RUNS
-from bertscope.study.claims.records.claim import Bound, Estimate
-from bertscope.study.claims.records.estimates import extreme, mean, over_layers, over_seeds, share_of, trained
+from bertscope.core.estimate import Estimate
+from bertscope.study.claims.records.claim import Bound
+from bertscope.core.estimate import extreme, mean
+from bertscope.study.claims.records.estimates import over_layers, over_seeds, share_of, trained
 
 # The rule
 

@@ -13,8 +13,8 @@ from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.step import FORMAT, Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.records import CLAIMS
-from bertscope.study.claims.records.claim import Estimate
-from bertscope.study.claims.records.estimates import extreme
+from bertscope.core.estimate import Estimate
+from bertscope.core.estimate import extreme
 from bertscope.study.claims.records.evidence import lesson, lessons
 from planted_claims import PLANTED, depths
 from planted_results import (

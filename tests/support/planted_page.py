@@ -11,7 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.step import FORMAT, Root, Step
 from bertscope.report.build import build_report
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 
 BASE, TUNED, RANDOM, TASK = "pocket", "pocket tuned on toy", "pocket (random init)", "toy"

@@ -16,7 +16,8 @@ from bertscope.core import registry
 from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.figure import Figure
 from bertscope.core.question import RESULTS, Input, Question
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 
 CALLS: list[str] = []

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from same_results import main
 

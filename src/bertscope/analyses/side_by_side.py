@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bertscope.core.errors import UserError
+from bertscope.core.model_record import by_key
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -14,32 +15,19 @@ if TYPE_CHECKING:
 
 
 def side_by_side(encoders: Sequence[Encoder]) -> dict[str, Encoder]:
-    """The encoders by the names that the tables call them: their own, numbered where two have the same."""
-    named = dict(zip(distinct_names(encoder.name for encoder in encoders), encoders, strict=True))
-    first, layers = next((name, encoder.n_layers) for name, encoder in named.items())
-    for name, encoder in named.items():
+    """The encoders by what tables call them: their ids."""
+    first = encoders[0]
+    for encoder in encoders:
         if not any(encoder.head_counts):
-            raise UserError(f"{name} has no heads left: it has no attention to look at")
-        if encoder.n_layers != layers:
+            raise UserError(f"{encoder.name} has no heads left: it has no attention to look at")
+        if encoder.n_layers != first.n_layers:
             raise UserError(
-                f"{first} has {layers} layers and {name} {encoder.n_layers}: they can't be read side by side; "
-                "ask about one at a time"
+                f"{first.name} has {first.n_layers} layers and {encoder.name} {encoder.n_layers}: they can't be read "
+                "side by side; ask about one at a time"
             )
-    return named
+    return by_key(encoders)
 
 
-def distinct_names(names: Iterable[str]) -> list[str]:
-    """The names, numbered where several are the same."""
-    seen: list[str] = []
-    for plain in names:
-        name, number = plain, 2
-        while name in seen:
-            name, number = f"{plain} ({number})", number + 1
-        seen.append(name)
-    return seen
-
-
-def subject(names: Sequence[str], data: Examples | Task, *, weighted: bool = False) -> dict[str, str]:
-    """What a result says that it is about."""
-    about = {"model": " and ".join(names)} | ({"task": data.name} if data.name else {})
-    return about | ({"attention": "norm-weighted"} if weighted else {})
+def subject(data: Examples | Task, *, weighted: bool = False) -> dict[str, str]:
+    """What a result says that it is about, beside its models."""
+    return ({"task": data.name} if data.name else {}) | ({"attention": "norm-weighted"} if weighted else {})

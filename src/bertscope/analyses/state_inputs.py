@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bertscope.analyses.side_by_side import distinct_names
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.model_record import by_key
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from bertscope.models.states import hidden_states
@@ -23,7 +23,7 @@ def open_in_turn(states: Given | Sequence[Given]) -> Iterator[StatesStore | Enco
 
 
 def open_states(states: Given | Sequence[Given], examples: Examples, pool: Pool = "word") -> dict[str, StatesStore]:
-    """Hidden states by the names that tables call them: their encoders', numbered where two have the same.
+    """Hidden states by what tables call them: their encoders' ids.
 
     What is a store already is only checked: it must hold these examples, pooled like that.
     """
@@ -36,4 +36,4 @@ def open_states(states: Given | Sequence[Given], examples: Examples, pool: Pool 
                 f"{len(examples):,}; make them with hidden_states(encoder, examples, pool={pool!r})"
             )
         stores.append(store)
-    return dict(zip(distinct_names(store.name for store in stores), stores, strict=True))
+    return by_key(stores)

@@ -62,6 +62,8 @@ class Figure:
     """The value that means nothing happened: the neutral colour of a heat map, a rule across other figures."""
     rules: dict[str, float] = field(default_factory=dict)
     """Named reference values, drawn as dashed rules: `{"majority": 0.51}`."""
+    key: str = ""
+    """What code asks for it by: `result.plot("arms")`; no two figures of a result share one."""
     log_x: bool = False
     log_y: bool = False
     """Lines and points: whether the axis counts in factors, as where panels of very different height share it."""

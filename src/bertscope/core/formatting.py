@@ -15,23 +15,23 @@ COLUMNS = ("", "value", "95% interval", "n")
 class Row(NamedTuple):
     """A headline number, in words."""
 
-    name: str
+    label: str
     unit: str
-    """Empty where the name says it."""
+    """Empty where the label says it."""
     value: str
     interval: str
     n: str
 
     def cells(self) -> tuple[str, str, str, str]:
-        return f"{self.name} {self.unit}".rstrip(), self.value, self.interval, self.n
+        return f"{self.label} {self.unit}".rstrip(), self.value, self.interval, self.n
 
 
 def rows(result: Result) -> Iterator[Row]:
     """The headline numbers as terminals and notebooks print them."""
     for number in result.headline:
         value, *ends = number.written()
-        unit = "" if number.unit in number.name else number.unit
-        yield Row(number.name, unit, value, " to ".join(ends), f"{number.n:,}" if number.n else "")
+        unit = "" if number.unit in number.label else number.unit
+        yield Row(number.label, unit, value, " to ".join(ends), f"{number.n:,}" if number.n else "")
 
 
 def as_text(result: Result) -> str:
@@ -58,12 +58,12 @@ def as_html(result: Result) -> str:
 def _contents(result: Result) -> Iterator[str]:
     tables = [f"{name} ({len(table):,} rows)" for name, table in result.tables.items()]
     arrays = [f"{name} {list(array.shape)}" for name, array in result.arrays.items()]
-    for kind, named in (("tables", tables), ("arrays", arrays), ("figures", figure_titles(result))):
+    for kind, named in (("tables", tables), ("arrays", arrays), ("figures", figure_names(result))):
         if named:
             yield f"{kind}: {', '.join(named)}"
     yield from (f"note: {note}" for note in result.notes)
 
 
-def figure_titles(result: Result) -> list[str]:
-    """Each figure's number, as `plot` takes it, and title."""
-    return [f"{place} {figure.title}" for place, figure in enumerate(result.figures)]
+def figure_names(result: Result) -> list[str]:
+    """Each figure's key, as `plot` takes it, and title; where it has none, its number."""
+    return [f"{figure.key or place} ({figure.title})" for place, figure in enumerate(result.figures)]

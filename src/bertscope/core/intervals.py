@@ -6,8 +6,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from bertscope.core.number import Number
 from bertscope.core.resampling import Value, resamples
-from bertscope.core.result import Number
 
 _LEVEL = 0.95
 ENDS = ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)
@@ -31,10 +31,10 @@ def interval(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(missing, np.nan, low), np.where(missing, np.nan, high)
 
 
-def drawn_number(name: str, draws: np.ndarray, n: int, unit: str) -> Number:
+def drawn_number(key: str, draws: np.ndarray, n: int, unit: str, **of: str) -> Number:
     """The headline number whose draws these are, [1 + repeats]."""
     low, high = interval(draws)
-    return Number(name, float(draws[0]), float(low), float(high), n, unit)
+    return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of)
 
 
 def bootstrap_interval(

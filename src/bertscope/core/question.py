@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bertscope.core.files import FolderKind
     from bertscope.core.head_card import HeadFact, HeadMaps
     from bertscope.core.result import Result
+    from bertscope.core.statement import Statement
 
 DATA = ("task", "examples", "data")
 """Kinds of what is read: a task, texts, or either."""
@@ -66,7 +67,7 @@ class Question:
     version: int
     """Part of the identity of stored answers: raise it when the answer changes."""
     main: str
-    """The headline number that stands for the whole result."""
+    """The key of the headline number that stands for the whole result."""
     cite: str
     better: Literal["higher", "lower"] | None = None
     optional: Mapping[str, Input] = field(default_factory=dict)
@@ -89,6 +90,14 @@ class Question:
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By table, what the page says of columns that are another thing there than in other tables, or not the same in
     every row; both ends of an interval as `low, high`."""
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    """Its headline numbers: each key's words. `{arm}` in them is what the number is of; what isn't named so is added
+    where several numbers share a key."""
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Words for the keys that tables hold and numbers are of: by column (`arm`), each key's (`random_tuned`)."""
+    compared: str = ""
+    """What the number is by which its results are compared, in words that need no sentence before them. Where there
+    are any, `result.py` has `sentence`, which tells a result in one."""
 
     def __post_init__(self) -> None:
         inputs = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self.inputs]
@@ -164,10 +173,19 @@ class Question:
         return Step(self.name, self.version, configs.to_json(config or self.config()), inputs)
 
     def result(self, **what: Any) -> Result:
-        """A result of this question."""
+        """A result of this question; each headline number gets its words."""
         from bertscope.core.result import Result
+        from bertscope.core.words import labelled, model_names
 
-        return Result(self.name, self.version, **what)
+        result = Result(self.name, self.version, **what)
+        words = {**self.words, "model": model_names(result.models)}
+        result.headline = labelled(result.headline, self.numbers, words)
+        return result
+
+    def sentence(self, result: Result) -> Statement | None:
+        """A stored result in a sentence; None where there is nothing to say, or nobody wrote one."""
+        folder = self.module.rpartition(".")[0]
+        return registry.resolve(f"{folder}.result:sentence")(result) if self.compared else None
 
     @cached_property
     def _measuring(self) -> str:

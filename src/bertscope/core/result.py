@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.files import FolderKind, digest_files, whole_folder
-from bertscope.core.formatting import as_html, as_text, figure_titles
+from bertscope.core.formatting import as_html, as_text, figure_names
+from bertscope.core.model_record import ModelRecord
+from bertscope.core.number import Number, Numbers
 from bertscope.core.step import FILE, Root, is_current
+from bertscope.core.words import about, in_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,40 +23,6 @@ if TYPE_CHECKING:
 
 MARKER = "result.json"
 FOLDER = FolderKind(MARKER, '"headline"', (MARKER, "*.parquet", "arrays.safetensors"))
-
-
-@dataclass(frozen=True)
-class Number:
-    """A headline number with the interval that belongs to it; `low` and `high` are None where there is none."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    """How many examples (or seeds, or parts) it rests on."""
-    unit: str = ""
-    """What it is a value of, such as `accuracy`; empty for a count."""
-
-    def __str__(self) -> str:
-        value, *ends = self.written()
-        return f"{value} [{', '.join(ends)}]" if ends else value
-
-    def written(self) -> list[str]:
-        """The value and, where there are any, the ends of its interval: three decimals, more where all are small,
-        none for counts.
-
-        >>> Number("score", 0.5, 0.4, 0.6).written(), Number("slope", -0.00123).written(), Number("n", 12).written()
-        (['0.500', '0.400', '0.600'], ['-0.00123'], ['12'])
-        """
-        values = [self.value, *(end for end in (self.low, self.high) if end is not None)]
-        largest = max(map(abs, values))
-        if not self.unit and all(value % 1 == 0 for value in values):
-            return [f"{value:,.0f}" for value in values]
-        if 0 < largest < 0.01:
-            digits = 2 - math.floor(math.log10(largest))
-            return [f"{value:z.{digits}f}" if digits <= 6 else f"{value:.2e}" for value in values]
-        return [f"{value:z.3f}" for value in values]
 
 
 @dataclass
@@ -72,8 +40,11 @@ class Result:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     headline: list[Number] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
+    models: dict[str, ModelRecord] = field(default_factory=dict)
+    """The models that it is about, by their ids, in the order in which they were given. Tables and numbers call a
+    model by its id; `in_words` puts names there."""
     subject: dict[str, str] = field(default_factory=dict)
-    """What it is about: `model`, `task`, `checkpoint`."""
+    """What else it is about: `task`, and the settings that make it another answer."""
     notes: list[str] = field(default_factory=list)
     """What a reader must know beside the numbers: texts that were truncated, columns that were guessed."""
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -94,31 +65,60 @@ class Result:
 
     @property
     def about(self) -> str:
-        """The subject in words."""
-        return in_words(self.subject)
+        """What it is about, in words."""
+        return about(self.models, self.subject)
 
     @property
     def table(self) -> pd.DataFrame:
         """The first table: the one most callers want."""
         return next(iter(self.tables.values()))
 
-    def number(self, name: str) -> Number:
-        """The headline number of that name."""
-        by_name = {number.name: number for number in self.headline}
-        if name not in by_name:
-            raise KeyError(f"no headline number {name!r}; {did_you_mean(name, by_name)}")
-        return by_name[name]
+    def __getitem__(self, key: str) -> Number:
+        """The headline number of that key: `result["last_two_share"]`."""
+        found = self.numbers(key=key)
+        if not found:
+            known = did_you_mean(key, dict.fromkeys(number.key for number in self.headline))
+            raise KeyError(f"{self.question} has no headline number {key!r}; {known}")
+        if len(found) > 1:
+            apart = dict.fromkeys(name for number in found for name in number.of)
+            raise KeyError(
+                f"{self.question} has {len(found)} numbers {key!r}; "
+                f"say which: numbers(key={key!r}, {', '.join(f'{name}=...' for name in apart)})"
+            )
+        return found[0]
 
-    def plot(self, which: int = 0) -> Any:
-        """The figure of that number, counted from 0, as an Altair chart: a notebook draws it."""
+    def numbers(self, key: str | None = None, **of: Any) -> Numbers:
+        """The headline numbers of that key, and about these: `result.numbers(key="score", arm="good")`; with nothing
+        given, all of them. `numbers().table` is a table. A model is given by its id, its name or itself."""
+        if "model" in of:
+            of["model"] = self._model_id(of["model"])
+        return Numbers(
+            number for number in self.headline if (key is None or number.key == key) and number.is_about(of)
+        )
+
+    def _model_id(self, model: Any) -> str:
+        """The id of a model that is given by it, by its name, or as an encoder."""
+        given = getattr(model, "id", model)
+        called = [key for key, record in self.models.items() if given in (key, record.name)]
+        return called[0] if len(called) == 1 else str(given)
+
+    def in_words(self, names: Mapping[str, str] | None = None) -> Result:
+        """The same with words where code has keys: for eyes. `names` are the models' by their ids, where others than
+        their own tell them apart."""
+        return in_words(self, names)
+
+    def plot(self, which: str | int = 0) -> Any:
+        """The figure of that key, or number (counted from 0), as an Altair chart: a notebook draws it."""
         from bertscope.core import registry
 
-        if which not in range(len(self.figures)):
-            raise UserError(f"no figure {which!r}; {self.question} has {', '.join(figure_titles(self)) or 'none'}")
+        keys = {figure.key: place for place, figure in enumerate(self.figures)}
+        place = keys.get(which) if isinstance(which, str) else which
+        if place not in range(len(self.figures)):
+            raise UserError(f"no figure {which!r}; {self.question} has {', '.join(figure_names(self)) or 'none'}")
+        shown = self.in_words()
+        figure = shown.figures[place]
         # Late and by name: values know no drawing code, and computing never loads it.
-        return registry.resolve(registry.SERVICES["chart"])(
-            self.figures[which], self.tables[self.figures[which].table]
-        )
+        return registry.resolve(registry.SERVICES["chart"])(figure, shown.tables[figure.table])
 
     def equals(self, other: Result) -> bool:
         """Whether both say the same; provenance (when, where, how long) may differ."""
@@ -164,6 +164,7 @@ class Result:
             arrays={name: arrays[name] for name in record["arrays"]},
             headline=[Number(**number) for number in record["headline"]],
             figures=[Figure(**figure) for figure in record["figures"]],
+            models={key: ModelRecord.from_json(one) for key, one in record["models"].items()},
             subject=record["subject"],
             notes=record["notes"],
             provenance=record["provenance"],
@@ -173,6 +174,7 @@ class Result:
         return {
             "question": self.question,
             "version": self.version,
+            "models": {key: record.to_json() for key, record in self.models.items()},
             "subject": self.subject,
             "headline": [asdict(number) for number in self.headline],
             "notes": self.notes,
@@ -209,20 +211,6 @@ def _readable(folder: str | Path) -> Path:
     if (made_by := inside.parent / FILE).exists() and not is_current(made_by):
         raise UserError(f"{inside.parent} was stored by another version of bertscope; ask its question again")
     return inside
-
-
-def in_words(subject: Mapping[str, str]) -> str:
-    """What a result is about, as headings and lists print it.
-
-    >>> in_words({"model": "pocket", "task": "demo/sentiment", "seed": "0"})
-    'pocket on demo/sentiment, seed 0'
-    >>> in_words({"model": "pocket tuned on demo/sentiment", "task": "demo/sentiment"})
-    'pocket tuned on demo/sentiment'
-    """
-    model, task = subject.get("model", ""), subject.get("task", "")
-    whole = model if model.endswith(f" on {task}") else " on ".join(filter(None, [model, task]))
-    others = [f"{key} {value}" for key, value in subject.items() if key not in ("model", "task")]
-    return ", ".join(filter(None, [whole, *others]))
 
 
 def describe(folder: Path) -> dict[str, Any]:

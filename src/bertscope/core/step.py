@@ -19,7 +19,7 @@ from bertscope.core.files import canonical_json, digest_text
 
 FILE = "step.json"
 """Where a stored step's folder says what it is."""
-FORMAT = 2
+FORMAT = 3
 """Of what a stored step's folder holds: its files, and the words in them. Raise it when what was stored before
 can't be read any more."""
 

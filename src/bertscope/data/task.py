@@ -16,8 +16,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.intervals import bootstrap_interval
+from bertscope.core.number import Number
 from bertscope.core.resampling import Value
-from bertscope.core.result import Number
 from bertscope.data.metrics import Metric, metric, refuse_not_finite, spearman
 
 Kind = Literal["classification", "regression", "spans", "trees"]
@@ -44,9 +44,9 @@ class Scores:
         """The primary metric as a headline number."""
         return Number(self.metric, self.value, self.low, self.high, self.n)
 
-    def named(self, name: str) -> Number:
-        """The primary metric as what a result calls it."""
-        return Number(name, self.value, self.low, self.high, self.n, self.metric)
+    def keyed(self, key: str, **of: str) -> Number:
+        """The primary metric as a headline number of a result."""
+        return Number(key, self.value, self.low, self.high, self.n, self.metric, of=of)
 
     @property
     def row(self) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.intervals import ENOUGH_RUNS, percentile_interval_over_runs
+from bertscope.core.number import Number
 from bertscope.core.resampling import Value, seed_draws
-from bertscope.core.result import Number
 
 
 class Arms:
@@ -95,10 +95,12 @@ def few_seeds(runs: int) -> list[str]:
     return []
 
 
-def number(name: str, row: pd.Series, value: str, unit: str, ends: tuple[str, str] = ("low", "high")) -> Number:
+def number(
+    key: str, row: pd.Series, value: str, unit: str, ends: tuple[str, str] = ("low", "high"), **of: str
+) -> Number:
     """A row of these tables as a headline number."""
     low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ends)
-    return Number(name, float(row[value]), low, high, int(row["n"]), unit)
+    return Number(key, float(row[value]), low, high, int(row["n"]), unit, of=of)
 
 
 def in_points(row: pd.Series) -> str:

@@ -1,9 +1,12 @@
 """What this package notes about a model inside the model's own config, under `bertscope`, where it survives every way
-of saving: its name, what was cut, what it was fine-tuned on, what is on top."""
+of saving: its name, where it came from, what was cut, what is on top."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
+
+from bertscope.core.model_record import ModelRecord, Origin
 
 PARSER = "parser"
 """Where it is noted what parser is on top."""
@@ -19,3 +22,14 @@ def notes_in(config: Any) -> dict[str, Any]:
 def encoder_notes_in(config: Any) -> dict[str, Any]:
     """What is noted of the encoder, and not of what is on top of it."""
     return {key: value for key, value in notes_in(config).items() if key not in _TASK_HEAD}
+
+
+def origin_in(config: Any) -> Origin | None:
+    """How the model was made, as its maker noted it; None where nobody did."""
+    noted = notes_in(config).get("origin")
+    return ModelRecord.from_json({"id": "", "name": "", "origin": noted}).origin
+
+
+def origin_note(origin: Origin | None) -> dict[str, Any]:
+    """The note of it."""
+    return {"origin": asdict(origin) if origin else None}

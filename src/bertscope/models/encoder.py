@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -17,9 +17,10 @@ from torch import nn
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text, whole_folder
+from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import WINDOW
-from bertscope.models.config_notes import notes_in
+from bertscope.models.config_notes import notes_in, origin_in
 from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, open_gates
 from bertscope.models.means import Means, means
@@ -29,6 +30,18 @@ from bertscope.models.source import FOLDER
 from bertscope.models.surgery import cut
 
 TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The files that a model was read from: as long as its weights are untouched, it is what these hold."""
+
+    model: Any
+    digest: str
+    source: str
+    made: str
+    touched: int
+    """How often its weights had been written to, in memory, when it was open."""
 
 
 @dataclass(eq=False)
@@ -43,6 +56,13 @@ class Encoder:
     family: Family
     task_head: TaskHead
     """What sits on top of the encoder."""
+    opened: Opened | None = None
+    """The files that it was read from."""
+    base: ModelRecord | None = None
+    """What the user says that it was fine-tuned from, where nobody recorded it."""
+
+    _content: tuple[int, int, str] | None = field(default=None, init=False, repr=False)
+    """Of which model, how often written to, the digest was taken in memory."""
 
     def __repr__(self) -> str:
         least, most = min(self.head_counts, default=0), self.n_heads
@@ -107,6 +127,26 @@ class Encoder:
         return attention, projection, mlp, mlp_out
 
     @property
+    def id(self) -> str:
+        """What it is: the digest of the files that it was read from, or of what is in memory."""
+        opened, writes = self.opened, touched(self.model)
+        if opened and opened.model is self.model and opened.touched == writes:
+            return opened.digest
+        if self._content is None or self._content[:2] != (id(self.model), writes):
+            content = digest_text(canonical_json([self.fingerprint, self.tokenizer_digest]))
+            self._content = (id(self.model), writes, content)
+        return self._content[2]
+
+    @property
+    def record(self) -> ModelRecord:
+        """What is known of it: what it is, and where it came from."""
+        read = self.opened if self.opened and self.id == self.opened.digest else None
+        origin = origin_in(self.model.config) or (Origin(base=self.base) if self.base else None)
+        return ModelRecord(
+            self.id, self.name, origin, self.task_head, read.source if read else "", read.made if read else ""
+        )
+
+    @property
     def fingerprint(self) -> str:
         """The digest of the weights as they are in memory now."""
         whole = hashlib.sha256()
@@ -149,8 +189,9 @@ class Encoder:
 
     @property
     def tuned_on(self) -> str | None:
-        """The fingerprint of the task that this package fine-tuned it on, if it did."""
-        return notes_in(self.model.config).get("tuned_on")
+        """The fingerprint of the data that this package trained it on last, if it did."""
+        data = self.record.trained_on
+        return data.id if data else None
 
     def need_classifier(self, outputs: int | None = None) -> None:
         """Refuse, with what to do, if nothing on this model predicts labels, or not that many."""
@@ -179,3 +220,8 @@ class Encoder:
             self.model.save_pretrained(scratch, save_original_format="top" not in config.bertscope)
             self.tokenizer.save_pretrained(scratch)
         return folder
+
+
+def touched(model: Any) -> int:
+    """How often a model's weights have been written to since they are in memory."""
+    return sum(tensor._version for tensor in (*model.parameters(), *model.buffers()))

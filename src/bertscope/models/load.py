@@ -16,12 +16,20 @@ from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.config_notes import PARSER, encoder_notes_in, notes_in
-from bertscope.models.encoder import Encoder, TaskHead
+from bertscope.models.encoder import Encoder, Opened, TaskHead, touched
 from bertscope.models.evaluating import best_device
 from bertscope.models.families import Family, family_of
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
-from bertscope.models.source import config_of, locate, need_vocabulary, own_folder, weight_files
+from bertscope.models.source import (
+    config_of,
+    locate,
+    model_digest,
+    need_vocabulary,
+    own_folder,
+    weight_files,
+    written,
+)
 from bertscope.models.surgery import reshape
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
@@ -107,7 +115,8 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     model.eval().to(_device(device))
     tokenizer = tokenizer or _tokenizer(folder)
     _refuse_foreign(tokenizer, model, folder)
-    encoder = Encoder(model, _fitted(tokenizer, model), _display_name(name, config), family, has)
+    files = Opened(model, model_digest(folder), str(own_folder(name) or name), written(weights), touched(model))
+    encoder = Encoder(model, _fitted(tokenizer, model), _display_name(name, config), family, has, files)
     encoder.tokenizer.model_max_length = encoder.max_length
     return encoder
 

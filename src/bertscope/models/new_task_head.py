@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 import transformers
 
+from bertscope.core.model_record import Origin
 from bertscope.models.classifier_form import ClassifierForm, set_dropout
-from bertscope.models.config_notes import PARSER, encoder_notes_in
+from bertscope.models.config_notes import PARSER, encoder_notes_in, origin_note
 from bertscope.models.surgery import reshape
 
 if TYPE_CHECKING:
@@ -26,17 +27,20 @@ def with_new_task_head(
     init: Literal["pretrained", "random"] = "pretrained",
     seed: int = 0,
     name: str | None = None,
-    tuned_on: str | None = None,
+    origin: Origin | None = None,
 ) -> Encoder:
     """What `build` makes of a copy of the base's config, with the base's weights below what is new.
 
-    `init="random"` leaves all weights as they were drawn. The same seed draws the same. `name` and the task's
-    fingerprint `tuned_on` travel with the model, inside its config; what was on top of the base doesn't.
+    `init="random"` leaves all weights as they were drawn. The same seed draws the same. `name` and
+    `origin`, which says how it comes about, travel with the model, inside its config; what was on top of the base
+    doesn't.
     """
     config = copy.deepcopy(base.model.config)
     noted = encoder_notes_in(config)
     name = name or base.name
-    config.bertscope = noted | {"name": name, "tuned_on": tuned_on}
+    config.bertscope = (
+        noted | {"name": name} | origin_note(origin or Origin("new", base.record, seed=seed, init=init))
+    )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build(config)
@@ -78,15 +82,16 @@ def with_classifier(
     return with_new_task_head(base, "classifier", build, **how)
 
 
-def bare(base: Encoder, *, name: str) -> Encoder:
-    """A copy of the encoder with nothing on top; the base is untouched."""
+def bare(base: Encoder, *, name: str, origin: Origin) -> Encoder:
+    """A copy of the encoder with nothing on top, as which a training begins; the base is untouched."""
     model = copy.deepcopy(base.model.base_model).eval()
     if hasattr(model, PARSER):
         delattr(model, PARSER)
-    model.config.bertscope = encoder_notes_in(model.config) | {"name": name, "tuned_on": None}
+    model.config.bertscope = encoder_notes_in(model.config) | {"name": name} | origin_note(origin)
     return replace(base, model=model, name=name, task_head="none")
 
 
 def with_random_weights(base: Encoder, seed: int = 0) -> Encoder:
     """The encoder as it would be before any training: the same architecture and tokenizer, all weights drawn anew."""
-    return with_classifier(base, (), init="random", seed=seed, name=f"{base.name} (random init)")
+    drawn = Origin("random", base.record, seed=seed, init="random")
+    return with_classifier(base, (), init="random", seed=seed, name=f"{base.name} (random init)", origin=drawn)

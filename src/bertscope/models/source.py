@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +54,27 @@ def model_root(name: str) -> Root:
     family_of(config_of(folder)["model_type"])
     weight_files(folder, allow_pickle=False)
     need_vocabulary(folder)
-    # The tokenizer is part of what a model is: the same weights read other pieces of the text through another one.
-    files = {path for pattern in _WANTED + _PICKLES for path in folder.glob(pattern)}
-    return Root("model", str(own_folder(name) or name), digest_files(files))
+    return Root("model", str(own_folder(name) or name), model_digest(folder))
+
+
+def model_digest(folder: Path) -> str:
+    """What a model is: what its folder holds. The tokenizer is part of it: the same weights read other pieces of the
+    text through another one."""
+    files = sorted({path for pattern in _WANTED + _PICKLES for path in folder.glob(pattern)})
+    return _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
+
+
+@lru_cache(maxsize=64)
+def _digest(files: tuple[tuple[Path, int, int], ...]) -> str:
+    """A folder is asked for its digest when a run is planned, when it is opened and by whoever records it; files of
+    the same size and time are the same."""
+    return digest_files(path for path, _, _ in files)
+
+
+def written(weights: Sequence[Path]) -> str:
+    """When the weights were written, in UTC."""
+    newest = max(path.stat().st_mtime for path in weights)
+    return datetime.fromtimestamp(newest, UTC).isoformat(timespec="seconds")
 
 
 def own_folder(name: str) -> Path | None:

@@ -144,7 +144,8 @@ def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[st
         np.lib.format.open_memmap(scratch / VECTORS, mode="w+", dtype=np.float32, shape=shape)
         write_text(scratch / PROGRESS, json.dumps({"examples": 0}))
         about = {
-            "source": source, "name": encoder.name, "n_layers": encoder.n_layers, "examples": len(examples),
+            "source": source, "model": encoder.record.to_json(), "n_layers": encoder.n_layers,
+            "examples": len(examples),
             "left_out": left_out, "shape": shape, "index": digest_files(scratch / name for name in INDEX),
         }  # fmt: skip
         write_text(scratch / ABOUT, json.dumps(about))
@@ -222,7 +223,7 @@ def _refuse_other(folder: Path, source: dict[str, Any]) -> None:
     about, _, _ = read(folder)
     old = about["source"]
     different = [
-        {"version": "another version of bertscope", "encoder": f"another encoder ({about['name']})",
+        {"version": "another version of bertscope", "encoder": f"another encoder ({about['model']['name']})",
          "tokenizer": "another tokenizer", "examples": "other examples"}.get(key, f"{key} {old.get(key)}")
         for key in source if old.get(key) != source[key]
     ]  # fmt: skip

@@ -22,6 +22,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, digest_files
+from bertscope.core.model_record import ModelRecord
 
 Pool = Literal["word", "token", "cls", "mean"]
 
@@ -39,7 +40,7 @@ class StatesStore:
     """
 
     folder: Path
-    name: str
+    record: ModelRecord
     """The encoder's."""
     pool: Pool
     layers: tuple[int, ...]
@@ -69,9 +70,8 @@ class StatesStore:
 
     def __repr__(self) -> str:
         rows = f"{len(self):,} rows (pool: {self.pool}) of {len(self.ids) - len(self.left_out):,} texts"
-        return (
-            f"<StatesStore {self.name}: {rows}, {len(self.layers)} layers, {self.dim} dimensions, in {self.folder}>"
-        )
+        size = f"{len(self.layers)} layers, {self.dim} dimensions"
+        return f"<StatesStore {self.record.name}: {rows}, {size}, in {self.folder}>"
 
     @property
     def dim(self) -> int:
@@ -125,7 +125,8 @@ def read(folder: Path) -> tuple[dict[str, Any], int, StatesStore]:
         if list(array.shape) != about["shape"] or array.dtype != np.float32:
             raise ValueError(f"{VECTORS} has another shape")
         store = StatesStore(
-            folder=folder, name=about["name"], pool=about["source"]["pool"], layers=tuple(about["source"]["layers"]),
+            folder=folder, record=ModelRecord.from_json(about["model"]),
+            pool=about["source"]["pool"], layers=tuple(about["source"]["layers"]),
             n_layers=about["n_layers"], ids=tuple(ids), left_out=tuple(ids[i] for i in about["left_out"]),
             starts=starts, words=words, segments=segments, spans=spans, array=array.transpose(1, 0, 2),
         )  # fmt: skip

@@ -15,8 +15,9 @@ import torch
 from torch import nn
 
 from bertscope.core.errors import UserError
+from bertscope.core.model_record import Origin
 from bertscope.core.units import Unit
-from bertscope.models.config_notes import notes_in
+from bertscope.models.config_notes import notes_in, origin_in, origin_note
 from bertscope.models.families import Family, descend
 
 if TYPE_CHECKING:
@@ -136,6 +137,12 @@ def _drop_layers(model: Any, family: Family, layers_off: Collection[int]) -> Non
             attention.layer_idx = number
 
 
+def _in_brief(units: Sequence[str]) -> str:
+    """Parts by name, but of neurons only how many: there are thousands."""
+    named = [unit for unit in units if not unit.startswith("neuron")]
+    return ", ".join(named + ([f"{len(units) - len(named)} neurons"] if len(units) > len(named) else []))
+
+
 def _written_down(encoder: Encoder, model: Any, units: set[Unit]) -> Encoder:
     """The smaller model, with its shape and the cuts in its config. A shape that plain transformers would make is
     left out."""
@@ -143,6 +150,10 @@ def _written_down(encoder: Encoder, model: Any, units: set[Unit]) -> Encoder:
     config = model.config
     noted = copy.deepcopy(notes_in(config))
     noted["cut"] = [*noted.get("cut", []), sorted(map(str, units))]
+    before = origin_in(config)
+    # A model that is cut again and again was made from what it was before the first cut.
+    base = before.base if before and before.by == "cut" else encoder.record
+    noted |= origin_note(Origin("cut", base, removed="; ".join(map(_in_brief, noted["cut"]))))
     without_mlp = [
         layer for layer, block in enumerate(smaller.layers, 1)
         if encoder.family.mlp_weights and smaller.parts(block)[3].bias is None

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.files import canonical_json
+from bertscope.core.number import Number
 from bertscope.core.registry import QUESTIONS, find
-from bertscope.core.result import Number, Result
+from bertscope.core.result import Result
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.report import subjects

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bertscope.core.differences import differences
+from bertscope.core.number import Number
 from bertscope.core.question import Question
 from bertscope.core.registry import QUESTIONS
-from bertscope.core.result import Number, Result
+from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.report import head_card, packed, subjects
 from bertscope.report.columns import explained

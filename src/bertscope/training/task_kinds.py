@@ -27,7 +27,6 @@ def with_task_head(
 ) -> Encoder:
     """A copy of the encoder with the fresh task head that the task needs; all as for `with_classifier`, whose
     `form` and `dropout` no other task head has."""
-    how = {"tuned_on": task.fingerprint} | how
     if not isinstance(task, (SpanTask, TreeTask)):
         return with_classifier(base, task.labels, form=form, dropout=dropout, **how)
     return with_span_head(base, **how) if isinstance(task, SpanTask) else with_parser(base, task.labels, **how)

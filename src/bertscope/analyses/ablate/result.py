@@ -12,7 +12,8 @@ import pandas as pd
 from bertscope.analyses.ablate.question import AblateConfig, ablate
 from bertscope.analyses.caveats import cautions
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.units import Unit
 
@@ -113,7 +114,7 @@ def _effects(task: Task, outputs: np.ndarray, off: list[Off], config: AblateConf
 def _headline(full: Scores, effects: pd.DataFrame) -> list[Number]:
     parts, sets = effects[effects["kind"] != "set"], effects[effects["kind"] == "set"]
     numbers = [
-        full.named("score"),
+        full.keyed("score"),
         Number("chance", full.chance, n=full.n, unit=full.metric),
         *_ranges(full, parts),
         *(

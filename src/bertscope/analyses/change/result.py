@@ -14,7 +14,8 @@ from bertscope.analyses.change.question import change
 from bertscope.analyses.tables import tidy, with_intervals
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.units import every, heads_of_layers
 
 if TYPE_CHECKING:

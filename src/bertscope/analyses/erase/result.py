@@ -12,7 +12,8 @@ import pandas as pd
 from bertscope.analyses.erase.question import EraseConfig, Likeness, erase
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.analyses.erase.leace import Eraser

@@ -13,7 +13,8 @@ from bertscope.analyses.features.question import BY, SPECIAL, features
 from bertscope.analyses.tables import over_half, tidy
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.analyses.features.measure import FeatureReader, LayerMeans

@@ -15,7 +15,8 @@ from bertscope.analyses.geometry.words import Words
 from bertscope.analyses.occurrences import left_out_notes
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import jackknife_interval
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples

@@ -13,7 +13,8 @@ from bertscope.analyses.importance.faithful import ABLATION, IMPORTANCE, NORMALI
 from bertscope.analyses.importance.question import ImportanceConfig, importance
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import interval, normal_interval
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.units import Unit, columns
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _agreement_numbers(checked: Faithfulness) -> list[Number]:
 def _area_numbers(checked: Faithfulness) -> list[Number]:
     whole = checked.score
     return [
-        whole.named("score"),
+        whole.keyed("score"),
         *(
             Number(
                 f"area, {_PLURAL[row['kind']]} in {_in_order(row['order'])}",

@@ -14,7 +14,8 @@ from bertscope.analyses.probe.question import ProbeConfig, ProbeKind, probe
 from bertscope.analyses.probe.sample import PARTS, TEST, TRAIN, Sample, majority, usual_label
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 
 MAJORITY, USUAL = "majority", "the word's usual label"
 _LABELS = {

@@ -11,7 +11,8 @@ import pandas as pd
 from bertscope.analyses.project.question import ProjectConfig, project
 from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 
 _LABELS = {"x": "first axis of the plane", "y": "second axis", "kind": "token", "explained": "share of the variance"}
 _HOW = {

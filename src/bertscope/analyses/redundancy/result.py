@@ -15,7 +15,8 @@ from bertscope.analyses.redundancy.question import redundancy
 from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.units import Unit, every
 
 if TYPE_CHECKING:

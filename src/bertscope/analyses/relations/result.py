@@ -15,8 +15,9 @@ from bertscope.analyses.relations.question import RelationsConfig, relations
 from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import interval
+from bertscope.core.number import Number
 from bertscope.core.resampling import RunningMean
-from bertscope.core.result import Number, Result
+from bertscope.core.result import Result
 from bertscope.core.statistics import holm, sign_flip_p
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import pandas as pd
 from bertscope.analyses.sentences.question import SentencesConfig, sentences
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import interval, jackknife_interval
+from bertscope.core.number import Number
 from bertscope.core.resampling import rank_draws
-from bertscope.core.result import Number, Result
+from bertscope.core.result import Result
 from bertscope.models.sentence_vectors import TEXT_POOLS
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from bertscope.analyses.occurrences import left_out_notes
 from bertscope.analyses.similarity.question import SimilarityConfig, similarity
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import jackknife_interval, jackknife_interval_of_difference
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.analyses.similarity.measure import Corpus

@@ -11,7 +11,8 @@ import pandas as pd
 from bertscope.analyses.states.question import StatesConfig, states
 from bertscope.core.examples import Examples
 from bertscope.core.files import refuse_foreign
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
 from bertscope.models.new_task_head import with_random_weights
 from bertscope.models.states import hidden_states

@@ -14,7 +14,8 @@ from bertscope.analyses.structure.question import structure
 from bertscope.core.examples import ROOT
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 
 if TYPE_CHECKING:
     from bertscope.analyses.structure.metrics import Scored

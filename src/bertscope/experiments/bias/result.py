@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.data.slices import mentions
 from bertscope.data.subsets import in_brief
 from bertscope.data.task import Task

@@ -48,7 +48,7 @@ def measure(model: Encoder, task: Task, config: SwapConfig) -> Result:
     score = task.score(outputs, texts)
     return swap.result(
         arrays={"rows": at, "outputs": outputs},
-        headline=[score.named("swapped")],
+        headline=[score.keyed("swapped")],
         subject=subject,
         notes=notes,
     )

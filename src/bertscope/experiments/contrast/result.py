@@ -6,7 +6,8 @@ import pandas as pd
 
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import ENOUGH_RUNS
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.experiments.contrast.question import ContrastConfig, contrast
 
 _LABELS = {"arm": "", "low": "from", "high": "to", "pool": "vector"}

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import few_seeds, how_sure
 from bertscope.experiments.lottery.question import LotteryConfig, lottery

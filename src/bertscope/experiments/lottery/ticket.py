@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core.config import check_known
+from bertscope.core.config import check_known, to_json
 from bertscope.core.errors import UserError
+from bertscope.core.model_record import DataRecord, Origin, records
+from bertscope.core.number import Number
 from bertscope.core.question import EXAMPLES, MODEL, RESULTS, TASK, Question
-from bertscope.core.result import Number, Result
+from bertscope.core.result import Result
 from bertscope.experiments.subnetworks import ARMS, EVERY_SEED, Arm, Subnetwork, draw, only, share_left, trainable
 from bertscope.experiments.trainings import by_recipe
 from bertscope.training.finetune.question import FinetuneConfig
@@ -121,9 +123,9 @@ def _retrained(
 
     settings = config.training.settled(base.hidden_size)
     name = f"{config.arm} ticket of {base.name} on {task.name}"
-    fresh = with_classifier(
-        base, task.labels, init=settings.init, seed=settings.seed, name=name, tuned_on=task.fingerprint
-    )
+    learned = DataRecord(task.fingerprint, task.name, task.kind, task.labels)
+    origin = Origin(ticket.name, base.record, learned, settings.seed, settings.init, to_json(config))
+    fresh = with_classifier(base, task.labels, init=settings.init, seed=settings.seed, name=name, origin=origin)
     with trainable(fresh, subnetwork) as ready:
         history = train(ready, Labelled(ready, task), settings, out=out, resume=resume)
         scored.add("retrained", ready)
@@ -183,9 +185,10 @@ def _result(
     return ticket.result(
         tables=tables,
         arrays=dict(scored.outputs),
-        headline=[*size, *(score.named(stage) for stage, score in scored.scores.items())],
+        headline=[*size, *(score.keyed(stage) for stage, score in scored.scores.items())],
+        models=records([base]),
         subject={
-            "model": base.name, "task": task.name, "method": subnetwork.method, "arm": config.arm,
+            "task": task.name, "method": subnetwork.method, "arm": config.arm,
             "seed": str(config.seed),
         },
         notes=[*task.notes],

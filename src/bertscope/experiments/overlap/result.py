@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.experiments.overlap.question import overlap
 
 KINDS = {"head": "heads", "mlp": "MLPs"}

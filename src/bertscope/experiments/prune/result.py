@@ -11,7 +11,8 @@ import pandas as pd
 
 from bertscope.analyses.caveats import cautions
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.units import Unit, columns
 from bertscope.experiments.prune.question import PruneConfig, prune
 
@@ -54,8 +55,8 @@ def prune_result(
         arrays={"kept": np.packbits(kept), "count": np.array([kept.size])},
         headline=[
             *(Number(name, float(last[name]), unit=unit) for name, unit in _SIZES.items() if name in last),
-            whole.named("full, test"),
-            tested.pruned.named("pruned, test"),
+            whole.keyed("full, test"),
+            tested.pruned.keyed("pruned, test"),
             Number("chance", whole.chance, n=whole.n, unit=whole.metric),
         ],
         figures=[_trajectory(task, bar, config), _survivors(config)],

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, few_seeds, how_sure, in_points, number
 from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchConfig, scratch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bertscope.core.model_record import records
 from bertscope.core.question import MODEL, TASK, Question
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def measure(base: Encoder, task: Task, config: UntunedConfig) -> Result:
     score = task.score(outputs)
     return untuned.result(
         arrays={"outputs": outputs},
-        headline=[score.named("untuned")],
-        subject={"model": base.name, "task": task.name, "seed": str(config.seed)},
+        headline=[score.keyed("untuned")],
+        models=records([base]),
+        subject={"task": task.name, "seed": str(config.seed)},
     )

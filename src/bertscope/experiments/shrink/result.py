@@ -10,7 +10,8 @@ import torch
 
 from bertscope.core.config import to_json
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.experiments.comparison import CUT, INT8, WHOLE, front, texts_at_a_time
 from bertscope.experiments.shrink.costs import block_parameters

@@ -12,7 +12,8 @@ import pandas as pd
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.core.layers import Layers
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, few_seeds, how_sure, number
 from bertscope.experiments.truncate.question import TaskHeadForm, TruncateConfig, truncate

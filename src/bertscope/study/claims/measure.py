@@ -8,13 +8,14 @@ from typing import Any
 
 import pandas as pd
 
+from bertscope.core import registry
 from bertscope.core.result import Result
-from bertscope.study.claims.question import ClaimsConfig
+from bertscope.core.statement import Statement
+from bertscope.study.claims.question import ClaimsConfig, told
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.records.claim import NOT_TESTED, OF_ONE_TRAINING, UNDERPOWERED, Bound, Claim, Evidence
 from bertscope.study.claims.records.evidence import at_chance
 from bertscope.study.claims.result import claims_result
-from bertscope.study.claims.statements import SENTENCES, Statement
 
 _AT_CHANCE = "the whole model is not clearly above chance: what it can do without shows nothing"
 _COLUMNS = ["question", "about", "sentence", "what", "main", "written", "input"]
@@ -122,12 +123,12 @@ def _why(verdict: str, evidence: Evidence) -> str:
 def statements(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
     """A row for each result that can be told, those of a question together; and what could not be read."""
     rows, unread = [], []
-    for question, tell in SENTENCES.items():
+    for question in told():
         found = []
         for place, result in enumerate(results):
             if result.question == question:
                 try:
-                    statement = tell(result)
+                    statement = registry.find(question).sentence(result)
                 except KeyError as missing:  # a result of an older version
                     unread.append(f"summary: {question} of {result.about} lacks {missing.args[0]}")
                 else:
@@ -138,6 +139,7 @@ def statements(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
 
 def _sentence_row(result: Result, statement: Statement, place: int) -> dict[str, Any]:
     return {
-        "question": result.question, "about": result.about, "sentence": statement.sentence, "what": statement.what,
+        "question": result.question, "about": result.about, "sentence": statement.sentence,
+        "what": registry.find(result.question).compared,
         "main": statement.main, "written": statement.written(statement.main), "input": f"results.{place}",
     }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bertscope.core import registry
 from bertscope.core.question import RESULTS, Question
 from bertscope.core.step import Root, Step
 
@@ -28,13 +29,17 @@ claims = Question(
 )
 
 
+def told() -> list[str]:
+    """The questions whose results are told in a sentence, in the catalogue's order."""
+    return [name for name, entry in registry.QUESTIONS.items() if entry.group and registry.find(name).compared]
+
+
 def claims_step(steps: Iterable[Step]) -> Step | None:
     """The step that judges what these steps found; None if no claim is about any of them. The same steps in any order
     give the same ledger."""
     from bertscope.study.claims.records import CLAIMS
-    from bertscope.study.claims.statements import SENTENCES
 
-    read = {*SENTENCES, *(claim.question for claim in CLAIMS)}
+    read = {*told(), *(claim.question for claim in CLAIMS)}
     unique = {step.id: step for step in steps if step.name in read}
     inputs: dict[str, Step | Root] = {f"results.{place}": unique[name] for place, name in enumerate(sorted(unique))}
     return claims.step(inputs) if inputs else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.study.claims.question import claims
 from bertscope.study.claims.records.claim import VERDICTS
 

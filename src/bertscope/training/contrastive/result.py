@@ -8,7 +8,9 @@ import pandas as pd
 
 from bertscope.core.config import to_json
 from bertscope.core.figure import Figure
-from bertscope.core.result import Number, Result
+from bertscope.core.model_record import ModelRecord
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.training.contrastive.question import contrastive
 from bertscope.training.finetune.question import FinetuneConfig
 
@@ -17,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def contrastive_result(
-    history: History, settings: FinetuneConfig, metric: str, subject: dict[str, str], notes: list[str]
+    history: History,
+    settings: FinetuneConfig,
+    metric: str,
+    models: dict[str, ModelRecord],
+    subject: dict[str, str],
+    notes: list[str],
 ) -> Result:
     epochs = pd.DataFrame(history.epochs)
     kept = history.best if settings.keep == "best" else -1
@@ -42,6 +49,7 @@ def contrastive_result(
                 caption="The mean contrastive loss over the steps since the last point, dropout on.",
             ),
         ],
+        models=models,
         subject=subject,
         notes=notes,
         provenance={"settings": to_json(settings), "training_seconds": history.seconds},

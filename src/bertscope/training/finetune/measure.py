@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from bertscope.core.config import to_json
+from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.data.task import Task
 from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
 from bertscope.models.surgery import without_layers
 from bertscope.training.checkpoint import Checkpoint
-from bertscope.training.finetune.question import FinetuneConfig, check
+from bertscope.training.finetune.question import FinetuneConfig, check, finetune
 from bertscope.training.finetune.result import finetune_result
 from bertscope.training.frozen import frozen
 from bertscope.training.loop import Trained, train
@@ -21,20 +24,21 @@ def measure(
 ) -> Trained:
     check(task, config)
     settings = config.settled(base.hidden_size)
-    origin = base.name if config.init == "pretrained" else f"{base.name} (random init)"
-    name = f"{origin} tuned on {task.name}"
+    before_training = base.record
+    started = base.name if config.init == "pretrained" else f"{base.name} (random init)"
     if left_out := config.left_out.within(base.n_layers).numbers:
         base = without_layers(base, left_out)
     form = ClassifierForm(config.classifier, config.pooler)
     encoder = with_task_head(
-        base, task, init=config.init, seed=config.seed, name=name, form=form, dropout=config.dropout
-    )
+        base, task, init=config.init, seed=config.seed, form=form, dropout=config.dropout,
+        name=f"{started} tuned on {task.name}", origin=_origin(before_training, task, settings),
+    )  # fmt: skip
     before = task.score(encoder.predict(task.test).logits)
     objective = objective_of(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.test)
     after = task.score(predictions.logits)
-    result = finetune_result(origin, task, settings, before, after, history)
+    result = finetune_result(replace(before_training, name=started), task, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
     result.arrays["outputs"] = predictions.logits
     result.notes += objective.notes
@@ -45,6 +49,21 @@ def measure(
     if out is not None:
         Checkpoint.of(Path(out)).remove()
     return Trained(encoder, result)
+
+
+def _origin(base: ModelRecord, task: Task, settings: FinetuneConfig) -> Origin:
+    """What is recorded of the training inside the model that it makes."""
+    learned = DataRecord(task.fingerprint, task.name, task.kind, task.labels)
+    return Origin(
+        finetune.name,
+        base,
+        learned,
+        settings.seed,
+        settings.init,
+        to_json(settings),
+        settings.frozen,
+        settings.without,
+    )
 
 
 def _sizes(encoder: Encoder, settings: FinetuneConfig) -> dict[str, int]:

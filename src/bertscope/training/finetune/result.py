@@ -8,6 +8,7 @@ import pandas as pd
 
 from bertscope.core.config import to_json
 from bertscope.core.figure import Figure
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.data.baselines import baselines
 from bertscope.training.finetune.question import FinetuneConfig, finetune
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def finetune_result(
-    origin: str, task: Task, settings: FinetuneConfig, before: Scores, after: Scores, history: History
+    base: ModelRecord, task: Task, settings: FinetuneConfig, before: Scores, after: Scores, history: History
 ) -> Result:
     without_model = {name: task.score(outputs) for name, outputs in baselines(task).items()}
     arms = without_model | {"before": before, "after": after}
@@ -34,9 +35,10 @@ def finetune_result(
             "steps": pd.DataFrame(history.steps),
             "beside": pd.DataFrame(beside),
         },
-        headline=[score.named(name) for name, score in arms.items()][::-1],
+        headline=[score.keyed(name) for name, score in arms.items()][::-1],
         figures=_figures(task, history.chance),
-        subject={"model": origin, "task": task.name, "seed": str(settings.seed)} | _changed(settings),
+        models={base.id: base},
+        subject={"task": task.name, "seed": str(settings.seed)} | _changed(settings),
         notes=[*task.notes],
         provenance={
             "settings": to_json(settings), "training_seconds": history.seconds,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
+
+from bertscope.core.estimate import Estimate
+from bertscope.core.model_record import ModelRecord
 
 HOLDS, FAILS, UNDERPOWERED, NOT_TESTED = "holds", "fails", "underpowered", "not tested"
 OF_ONE_TRAINING = {verdict: f"{verdict}, this training" for verdict in (HOLDS, FAILS)}
@@ -14,40 +16,6 @@ OF_ONE_TRAINING = {verdict: f"{verdict}, this training" for verdict in (HOLDS, F
 VERDICTS = (HOLDS, OF_ONE_TRAINING[HOLDS], FAILS, OF_ONE_TRAINING[FAILS], UNDERPOWERED, NOT_TESTED)
 Side = Literal[">", ">=", "<", "<="]
 _MEETS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its 95% interval; `low` and `high` are None where none can be had."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-    @classmethod
-    def of(cls, value: Any, low: Any = None, high: Any = None) -> Estimate:
-        """From a table's cells: NaN ends are no interval."""
-        known = not any(end is None or math.isnan(end) for end in (low, high))
-        return cls(float(value), float(low), float(high)) if known else cls(float(value))
-
-    @property
-    def sure(self) -> bool:
-        """Whether it has an interval."""
-        return self.low is not None and self.high is not None
-
-    def __sub__(self, other: Estimate) -> Estimate:
-        """The difference, with the ends set against each other. However the two are correlated, its error is at most
-        the sum of theirs: such an interval is too wide rather than too narrow."""
-        if self.low is None or self.high is None or other.low is None or other.high is None:
-            return Estimate(self.value - other.value)
-        return Estimate(self.value - other.value, self.low - other.high, self.high - other.low)
-
-    def times(self, factor: float) -> Estimate:
-        """In a smaller (or larger) unit; not by a negative number."""
-        return Estimate.of(*(end if end is None else factor * end for end in (self.value, self.low, self.high)))
-
-    def without_interval(self) -> Estimate:
-        return Estimate(self.value)
 
 
 @dataclass(frozen=True)
@@ -73,7 +41,8 @@ class Evidence:
     """What one stored result says about a claim, for one model and one task."""
 
     effect: Estimate
-    model: str
+    model: ModelRecord | None
+    """None: it is about no model in particular."""
     task: str
     n: int | None
     """How many texts, words or parts it rests on."""

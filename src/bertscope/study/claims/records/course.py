@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.records.claim import Bound, Claim, Estimate, Evidence, Published, Source
-from bertscope.study.claims.records.estimates import cell
+from bertscope.core.estimate import Estimate, cell
+from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
 from bertscope.study.claims.records.evidence import evidence, of_training
 from bertscope.study.claims.records.published import FASTER_WITHOUT_TOP, WITHOUT_THE_WORDS, WITHOUT_TOP_LAYER
 

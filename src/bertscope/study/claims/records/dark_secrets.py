@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.records.claim import Bound, Claim, Estimate, Evidence, Published, Source
-from bertscope.study.claims.records.estimates import cell, column, extreme, mean, over_layers, share_of
+from bertscope.core.estimate import Estimate, cell, column, extreme, mean
+from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
+from bertscope.study.claims.records.estimates import over_layers, share_of
 from bertscope.study.claims.records.evidence import (
     checkpoints,
     compared,

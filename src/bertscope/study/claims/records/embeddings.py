@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.study.claims.records.claim import Bound, Claim, Estimate, Evidence, Published, Source
-from bertscope.study.claims.records.estimates import cell, column, extreme, mean
+from bertscope.core.estimate import Estimate, cell, column, extreme, mean
+from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
 from bertscope.study.claims.records.evidence import (
     INFERENCE,
     SPANS,

@@ -1,30 +1,33 @@
-"""What records of several sources ask of a result: whose numbers these are, which checkpoint came of which, and what
-it was taught: by what the task is, not by its name."""
+"""What records of several sources ask of a result: whose numbers these are, which model came of which, and what it
+was taught. All of it is read off the models' records (`core/model_record.py`), nothing off a name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bertscope.core import lineage
-from bertscope.core.step import Step
-from bertscope.study.claims.records.claim import Estimate, Evidence
+from bertscope.core.estimate import Estimate
+from bertscope.study.claims.records.claim import Evidence
 from bertscope.study.claims.records.estimates import trained
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertscope.core.result import Number, Result
+    from bertscope.core.model_record import ModelRecord
+    from bertscope.core.number import Number
+    from bertscope.core.result import Result
 
-TUNED, UNTRAINED, CONTRASTED = " tuned on ", "(random init)", " contrasted on "
 TREES, SPANS, INFERENCE = "trees", "spans", "inference"
 _THREE_WAYS = {"entailment", "neutral", "contradiction"}
+_UNKNOWN = "what it was fine-tuned from isn't recorded; say it with --base"
 
 
 def evidence(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Evidence:
-    """About the result's own model and task, unless `more` says otherwise; a fine-tuned one is one training."""
-    about = {"model": result.subject.get("model", ""), "task": result.subject.get("task", "")} | more
-    about.setdefault("runs", 1 if TUNED in about["model"] else None)
+    """About the result's task, and of its models the one that was given last, unless `more` says otherwise. A
+    fine-tuned model is one training."""
+    about = {"model": last_model(result), "task": result.subject.get("task", "")} | more
+    model: ModelRecord | None = about["model"]
+    about.setdefault("runs", 1 if model and model.is_one_training else None)
     return Evidence(effect, n=n, over=over, **about)
 
 
@@ -36,50 +39,48 @@ def of_training(
     return evidence(result, sure, n, over, runs=int(runs), why=why, **more)
 
 
-def numbers(result: Result, name: str) -> Iterator[tuple[str, Number]]:
-    """The headline number of that name, of each model: results of several call it `name, model`."""
-    for number in result.headline:
-        if number.name == name:
-            yield result.subject.get("model", ""), number
-        elif number.name.startswith(f"{name}, "):
-            yield number.name.removeprefix(f"{name}, "), number
+def of_tuned(result: Result, tuned: ModelRecord, effect: Estimate, n: int | None, over: str, **more: Any) -> Evidence:
+    """What came of fine-tuning the first model: no evidence where that isn't recorded."""
+    found = evidence(result, effect, n, over, **({"model": tuned, "runs": 1} | more))
+    return found if tuned.came_of(first_model(result)) else found.void(_UNKNOWN)
 
 
-def estimate(number: Number) -> Estimate:
-    return Estimate(number.value, number.low, number.high)
+def tuned_from_first(result: Result) -> list[ModelRecord]:
+    """Of a result's models those that are the first one, fine-tuned, or may be: `of_tuned` tells the two apart."""
+    base, *others = result.models.values()
+    return [one for one in others if one.came_of(base) is not False and not one.is_random]
 
 
-def checkpoints(table: pd.DataFrame) -> list[str]:
-    """In the order in which they were named."""
-    return list(dict.fromkeys(table["checkpoint"].dropna()))
+def first_model(result: Result) -> ModelRecord:
+    return next(iter(result.models.values()))
 
 
-def by_name(table: pd.DataFrame, column: str) -> dict[str, pd.Series]:
-    """The rows by what they are called in a column; the first of a name."""
+def last_model(result: Result) -> ModelRecord | None:
+    """Of two the one after."""
+    return list(result.models.values())[-1] if result.models else None
+
+
+def numbers(result: Result, key: str) -> Iterator[tuple[ModelRecord, Number]]:
+    """The headline numbers of that key, each with the model that it is of: where it says none, the only one."""
+    for number in result.numbers(key=key):
+        yield result.models[number.of["model"]] if "model" in number.of else first_model(result), number
+
+
+def by_key(table: pd.DataFrame, column: str) -> dict[str, pd.Series]:
+    """The rows by their key in a column; the first of each."""
     return {str(row[column]): row for _, row in table.drop_duplicates(column).iterrows()}
 
 
-def studied(name: str) -> bool:
+def studied(model: ModelRecord) -> bool:
     """Whether the papers speak of such a model: a pretrained one, perhaps fine-tuned; not one that began with random
     weights, or that an experiment trained otherwise."""
-    return UNTRAINED not in name and CONTRASTED not in name
+    return not model.is_random and not any(origin.by == "contrastive" for origin in model.origins)
 
 
-def tuned_from(base: str, names: Sequence[str]) -> list[str]:
-    """Those that are the first one, fine-tuned."""
-    return [name for name in names if name.startswith(f"{base}{TUNED}")]
-
-
-def compared(result: Result) -> str:
-    """What a result about a model before and after is about: the model after, if its name says what it came of."""
-    before, _, after = result.subject["model"].partition(" and ")
-    return after if after.startswith(f"{before}{TUNED}") else result.subject["model"]
-
-
-_WHOLE = {"ablate": "score", "truncate": "nothing removed", "freeze": "nothing frozen", "lottery": "full"}
-"""What the questions that take something away call the score of the whole model."""
-_BLIND = ("chance", "majority")
-"""What they call that of an answer which looks at no text."""
+_WHOLE: Mapping[str, Mapping[str, str]] = {
+    "ablate": {}, "truncate": {"arm": "whole"}, "freeze": {"arm": "whole"}, "lottery": {"arm": "full"}
+}  # fmt: skip
+"""The questions that take something away, and of what the whole model's `score` is there."""
 
 
 def at_chance(result: Result, others: Sequence[Result]) -> bool:
@@ -87,17 +88,15 @@ def at_chance(result: Result, others: Sequence[Result]) -> bool:
     `redundancy` switches off is told by `ablate` of the same model and task."""
     same = [one for one in others if one.question == "ablate" and _subject(one) == _subject(result)]
     for one in [result] if result.question in _WHOLE else same:
-        lows = [
-            number.low for number in one.headline if number.name == _WHOLE[one.question] and number.low is not None
-        ]
-        chances = [number.value for number in one.headline if number.name in _BLIND]
+        lows = [number.low for number in one.numbers(key="score", **_WHOLE[one.question]) if number.low is not None]
+        chances = [number.value for number in one.numbers(key="chance")]
         if lows and chances and lows[0] <= chances[0]:
             return True
     return False
 
 
-def _subject(result: Result) -> tuple[str | None, str | None]:
-    return result.subject.get("model"), result.subject.get("task")
+def _subject(result: Result) -> tuple[list[str], str | None]:
+    return list(result.models), result.subject.get("task")
 
 
 def raw(result: Result) -> bool:
@@ -110,37 +109,10 @@ def layer_third(layers: pd.Series, top: int) -> pd.Series:
     return -((-3 * layers) // top)
 
 
-def lesson(source: str, options: Mapping[str, Any]) -> str:
-    """What is learned from data that is read so: trees, spans (answers to questions), inference in three classes, or
-    else what kind of task it is; empty where only its rows would tell.
-
-    >>> lesson("/data/ewt", {"kind": "trees"}), lesson("glue/mnli@/data/MNLI", {}), lesson("demo/qa", {})
-    ('trees', 'inference', 'spans')
-    """
-    from bertscope.data import demo
-    from bertscope.data.tasks import declared
-
-    name = source.partition("@")[0]
-    kind: str = options.get("kind", "")
-    labels: tuple[str, ...] = ()
-    if name in demo.NAMES:
-        kind, labels = demo.kind_and_labels(name)
-    elif not kind and (known := declared(name)):
-        kind, labels = SPANS if known.kind == "answers" else known.kind, known.labels
-    return INFERENCE if set(labels) == _THREE_WAYS else kind
-
-
-def lessons(result: Result, names: Sequence[str]) -> dict[str, str]:
-    """What each of a result's models learned in fine-tuning, in the order in which the question was given them;
-    without the result's step, what the name of a known task tells."""
-    step = Step.from_json(result.provenance["step"]) if "step" in result.provenance else None
-    models = lineage.models_read(step) if step else []
-    known = dict(zip(names, models, strict=False))
-    found = {}
-    for name in names:
-        _, tuned, task = name.rpartition(TUNED)
-        if trained := lineage.trained_on(known[name], "task") if name in known else []:
-            found[name] = lesson(trained[0].source, trained[0].options)
-        else:
-            found[name] = lesson(task, {}) if tuned else ""
-    return found
+def taught(model: ModelRecord) -> str:
+    """What its last training taught it: trees, spans (answers to questions), inference in three classes, or else what
+    kind of task that was; empty where nothing is recorded."""
+    data = model.trained_on
+    if data is None:
+        return ""
+    return INFERENCE if set(data.labels) == _THREE_WAYS else data.kind

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bertscope.core.estimate import column, extreme
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
-from bertscope.study.claims.records.estimates import column, extreme
 from bertscope.study.claims.records.evidence import evidence, studied
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bertscope.core.estimate import cell, column, extreme
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published
 from bertscope.study.claims.records.dark_secrets import DARK_SECRETS
-from bertscope.study.claims.records.estimates import cell, column, extreme
 from bertscope.study.claims.records.evidence import estimate, evidence, numbers, of_training, raw
 from bertscope.study.claims.records.published import FROM_RANDOM, TUNED, UNTUNED, apart
 

@@ -1,0 +1,90 @@
+"""A headline number: what code reads it by (`key`, `of`) and what people read (`label`) are two things."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Number:
+    """A headline number with the interval that belongs to it; `low` and `high` are None where there is none."""
+
+    key: str
+    """What it is, for code: `last_two_share`. The question declares its words."""
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    """How many examples (or seeds, or parts) it rests on."""
+    unit: str = ""
+    """What it is a value of, such as `accuracy`; empty for a count."""
+    label: str = ""
+    """What it is, for people; put there by the question, and never looked up by."""
+    of: Mapping[str, str] = field(default_factory=dict)
+    """What it is about: `{"unit": "head:2.8"}`, `{"arm": "good"}`, `{"model": ID}`."""
+
+    def __str__(self) -> str:
+        value, *ends = self.written()
+        return f"{value} [{', '.join(ends)}]" if ends else value
+
+    def written(self) -> list[str]:
+        """The value and, where there are any, the ends of its interval: three decimals, more where all are small,
+        none for counts.
+
+        >>> Number("score", 0.5, 0.4, 0.6).written(), Number("slope", -0.00123).written(), Number("n", 12).written()
+        (['0.500', '0.400', '0.600'], ['-0.00123'], ['12'])
+        """
+        values = [self.value, *(end for end in (self.low, self.high) if end is not None)]
+        largest = max(map(abs, values))
+        if not self.unit and all(value % 1 == 0 for value in values):
+            return [f"{value:,.0f}" for value in values]
+        if 0 < largest < 0.01:
+            digits = 2 - math.floor(math.log10(largest))
+            return [f"{value:z.{digits}f}" if digits <= 6 else f"{value:.2e}" for value in values]
+        return [f"{value:z.3f}" for value in values]
+
+    def is_about(self, of: Mapping[str, Any]) -> bool:
+        """Whether it is about these: an arm, a model, a seed."""
+        return all(self.of.get(name) == str(value) for name, value in of.items())
+
+
+class Numbers(Sequence[Number]):
+    """Some numbers of a result, in its order; `table` has them as rows."""
+
+    def __init__(self, numbers: Iterable[Number]) -> None:
+        self._numbers = tuple(numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Number: ...
+    @overload
+    def __getitem__(self, place: slice) -> Numbers: ...
+    def __getitem__(self, place: int | slice) -> Number | Numbers:
+        return Numbers(self._numbers[place]) if isinstance(place, slice) else self._numbers[place]
+
+    def __iter__(self) -> Iterator[Number]:
+        return iter(self._numbers)
+
+    def __repr__(self) -> str:
+        return repr(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table.to_html()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each: its key, what it is about, a column for each such thing, its value and interval."""
+        import pandas as pd
+
+        about = list(dict.fromkeys(name for number in self for name in number.of))
+        columns = ["key", *about, "value", "low", "high", "n", "unit", "label"]
+        rows = [vars(number) | {name: number.of.get(name) for name in about} for number in self]
+        return pd.DataFrame(rows, columns=columns)
