@@ -163,8 +163,8 @@ def _figures(names: Mapping[str, str], config: PatternsConfig, *, typical: bool)
             Figure(
                 "maps", "typical", x="key", y="query", value="attention", facet="map", token="token",
                 title="Typical maps",
-                caption=f"Maps of {next(iter(names.values()))} that the classifier is surest of, for each class, from different "
-                "layers. Rows are the tokens that look, columns those that are looked at.",
+                caption=f"Maps of {next(iter(names.values()))} that the classifier is surest of, for each class, "
+                "from different layers. Rows are the tokens that look, columns those that are looked at.",
                 key="typical",
             )
         )  # fmt: skip
