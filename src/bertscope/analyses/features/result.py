@@ -47,9 +47,7 @@ def features_result(
     few = [f"few of the {passed.examples} texts have: {', '.join(rare)}"] if rare else []
     return features.result(
         tables=tables,
-        headline=_headline(
-            {key: mostly_special(reader, which) for which, key in enumerate(models)}, passed.examples
-        ),
+        headline=_headline({key: mostly_special(reader, which) for which, key in enumerate(models)}, passed.examples),
         figures=_figures(tables, model_names(models)),
         models=dict(models),
         subject=dict(subject or {}),
