@@ -89,18 +89,11 @@ class Result:
 
     def numbers(self, key: str | None = None, **of: Any) -> Numbers:
         """The headline numbers of that key, and about these: `result.numbers(key="score", arm="good")`; with nothing
-        given, all of them. `numbers().table` is a table. A model is given by its id, its name or itself."""
-        if "model" in of:
-            of["model"] = self._model_id(of["model"])
+        given, all of them. `numbers().table` is a table. A model is given by its id, or as an encoder."""
+        of = {name: getattr(value, "id", value) for name, value in of.items()}
         return Numbers(
             number for number in self.headline if (key is None or number.key == key) and number.is_about(of)
         )
-
-    def _model_id(self, model: Any) -> str:
-        """The id of a model that is given by it, by its name, or as an encoder."""
-        given = getattr(model, "id", model)
-        called = [key for key, record in self.models.items() if given in (key, record.name)]
-        return called[0] if len(called) == 1 else str(given)
 
     def in_words(self, names: Mapping[str, str] | None = None) -> Result:
         """The same with words where code has keys: for eyes. `names` are the models' by their ids, where others than
