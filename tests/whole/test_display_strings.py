@@ -156,3 +156,15 @@ def test_what_is_forbidden_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     found = [one.split(":")[1] for one in looked_up(tmp_path / "reader.py", constants(), set())]
     assert found == [str(line) for line in range(2, 10)]
+
+
+def test_every_figure_has_a_key() -> None:
+    calls = [
+        (path, node) for path in sorted(SRC.rglob("*.py")) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Figure"
+    ]  # fmt: skip
+    without = [
+        f"{path.relative_to(SRC)}:{node.lineno}" for path, node in calls
+        if not any(one.arg in ("key", None) for one in node.keywords)
+    ]  # fmt: skip
+    assert len(calls) > 50 and not without, without

@@ -56,6 +56,9 @@ class Result:
                 raise ValueError(f"figure {figure.title!r} draws the table {figure.table!r}: {known}")
             if missing := set(figure.columns()) - set(self.tables[figure.table].columns):
                 raise ValueError(f"figure {figure.title!r} needs the columns {sorted(missing)} of {figure.table!r}")
+        keys = [figure.key for figure in self.figures if figure.key]
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"two figures of {self.question} share a key: {sorted(keys)}")
 
     def __repr__(self) -> str:
         return as_text(self)
