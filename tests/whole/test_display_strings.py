@@ -159,8 +159,9 @@ def test_what_is_forbidden_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_every_figure_has_a_key() -> None:
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SRC.rglob("*.py"))}
     calls = [
-        (path, node) for path in sorted(SRC.rglob("*.py")) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        (path, node) for path, tree in trees.items() for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Figure"
     ]  # fmt: skip
     without = [
