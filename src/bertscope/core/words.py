@@ -67,7 +67,7 @@ def labelled(numbers: Sequence[Number], phrases: Mapping[str, str], words: Words
 
 
 def _label(number: Number, phrases: Mapping[str, str], words: Words, several: set[tuple[str, str]]) -> str:
-    phrase = phrases.get(number.key, number.label or number.key)
+    phrase = phrases.get(number.key, number.label)
     models = words.get("model", {})  # under whatever name a number is of one: `model`, `against`
     of = {name: words.get(name, {}).get(value, models.get(value, value)) for name, value in number.of.items()}
     further = [
