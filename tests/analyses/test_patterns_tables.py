@@ -99,7 +99,7 @@ def test_of_several_checkpoints_the_headline_is_the_last_ones(pocket):
 def test_numbers_and_figures_have_keys_and_words(counted):
     result, shares = counted
     assert [number.key for number in result.headline] == list(patterns.numbers)
-    assert result["vertical_diagonal"].label == "vertical+diagonal"
+    assert result["vertical_diagonal"].label == "vertical + diagonal"
     assert result[patterns.main].value == pytest.approx(
         np.concatenate(shares).mean(0)[CLASSES.index("heterogeneous")]
     )

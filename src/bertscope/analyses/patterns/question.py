@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from bertscope.analyses.shapes import CLASSES
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.question import EXAMPLES, MODELS, Question
@@ -14,8 +13,6 @@ MEASURES = {
     "to_special": "attention to [CLS] and [SEP]", "entropy": "entropy, bits", "distance": "distance, tokens",
 }  # fmt: skip
 """What is measured of every map, beside its class, and what it is called."""
-SHARES = {name: name.replace("+", "_") for name in CLASSES}
-"""By class, the key of its share."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,14 @@ patterns = Question(
     version=2,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
-    numbers={key: name for name, key in SHARES.items()} | {"mostly_on_special": "over half on [CLS] and [SEP]"},
+    numbers={
+        "vertical": "vertical",
+        "diagonal": "diagonal",
+        "vertical_diagonal": "vertical + diagonal",
+        "block": "block",
+        "heterogeneous": "heterogeneous",
+        "mostly_on_special": "over half on [CLS] and [SEP]",
+    },
     compared="the share of heterogeneous maps",
     shares_pass=True,
     card=(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
-from bertscope.analyses.patterns.question import MEASURES, SHARES, PatternsConfig, patterns
+from bertscope.analyses.patterns.question import MEASURES, PatternsConfig, patterns
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.net import facts
 from bertscope.analyses.side_by_side import is_weighted, subject
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from bertscope.analyses.patterns.measure import PatternsReader
     from bertscope.models.observe import Passed
 
+_SHARES = {
+    "vertical": "vertical", "diagonal": "diagonal", "vertical+diagonal": "vertical_diagonal", "block": "block",
+    "heterogeneous": "heterogeneous",
+}  # fmt: skip
+"""By class, the key of its share."""
 _LABELS = {"low": "from", "high": "to", "class": ""} | MEASURES
 
 
@@ -87,7 +92,7 @@ def _headline(last: str, models: pd.DataFrame, draws: np.ndarray, n: int) -> lis
     """The last checkpoint's shares: of two, the one after."""
     of = {"model": last}
     numbers = [
-        Number(SHARES[row["class"]], row["share"], row["low"], row["high"], n, "of maps", of=of)
+        Number(_SHARES[row["class"]], row["share"], row["low"], row["high"], n, "of maps", of=of)
         for _, row in models[models["checkpoint"] == last].iterrows()
     ]
     special = draws[..., len(CLASSES) + list(MEASURES).index("to_special")]
