@@ -29,14 +29,14 @@ def measure(
     encoder = with_task_head(
         base, task, init=config.init, seed=config.seed, name=name, form=form, dropout=config.dropout
     )
-    before = task.score(encoder.predict(task.test).logits)
+    before = task.score(encoder.predict(task.test))
     objective = objective_of(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.test)
-    after = task.score(predictions.logits)
+    after = task.score(predictions)
     result = finetune_result(origin, task, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
-    result.arrays["outputs"] = predictions.logits
+    result.arrays["outputs"] = task.outputs(predictions)
     result.notes += objective.notes
     if predictions.truncated:
         result.notes.append(
