@@ -98,11 +98,9 @@ def test_results_say_that_the_order_decided(model, clock):
     assert [result.notes.count(note) for result in answers] == [1, 1, 1, 1]
 
 
-def test_what_cant_be_matched_is_refused_in_one_line(model, tiny):
+def test_what_cant_be_matched_is_refused_in_one_line(model):
     other, own = named(model, ("yes", "no")), task()
-    message = (
-        "^the model answers yes, no, but planted is labelled bad, good; rename .*, or fine-tune it on this task$"
-    )
+    message = "^the model answers yes, no, but planted is labelled bad, good; rename .* or fine-tune it on this task$"
     for ask in (
         lambda: own.score(other.predict(own.test)),
         lambda: own.moments(predict_without(other, own.test, [[]])),
@@ -117,9 +115,7 @@ def test_what_cant_be_matched_is_refused_in_one_line(model, tiny):
     ):
         with pytest.raises(UserError, match=message):
             ask()
-    with pytest.raises(
-        UserError, match=r"^the model gives 2 outputs, but letters has 3 labels \(a, b, c\); fine-tune"
-    ):
+    with pytest.raises(UserError, match=r"the model gives 2 outputs, but letters has 3 labels \(a, b, c\)"):
         three().score(model.predict(three().test))
 
 
@@ -163,6 +159,9 @@ def test_questions_give_a_turned_models_numbers_as_the_straight_ones(model, cloc
             [number.value for number in two.headline], rel=1e-4, abs=1e-6
         )
     assert one.number("score, whole").value == 1
+    how = {"random_sets": 2, "repeats": 100, "mode": "zero"}
+    one, two = (bertscope.together(each, own, ["head:1.2"], **how) for each in (model, other))
+    assert one.effect == two.effect < 0 and one.p == two.p
 
 
 def test_training_on_goes_by_name(toy_task, toy_model):
@@ -180,15 +179,10 @@ def test_labels_are_matched_in_one_place_for_arrays_and_in_one_for_losses():
     for path in FILES:
         name = path.relative_to(SOURCE).as_posix()
         for node in ast.walk(tree_of(path)):
-            called = node.func if isinstance(node, ast.Call) else None
-            if isinstance(called, ast.Attribute) and called.attr == "match" and "output" in ast.unparse(called.value):
+            if isinstance(node, ast.Attribute) and node.attr == "match" and "output" in ast.unparse(node.value):
                 matching.add(name)
-            if (
-                isinstance(node, ast.Subscript)
-                and isinstance(node.value, ast.Attribute)
-                and node.value.attr == "logits"
-            ):
-                picking |= {name} if isinstance(node.slice, ast.Tuple) else set()
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):  # [:, order], [..., order]
+                picking |= {name} if ast.unparse(node.value).endswith(".logits") else set()
     assert matching == {"data/task.py", "models/encoder.py", "models/predict.py"}  # encoder.py: to refuse in time
     assert picking == {"data/task.py", "models/predict.py"}
     assert not [path for path in FILES if "match_labels" in path.read_text(encoding="utf-8")]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from bertscope.core.examples import Examples
+    from bertscope.core.predictions import Predictions
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
     from bertscope.training.loop import Trained
@@ -153,15 +154,14 @@ class _Scored:
         self.outputs[stage] = self.task.outputs(predicted)
         self.scores[stage] = self.task.score(predicted)
         if self.hans is not None:
-            answers = self.task.outputs_to_predictions(encoder.predict(self.hans))
-            self.outputs[f"hans {stage}"] = _right_on_hans(answers, self.task, self.hans)
+            self.outputs[f"hans {stage}"] = _right_on_hans(encoder.predict(self.hans), self.task, self.hans)
 
 
-def _right_on_hans(answers: np.ndarray, task: Task, hans: Examples) -> np.ndarray:
+def _right_on_hans(predicted: Predictions | np.ndarray, task: Task, hans: Examples) -> np.ndarray:
     """Whether each answer is right; whatever isn't entailment (neutral, contradiction) is non-entailment there."""
     import numpy as np
 
-    denies = answers != task.labels.index("entailment")
+    denies = task.outputs_to_predictions(predicted) != task.labels.index("entailment")
     return (denies == np.asarray(hans.label, bool)).astype(np.uint8)
 
 
