@@ -161,12 +161,12 @@ def test_of_pairs_of_heads_ablate_tells_whether_the_model_is_at_chance():
 
 def test_nothing_can_be_lost_where_nothing_was_learned():
     for claim_id, (made,), whole in (
-        ("top-layer-costs-nothing", truncate(0.0, SURE), "nothing removed"),
+        ("top-layer-costs-nothing", truncate(0.0, SURE), "whole"),
         ("m-good-reaches-full", good("m")(0.0, SURE), "full"),
     ):
-        made.headline = [Number(whole, 0.53, 0.51, 0.55, 500), Number("majority", 0.52)]
+        made.headline = [Number("score", 0.53, 0.51, 0.55, 500, of={"arm": whole}), Number("chance", 0.52)]
         assert one_row(claim_id, [made])["verdict"] == "underpowered"
-        made.headline[1] = Number("majority", 0.5)
+        made.headline[1] = Number("chance", 0.5)
         assert one_row(claim_id, [made])["verdict"] == "holds"
 
 

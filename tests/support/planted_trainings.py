@@ -101,7 +101,7 @@ def bias(effect: str, on: str, runs: int = 5) -> Planted:
         rows = [
             {"effect": name, "on": part, "runs": runs, "n": 500,
              **ends(value if (name, part) == (effect, on) else 0.77, reach, "difference")}
-            for name in ("the cut", "its size", "its words") for part in ("slice", "rest", "all")
+            for name in ("cut", "size", "words") for part in ("slice", "rest", "all")
         ]  # fmt: skip
         return [result("bias", {"effects": pd.DataFrame(rows)})]
 
@@ -121,16 +121,19 @@ def truncate(value: float, reach: float, runs: int = 5) -> list[Result]:
 
 def freeze(value: float, reach: float, runs: int = 5) -> list[Result]:
     rows = [
-        {"frozen": frozen, "runs": runs, "n": 500, **ends(by, reach, "effect", "effect_low", "effect_high")}
-        for frozen, by in (("", 0.0), ("embeddings,1-4", 0.7), ("embeddings,1-8", value), ("encoder", 0.7))
+        {"arm": frozen, "runs": runs, "n": 500, **ends(by, reach, "effect", "effect_low", "effect_high")}
+        for frozen, by in (("whole", 0.0), ("embeddings,1-4", 0.7), ("embeddings,1-8", value), ("encoder", 0.7))
     ]
     return [result("freeze", {"arms": pd.DataFrame(rows), "movement": pd.DataFrame({"layer": range(13)})})]
 
 
-def contrast(difference: str, runs: int = 5) -> Planted:
+def contrast(arm: str, against: str, runs: int = 5) -> Planted:
     def results(value: float, reach: float) -> list[Result]:
-        rows = [{"arm": name, "runs": runs, **ends(value if name == difference else 0.7, reach, "slope")}
-                for name in ("before", "contrastive - before", "contrastive - shuffled")]  # fmt: skip
+        rows = [
+            {"arm": one, "against": other, "runs": runs,
+             **ends(value if (one, other) == (arm, against) else 0.7, reach, "slope")}
+            for one, other in (("before", ""), ("contrastive", "before"), ("contrastive", "shuffled"))
+        ]  # fmt: skip
         return [result("contrast", {"slopes": pd.DataFrame(rows)}, pairs="unsupervised")]
 
     return results
