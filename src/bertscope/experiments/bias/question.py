@@ -116,7 +116,9 @@ bias = Question(
     numbers={
         "score": "{arm}",
         "chance": "constant answer",
-        **{f"effect_of_{effect}": f"effect of {words}, {{on}}" for effect, words in EFFECT_WORDS.items()},
+        "effect_of_cut": "effect of the cut, {on}",
+        "effect_of_size": "effect of its size, {on}",
+        "effect_of_words": "effect of its words, {on}",
         "flips": "flips, {arm}",
     },
     words={"arm": _ARMS | {"chance": "constant answer"}, "against": _ARMS, "effect": EFFECT_WORDS},

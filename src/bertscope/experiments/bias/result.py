@@ -19,6 +19,8 @@ from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, effect_in_points, few_seeds, how_sure, number
 from bertscope.experiments.bias.question import EFFECT_WORDS, EFFECTS, BiasConfig, bias
 
+_EFFECTS = {"cut": "effect_of_cut", "size": "effect_of_size", "words": "effect_of_words"}
+"""By effect, its key among the numbers."""
 _PARTS = "Slice: test rows that mention the words; rest: the others"
 
 
@@ -99,7 +101,7 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task) -> list[Number]:
         for _, row in arms[arms["on"] == "all"].iterrows()
     ]
     numbers += [
-        number(f"effect_of_{row['effect']}", row, "difference", task.metric, arm=row["arm"], against=row["against"],
+        number(_EFFECTS[row["effect"]], row, "difference", task.metric, arm=row["arm"], against=row["against"],
                on=row["on"])
         for _, row in tables["effects"].iterrows()
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from bertscope.core.question import MODEL, RESULTS, TASK, Question
 from bertscope.core.step import Root, Step
 from bertscope.experiments.scratch.untuned import UntunedConfig, untuned
 from bertscope.experiments.trainings import by_recipe
-from bertscope.training.finetune.question import BASELINES, finetune
+from bertscope.training.finetune.question import finetune
 
 UNTUNED = "untuned"
 """The arm that isn't trained."""
@@ -45,6 +45,14 @@ _ARMS = {
     "frozen_random": "random init, frozen",
     UNTUNED: "pretrained, not tuned",
 }
+_BASELINES = {
+    "bag_of_words": "bag of words",
+    "closest_sentence": "closest sentence",
+    "right_chain": "right chain",
+    "left_chain": "left chain",
+    "chance": "constant answer",
+}
+"""What needs no encoder, as the trainings tell it."""
 EFFECTS = {
     "pretraining": ("tuned", "random"),
     "fine_tuning": ("tuned", UNTUNED),
@@ -119,7 +127,7 @@ scratch = Question(
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",
     plan=plan,
-    numbers={"score": "{arm}", **BASELINES},
-    words={"arm": _ARMS | BASELINES, "against": _ARMS, "effect": _EFFECTS},
+    numbers={"score": "{arm}", **_BASELINES},
+    words={"arm": _ARMS | _BASELINES, "against": _ARMS, "effect": _EFFECTS},
     compared="what pretraining adds to the score of the same training",
 )

@@ -18,7 +18,9 @@ from bertscope.experiments.arms import Arms, effect_in_points, few_seeds, how_su
 from bertscope.experiments.scratch.question import EFFECTS, TRAININGS, UNTUNED, ScratchConfig, Training, scratch
 from bertscope.experiments.scratch.untuned import untuned
 from bertscope.experiments.trainings import only_model, settings_of
-from bertscope.training.finetune.question import BASELINES, finetune
+from bertscope.training.finetune.question import finetune
+
+_BASELINES = ("bag_of_words", "closest_sentence", "right_chain", "left_chain", "chance")
 
 Runs = Mapping[str, Mapping[int, Result]]
 """Results by arm and seed."""
@@ -29,7 +31,7 @@ def scratch_result(
 ) -> Result:
     trained = {arm: runs[arm] for arm in TRAININGS}
     one = trained["tuned"][config.seeds[0]]
-    baselines = [number for number in one.headline if number.key in BASELINES]
+    baselines = [number for key in _BASELINES for number in one.numbers(key=key)]
     scores = arms.table()
     tables = {
         "arms": pd.concat([scores, _rows(baselines)], ignore_index=True),

@@ -83,7 +83,7 @@ class FinetuneConfig:
         return replace(self, recipe=recipe, **chosen)
 
 
-BASELINES = {
+_BASELINES = {
     "chance": "constant answer",
     "bag_of_words": "bag of words",
     "closest_sentence": "closest sentence",
@@ -123,6 +123,6 @@ finetune = Question(
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
     keeps="model",
     check=check,
-    numbers={"after": "after", "before": "before", **BASELINES},
-    words={"arm": BASELINES},
+    numbers={"after": "after", "before": "before", **_BASELINES},
+    words={"arm": _BASELINES},
 )

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from bertscope.training.loop import History
 
 
+_HEADLINE = ("after", "before", "bag_of_words", "closest_sentence", "right_chain", "left_chain", "chance")
+"""In this order; which baselines there are, the kind of task says."""
+
+
 def finetune_result(
     base: ModelRecord,
     task: Task,
@@ -42,7 +46,7 @@ def finetune_result(
             "steps": pd.DataFrame(history.steps),
             "beside": pd.DataFrame(beside),
         },
-        headline=[score.keyed(name) for name, score in arms.items()][::-1],
+        headline=[arms[key].keyed(key) for key in _HEADLINE if key in arms],
         figures=_figures(task, history.chance),
         models={base.id: base},
         subject={"task": task.name, "seed": str(settings.seed)} | _changed(settings),
