@@ -15,6 +15,7 @@ from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import data_root
+from bertscope.experiments.contrast.measure import _CONTEXTUAL
 from bertscope.experiments.contrast.question import ContrastConfig, contrast, plan
 from bertscope.models.source import model_root
 from made_runs import BASE, made_model
@@ -40,7 +41,7 @@ def made_space(slope: float, seed: int, noise: float = 0.002, model: ModelRecord
         + slope * np.arange(LAYERS)[:, None]
         + noise * generator.normal(size=(LAYERS, 1 + GROUPS)) * [[0] + [1] * GROUPS]
     )
-    arrays = {"baseline": line[None], "SelfSim*": 1 - line[None]}
+    arrays = {"baseline": line[None], "self_similarity_adjusted": 1 - line[None]}
     return Result("geometry", 2, arrays=arrays, models={model.id: model}, subject={"task": "a corpus"})
 
 
@@ -236,6 +237,7 @@ def test_all_of_it_on_a_small_model(tiny, tmp_path):
     assert "contrast" in made_by(step, store)
     result = store.result(step)
     assert len(result.tables["baseline"]) == 3 * 4, "before, contrastive, shuffled; layers 0 to 3"
+    assert set(result.tables["contextual"]["measure"]) <= set(_CONTEXTUAL) and len(result.tables["contextual"])
     assert value(result, "slope", arm="contrastive") != value(result, "slope", arm="before")
     assert len(result.figures) >= 5 and result.subject["task"] == "texts.txt"
     assert made_by(step, store) == [], "nothing is computed twice"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.geometry.result import BASELINE, INTRA, MEV, SELF
+from bertscope.analyses.geometry.result import BASELINE
 from bertscope.analyses.sentences.result import ALIGNMENT, UNIFORMITY
 from bertscope.core.intervals import few_runs, interval, jackknife_interval_over_runs
 from bertscope.core.model_record import ModelRecord
@@ -19,7 +19,8 @@ from bertscope.experiments.trainings import found_again, only_model
 from bertscope.models.sentence_vectors import TEXT_POOLS
 
 _COMPARED = (("contrastive", BEFORE), ("shuffled", BEFORE), ("contrastive", "shuffled"))
-_CONTEXTUAL = (f"{SELF}*", f"{INTRA}*", f"{MEV}*")
+_CONTEXTUAL = ("self_similarity_adjusted", "intra_sentence_adjusted", "mev_adjusted")
+"""Of what `geometry` measures, what is left beyond the baseline."""
 Run = tuple[str, int | None]
 """An arm and a seed; the base has none."""
 Runs = Mapping[Run, Result]

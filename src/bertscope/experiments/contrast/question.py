@@ -95,5 +95,6 @@ contrast = Question(
         "alignment": "alignment, {arm}",
         "uniformity": "uniformity, {arm}",
     },
+    words={"measure": geometry.words.get("measure", {})},
     compared="what contrastive training adds to the cosine's growth a layer",
 )
