@@ -7,14 +7,7 @@ import pandas as pd
 
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from made_runs import BASE
 from planted_results import SURE, Planted, ends, result
-
-
-def of_base(question: str, tables: dict, **subject: str) -> Result:
-    found = result(question, tables, **subject)
-    found.models = {BASE.id: BASE}
-    return found
 
 
 def scratch(effect: str, runs: int = 5) -> Planted:
@@ -144,3 +137,12 @@ def contrast(arm: str, against: str, runs: int = 5) -> Planted:
         return [of_base("contrast", {"slopes": pd.DataFrame(rows)}, pairs="unsupervised")]
 
     return results
+
+
+def of_base(question: str, tables: dict, **subject: str) -> Result:
+    """A result about the base."""
+    from made_runs import BASE
+
+    found = result(question, tables, **subject)
+    found.models = {BASE.id: BASE}
+    return found

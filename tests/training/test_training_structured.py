@@ -275,6 +275,6 @@ def test_questions_about_encoders_take_what_was_tuned(tiny, kind, texts):
     from bertscope import change, patterns, similarity
 
     tuned = with_task_head(tiny, make_task(kind, n=16))
-    assert change(tiny, tuned, texts).number("cosine") is not None
+    assert change(tiny, tuned, texts)["cosine"] is not None
     assert patterns(tuned, texts).tables
     assert similarity([tiny, tuned], texts).tables
