@@ -39,7 +39,7 @@ def test_a_stored_answer_is_shown_and_deleted(command, csv, model, tmp_path):
     assert "frozen 1 finetune-" in out and "frozen 1-2" in out
     steps = sorted(path.name for path in (tmp_path / "bertscope-store" / "steps").iterdir())
     code, out, _ = command("show", steps[0][:14])
-    assert code == 0 and "majority" in out and "tables: scores (" in out and steps[0] in out
+    assert code == 0 and "constant answer" in out and "tables: scores (" in out and steps[0] in out
     for words, said in (
         (("show", "finetune"), "2 stored steps begin with 'finetune'"),
         (("show", f"finetnue{steps[0][8:17]}"), f"did you mean '{steps[0][:17]}'?"),
@@ -76,18 +76,16 @@ def test_scratch_shares_the_fine_tuning(command, csv, model, tmp_path):
     assert code == 0 and err.count("stored   finetune") == 1
     assert err.count("running  finetune") == len(TRAININGS) - 1
     result = Result.load(tmp_path / "compared")
-    trained = [training.arm for training in TRAININGS.values()]
-    assert trained[:2] == ["fine-tuned", "random init, tuned"]
-    assert [number.name for number in result.headline] == [
-        *trained, "pretrained, not tuned", "bag of words", "majority"
-    ]  # fmt: skip
-    assert result.number("majority").value == 0.5
+    assert [number.of["arm"] for number in result.numbers(key="score")] == [*TRAININGS, "untuned"]
+    assert [number.label for number in result.headline[:2]] == ["fine-tuned", "random init, tuned"]
+    assert [number.key for number in result.headline[-2:]] == ["bag_of_words", "chance"]
+    assert result["chance"].value == 0.5
     code, _, err = command(
         "scratch", model, "--on", csv, "--epochs", "1", "--seeds", "0,1", "--no-patterns", "--out", "many"
     )
     assert code == 0 and err.count("stored   finetune") == len(TRAININGS) and "running  patterns" not in err
     scores = Result.load(tmp_path / "many").tables["scores"]
-    assert scores.groupby("arm")["seed"].nunique()["fine-tuned"] == 2
+    assert scores.groupby("arm")["seed"].nunique()["tuned"] == 2
 
 
 def test_on_a_terminal_an_experiment_says_where_it_stands(csv, model, tmp_path):

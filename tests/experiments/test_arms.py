@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertscope.experiments.arms import Arms, few_seeds, in_points
+from bertscope.experiments.arms import Arms, effect_in_points, few_seeds
 
 
 def mean(means):
     return means[..., 0]
+
+
+def by_seed(made: dict[str, np.ndarray]) -> dict[str, dict[int, np.ndarray]]:
+    return {arm: dict(enumerate(moments)) for arm, moments in made.items()}
 
 
 def runs(seeds: int, n: int = 40) -> dict[str, np.ndarray]:
@@ -23,7 +27,7 @@ def runs(seeds: int, n: int = 40) -> dict[str, np.ndarray]:
 
 def test_means_and_differences_by_hand():
     made = runs(6)
-    arms = Arms(made, mean)
+    arms = Arms(by_seed(made), mean)
     table = arms.table().set_index("arm")
     for name, moments in made.items():
         each = moments[..., 0].mean(1)
@@ -35,13 +39,13 @@ def test_means_and_differences_by_hand():
     assert effects.loc["loss", ["difference", "low", "high"]].tolist() == pytest.approx(
         (-effects.loc["gain", ["difference", "high", "low"]]).tolist()
     )
-    trainings = arms.trainings(range(6))
+    trainings = arms.trainings()
     assert trainings.query("arm == 'low' and seed == 2")["score"].item() == made["low"][2].mean()
 
 
 def test_the_interval_is_that_of_a_plain_two_level_bootstrap():
     made = runs(6)
-    row = Arms(made, mean).effects({"gain": ("high", "low")}).iloc[0]
+    row = Arms(by_seed(made), mean).effects({"gain": ("high", "low")}).iloc[0]
     generator = np.random.default_rng(5)
     apart = (made["high"] - made["low"])[..., 0]  # [seed, n]: both arms are drawn alike
     plain = [apart[generator.integers(6, size=6)][:, generator.integers(40, size=40)].mean() for _ in range(8000)]
@@ -50,10 +54,29 @@ def test_the_interval_is_that_of_a_plain_two_level_bootstrap():
 
 @pytest.mark.parametrize(("seeds", "interval"), [(1, True), (2, False), (4, False), (5, True)])
 def test_few_runs_have_no_interval_over_them(seeds, interval):
-    arms = Arms(runs(seeds), mean)
+    arms = Arms(by_seed(runs(seeds)), mean)
     for table in (arms.table(), arms.effects({"gain": ("high", "low")})):
         assert table["low"].notna().all() == interval and table["high"].notna().all() == interval
     assert arms.table()["sd"].isna().all() == (seeds == 1)
     assert len(few_seeds(seeds)) == (seeds < 5)
-    said = in_points(arms.effects({"gain": ("high", "low")}).iloc[0])
+    said = effect_in_points(arms.effects({"gain": ("high", "low")}).iloc[0])
     assert said.endswith(" (clear of 0)") == (seeds >= 5)  # one seed's interval says nothing about trainings
+
+
+def test_runs_are_paired_by_their_seed_wherever_they_stand():
+    made = by_seed(runs(6))
+    turned = {"low": made["low"], "high": dict(reversed(made["high"].items()))}
+    for table in (Arms.table, Arms.trainings, lambda arms: arms.effects({"gain": ("high", "low")})):
+        assert table(Arms(made, mean)).equals(table(Arms(turned, mean)))
+    with pytest.raises(ValueError, match="arms of different seeds"):
+        Arms(made | {"high": {seed + 1: run for seed, run in made["high"].items()}}, mean)
+
+
+def test_an_arm_may_be_a_setting_of_several_things():
+    made = by_seed(runs(5))
+    arms = Arms({(arm, top): made[arm] for arm in made for top in ("a", "b")}, mean, columns=("arm", "top"))
+    plain = Arms(made, mean).table().set_index("arm")["score"]
+    table = arms.table().set_index(["arm", "top"])["score"]
+    assert table["low", "b"] == plain["low"] and list(arms.trainings().columns) == ["arm", "top", "seed", "score"]
+    apart = arms.combined({"high": {("high", "a"): 0.5, ("high", "b"): 0.5, ("low", "a"): -1.0}})
+    assert apart["difference"].item() == pytest.approx(plain["high"] - plain["low"])

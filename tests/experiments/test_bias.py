@@ -20,6 +20,7 @@ from bertscope.models.load import load
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.source import model_root
 from bertscope.training.finetune.question import FinetuneConfig
+from made_runs import made_model, made_tuning
 from running import made_by
 from toy import fresh
 
@@ -58,17 +59,22 @@ def test_a_planted_gap_is_found_and_is_the_words_doing(answered):
     step, store, _ = answered
     result = store.result(step)
     effects = result.tables["effects"].set_index(["effect", "on"])
-    for effect in ("the cut", "its words"):  # from knowing to guessing between two labels
+    for effect in ("cut", "words"):  # from knowing to guessing between two labels
         row = effects.loc[effect, "slice"]
         assert row["low"] < -0.5 < row["high"] < 0
-    assert effects.loc[("its size", "slice"), "difference"] > -0.05
-    assert effects.loc[[("the cut", "rest"), ("its words", "rest")], "difference"].abs().max() < 0.05
-    assert result.number("effect of its words, slice").value == effects.loc[("its words", "slice"), "difference"]
+    assert effects.loc[("size", "slice"), "difference"] > -0.05
+    assert effects.loc[[("cut", "rest"), ("words", "rest")], "difference"].abs().max() < 0.05
+    (words,) = result.numbers(key="effect_of_words", on="slice")
+    assert words.value == effects.loc[("words", "slice"), "difference"]
+    assert words.label == "effect of its words, slice" and words.of["against"] == "controls"
+    assert next(number for number in result.headline if number.key == bias.main) == words
+    said = bias.sentence(result)
+    assert said.main == words.value and said.sentence.endswith("by the missing words (5 seeds).")
     told = next(note for note in result.notes if "on the slice" in note)
     assert "(clear of 0) by its words" in told and "(may be 0) by its size" in told
     # The swap of red and white turns the label of winter's rows: for those who know.
     flips = result.tables["flips"].set_index("arm")["flips"]
-    assert flips["full"] > 0.9 and flips["without the words"] < 0.6
+    assert flips["tuned"] > 0.9 and flips["biased"] < 0.6
 
 
 def test_every_training_is_a_step_and_the_full_ones_are_anyones(answered, base, rows):
@@ -105,13 +111,13 @@ def test_the_table_is_that_of_the_stored_outputs(answered, rows):
     effects = result.tables["effects"].set_index(["effect", "on"])
     for on, at in (("slice", found), ("rest", ~found), ("all", np.ones_like(found))):
         full, control, biased = (right[arm][:, at].mean() for arm in right)
-        assert effects.loc[("the cut", on), "difference"] == pytest.approx(biased - full)
-        assert effects.loc[("its size", on), "difference"] == pytest.approx(control - full)
-        assert effects.loc[("its words", on), "difference"] == pytest.approx(biased - control)
-        assert effects.loc[("the cut", on), "n"] == at.sum()
+        assert effects.loc[("cut", on), "difference"] == pytest.approx(biased - full)
+        assert effects.loc[("size", on), "difference"] == pytest.approx(control - full)
+        assert effects.loc[("words", on), "difference"] == pytest.approx(biased - control)
+        assert effects.loc[("cut", on), "n"] == at.sum()
     arms = result.tables["arms"].set_index(["arm", "on"])
     majority = np.bincount(task.train.label).argmax()
-    assert arms.loc[("majority", "slice"), "score"] == pytest.approx((task.test.label[found] == majority).mean())
+    assert arms.loc[("chance", "slice"), "score"] == pytest.approx((task.test.label[found] == majority).mean())
     counts = result.tables["rows"].set_index(["split", "label"])
     assert counts.loc[("test", "any"), "mention"] == found.sum()
     for split in ("train", "validation"):
@@ -126,13 +132,13 @@ def test_flips_are_of_the_texts_that_change(answered, rows):
     task, flips = read_task(rows), store.result(step).tables["flips"].set_index("arm")
     at, texts = swapped(task.test, QUICK.swap)
     assert flips["n"].tolist() == [sum("red" in text or "white" in text for text in task.test.text)] * 3
-    for arm, name in (("tuned", "full"), ("controls", "random cut"), ("biased", "without the words")):
+    for arm in ("tuned", "controls", "biased"):
         models = [load(store.path(step.inputs[f"{arm}.{seed}"]) / "model") for seed in QUICK.seeds]
         plain = [
             np.mean(model.predict(texts).logits.argmax(1) != model.predict(task.test).logits.argmax(1)[at])
             for model in models
         ]
-        assert flips.loc[name, "flips"] == pytest.approx(np.mean(plain))
+        assert flips.loc[arm, "flips"] == pytest.approx(np.mean(plain))
 
 
 def test_a_model_that_names_its_labels_in_another_order_is_asked_for_the_tasks(base, rows):
@@ -151,12 +157,24 @@ def test_scores_move_instead_of_flipping():
     at, _ = swapped(task.test, ["good/cold"])
     generator = np.random.default_rng(0)
     outputs, after = generator.random((128, 1)), generator.random((len(at), 1))
-    run = Result("finetune", 2, arrays={"outputs": outputs}, subject={"model": "m"},
-                 provenance={"settings": {"batch_size": 32}})  # fmt: skip
-    moved = Result("swap", 1, arrays={"rows": at, "outputs": after})
+    run, model = made_tuning(outputs), made_model("tuned")
+    moved = Result("swap", 1, arrays={"rows": at, "outputs": after}, models={model.id: model})
     result = bias([run], [run], [run], task, replace(QUICK, words=("river",), seeds=(0,)), swapped=[moved] * 3)
-    assert result.number("flips, full").value == pytest.approx(np.abs(after - outputs[at]).mean())
+    assert result.numbers(key="flips", arm="tuned")[0].value == pytest.approx(np.abs(after - outputs[at]).mean())
     assert any("no balance to keep" in note for note in result.notes)
+
+
+def test_answers_are_known_by_what_their_models_learned_wherever_they_stand(answered, rows):
+    """Given in any order, trainings and swapped answers come to the same."""
+    step, store, _ = answered
+    given: dict[str, list] = {}
+    for name, value in step.inputs.items():
+        if name != "task":
+            given.setdefault(name.partition(".")[0], []).append(store.result(value))
+    turned = {name: results[::-1] for name, results in given.items()}
+    assert bias(**turned, task=read_task(rows), config=QUICK).equals(store.result(step))
+    with pytest.raises(UserError, match="trainings of 1; 2; 3; 4, but needed is one of each of 0; 1; 2; 3; 4"):
+        bias(**(given | {"tuned": given["tuned"][1:]}), task=read_task(rows), config=QUICK)
 
 
 def test_what_cannot_be_measured_is_refused_before_any_training(base, rows, tmp_path):
@@ -201,8 +219,7 @@ def test_what_others_measured_stands_beside_the_claims_alone(rows):
     task = replace(read_task(rows), name="snli")
     texts = tuple(text.replace("winter", "woman") for text in task.test.text)
     task = replace(task, test=replace(task.test, text=texts))
-    run = Result("finetune", 2, arrays={"outputs": np.eye(2)[task.test.label]}, subject={"model": "m"},
-                 provenance={"settings": {"batch_size": 32}})  # fmt: skip
+    run = made_tuning(np.eye(2)[task.test.label])
     result = bias([run], [run], [run], task, config=BiasConfig())
     assert mentions(task.test, WORDS).any()
     assert "published" not in result.tables["effects"] and "published" not in result.tables["arms"]

@@ -11,18 +11,29 @@ from scipy.stats import spearmanr
 
 from bertscope.core.errors import UserError
 from bertscope.core.intervals import jackknife_interval_over_runs, reach
-from bertscope.core.registry import find
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import data_root
+from bertscope.experiments.contrast.measure import _CONTEXTUAL
 from bertscope.experiments.contrast.question import ContrastConfig, contrast, plan
 from bertscope.models.source import model_root
+from made_runs import BASE, made_model
 from running import made_by
 
 LAYERS, GROUPS, PAIRS = 5, 10, 60
 
 
-def made_space(slope: float, seed: int, noise: float = 0.002) -> Result:
+def of(place: int, seeds: int = 1) -> ModelRecord:
+    """The base, or the model of a training: those of each arm, seed by seed."""
+    if not place:
+        return BASE
+    arm, seed = divmod(place - 1, seeds)
+    recipe = {"positives": ("true", "shuffled")[arm], "seed": seed}
+    return made_model(f"model {place}", by="contrastive", **recipe)
+
+
+def made_space(slope: float, seed: int, noise: float = 0.002, model: ModelRecord = BASE) -> Result:
     """A geometry whose baseline rises by `slope` a layer."""
     generator = np.random.default_rng(seed)
     line = (
@@ -30,11 +41,11 @@ def made_space(slope: float, seed: int, noise: float = 0.002) -> Result:
         + slope * np.arange(LAYERS)[:, None]
         + noise * generator.normal(size=(LAYERS, 1 + GROUPS)) * [[0] + [1] * GROUPS]
     )
-    arrays = {"baseline": line[None], "SelfSim*": 1 - line[None]}
-    return Result("geometry", 2, arrays=arrays, subject={"model": "m", "task": "a corpus"})
+    arrays = {"baseline": line[None], "self_similarity_adjusted": 1 - line[None]}
+    return Result("geometry", 2, arrays=arrays, models={model.id: model}, subject={"task": "a corpus"})
 
 
-def made_pairs(strength: float, seed: int, uniformity: float) -> Result:
+def made_pairs(strength: float, seed: int, uniformity: float, model: ModelRecord = BASE) -> Result:
     """No two poolings and layers have the same numbers."""
     gold = np.arange(PAIRS) / PAIRS
     noise = np.random.default_rng(seed).normal(size=(2, LAYERS, PAIRS))
@@ -43,43 +54,61 @@ def made_pairs(strength: float, seed: int, uniformity: float) -> Result:
         "cosine": (strength * gold + noise / 4).astype(np.float32), "gold": gold,
         "alignment": 0.5 + place + seed, "uniformity": uniformity - place,
     }  # fmt: skip
-    return Result("sentences", 1, arrays=arrays, subject={"model": "m", "task": "an sts"})
+    return Result("sentences", 1, arrays=arrays, models={model.id: model}, subject={"task": "an sts"})
 
 
-def made_training(seed: int, loss: float) -> Result:
-    epochs = pd.DataFrame({"epoch": [0, 1], "loss": [np.nan, loss], "score": [0.2, 0.2 + 0.1 * seed]})
+def made_training(place: int, loss: float, seeds: int = 1) -> Result:
+    epochs = pd.DataFrame({"epoch": [0, 1], "loss": [np.nan, loss], "score": [0.2, 0.2 + 0.1 * place]})
     steps = pd.DataFrame({"step": [1, 2], "loss": [loss + 1, loss]})
+    arm, seed = divmod(place, seeds)
+    subject = {"task": "texts", "seed": str(seed)} | ({"positives": "shuffled"} if arm else {})
     return Result(
-        "contrastive", 1, tables={"epochs": epochs, "steps": steps}, subject={"model": "m", "task": "texts"}
+        "contrastive", 1, tables={"epochs": epochs, "steps": steps}, models={BASE.id: BASE}, subject=subject
     )
 
 
-def made(seeds: int, after: float = 0.02, control: bool = True, **settings) -> Result:
+def made(seeds: int, after: float = 0.02, control: bool = True, turned: bool = False, **settings) -> Result:
+    """`turned` gives the results in another order."""
     config = ContrastConfig(seeds=tuple(range(seeds)), control=control, **settings)
     runs = range(seeds)
     slopes = [0.05, *(after + 0.001 * (run - (seeds - 1) / 2) for run in runs), *(0.06 for _ in runs)]
     strengths = [0.2, *(1.5 for _ in runs), *(0.1 for _ in runs)]
     n = 1 + seeds * (2 if control else 1)
-    return contrast(
-        [made_training(run, 1.0) for run in range(n - 1)],
-        [made_pairs(strength, 10 + place, -1.0 * (strength > 1)) for place, strength in enumerate(strengths[:n])],
-        [made_space(slope, 100 + place) for place, slope in enumerate(slopes[:n])],
-        config,
+    given = (
+        [made_training(run, 1.0, seeds) for run in range(n - 1)],
+        [
+            made_pairs(strength, 10 + place, -1.0 * (strength > 1), of(place, seeds))
+            for place, strength in enumerate(strengths[:n])
+        ],
+        [made_space(slope, 100 + place, model=of(place, seeds)) for place, slope in enumerate(slopes[:n])],
     )
+    return contrast(*(results[::-1] if turned else results for results in given), config)
+
+
+def value(result: Result, key: str, **about: str) -> float:
+    (number,) = result.numbers(key=key, **about)
+    return number.value
+
+
+def test_each_result_says_which_training_it_is_of():
+    assert made(5, turned=True).equals(made(5))
 
 
 def test_slopes_and_their_difference_over_five_seeds():
     result = made(5)
-    slopes = result.tables["slopes"].set_index("arm")
-    assert slopes.loc["before", "slope"] == pytest.approx(0.05)
-    assert slopes.loc["contrastive", "slope"] == pytest.approx(0.02)
-    assert slopes.loc["shuffled - before", "slope"] == pytest.approx(0.01)
-    change = slopes.loc["contrastive - before"]
+    slopes = result.tables["slopes"].set_index(["arm", "against"])
+    assert slopes.loc[("before", ""), "slope"] == pytest.approx(0.05)
+    assert slopes.loc[("contrastive", ""), "slope"] == pytest.approx(0.02)
+    assert slopes.loc[("shuffled", "before"), "slope"] == pytest.approx(0.01)
+    change = slopes.loc["contrastive", "before"]
     assert change["slope"] == pytest.approx(-0.03) and change["low"] < -0.03 < change["high"] < -0.02
     seeds = 0.001 * np.std(np.arange(5), ddof=1) / np.sqrt(5)
     assert change["high"] - change["slope"] > reach(5) * seeds, "the texts' error comes on top of the seeds'"
     assert "more slowly with depth, as the CS4650 slides found" in " ".join(result.notes)
-    assert result.number(find("contrast").main).value == pytest.approx(-0.03)
+    main = next(number for number in result.headline if number.key == contrast.main)
+    assert main.value == pytest.approx(-0.03) and main.label == "slope, contrastive - before"
+    said = contrast.sentence(result)
+    assert said.main == main.value and said.sentence.endswith("(5 seeds).")
     assert result.tables["runs"]["slope"].tolist()[1:6] == pytest.approx([0.018, 0.019, 0.02, 0.021, 0.022])
 
 
@@ -87,11 +116,12 @@ def test_a_line_of_least_squares_is_numpys():
     bent = made_space(0.05, 0, noise=0.0)
     bent.arrays["baseline"] = np.array([0.1, 0.5, 0.2, 0.9, 0.3])[None, :, None].repeat(1 + GROUPS, 2)
     result = contrast(
-        [made_training(0, 1.0)], [made_pairs(1, 0, 0.0)] * 2, [bent, made_space(0.05, 1)],
+        [made_training(0, 1.0)], [made_pairs(1, 0, 0.0, of(place)) for place in (0, 1)],
+        [bent, made_space(0.05, 1, model=of(1))],
         ContrastConfig(control=False),
     )  # fmt: skip
     expected = np.polyfit(np.arange(5), [0.1, 0.5, 0.2, 0.9, 0.3], 1)[0]
-    assert result.number("slope, before").value == pytest.approx(expected)
+    assert value(result, "slope", arm="before") == pytest.approx(expected)
 
 
 def test_spearman_over_seeds_is_paired():
@@ -112,12 +142,12 @@ def test_numbers_are_those_of_the_pooling_it_was_trained_with_and_of_the_last_la
     each = [spearmanr(one["cosine"][at, -1], one["gold"]).statistic for one in trained]
     runs = result.tables["runs"].set_index("arm")
     assert runs.loc["contrastive", "spearman"].tolist() == pytest.approx(each)
-    assert result.number("Spearman, contrastive").value == pytest.approx(np.mean(each))
+    assert value(result, "spearman", arm="contrastive") == pytest.approx(np.mean(each))
     assert runs.loc["contrastive", "alignment"].tolist() == pytest.approx([0.9 + at + 11, 0.9 + at + 12])
-    assert result.number("alignment, contrastive").value == pytest.approx(0.9 + at + 11.5)
-    assert result.number("uniformity, contrastive").value == pytest.approx(-1.4 - at)
-    assert result.number("uniformity, shuffled").value == pytest.approx(-0.4 - at)
-    assert result.number("baseline, last layer, before").value == pytest.approx(0.1 + 4 * 0.05)
+    assert value(result, "alignment", arm="contrastive") == pytest.approx(0.9 + at + 11.5)
+    assert value(result, "uniformity", arm="contrastive") == pytest.approx(-1.4 - at)
+    assert value(result, "uniformity", arm="shuffled") == pytest.approx(-0.4 - at)
+    assert value(result, "last_baseline", arm="before") == pytest.approx(0.1 + 4 * 0.05)
 
 
 def test_curves_are_means_over_the_seeds_of_an_arm():
@@ -134,9 +164,11 @@ def test_what_others_measured_stands_beside_the_claims_alone():
 
 def test_few_seeds_have_no_interval_over_trainings():
     result = made(3)
-    assert result.number("slope, contrastive").low is None and result.number("Spearman, contrastive").low is None
-    assert result.number("slope, before").low is not None, "the base isn't trained"
-    assert result.number("Spearman, before").low is not None and result.number("uniformity, before").low is not None
+    trained, base = result.numbers(arm="contrastive"), result.numbers(arm="before")
+    assert {number.key for number in trained} == set(contrast.numbers)
+    assert {number.low for number in trained} == {None}
+    assert {"slope", "spearman", "uniformity"} <= {number.key for number in base}
+    assert all(number.low is not None for number in base), "the base isn't trained"
     assert "3 seeds are too few" in " ".join(result.notes)
     assert "too few seeds to say how sure that is" in " ".join(result.notes)
 
@@ -149,7 +181,7 @@ def test_the_verdict_has_the_sign_that_was_found(after, said):
 def test_without_the_control_there_is_one_arm():
     result = made(1, control=False)
     assert result.tables["sts"]["arm"].unique().tolist() == ["before", "contrastive"]
-    assert result.number("slope, contrastive").low is not None, "one seed: over texts"
+    assert result.numbers(key="slope", arm="contrastive")[0].low is not None, "one seed: over texts"
     assert "one seed" in " ".join(result.notes)
 
 
@@ -205,7 +237,8 @@ def test_all_of_it_on_a_small_model(tiny, tmp_path):
     assert "contrast" in made_by(step, store)
     result = store.result(step)
     assert len(result.tables["baseline"]) == 3 * 4, "before, contrastive, shuffled; layers 0 to 3"
-    assert result.number("slope, contrastive").value != result.number("slope, before").value
+    assert set(result.tables["contextual"]["measure"]) <= set(_CONTEXTUAL) and len(result.tables["contextual"])
+    assert value(result, "slope", arm="contrastive") != value(result, "slope", arm="before")
     assert len(result.figures) >= 5 and result.subject["task"] == "texts.txt"
     assert made_by(step, store) == [], "nothing is computed twice"
 

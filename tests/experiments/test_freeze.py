@@ -11,7 +11,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.intervals import jackknife_interval_over_runs
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
-from bertscope.experiments.freeze.question import FreezeConfig, plan
+from bertscope.experiments.freeze.question import FreezeConfig, freeze, plan
 from bertscope.models.source import model_root
 from bertscope.models.states_store import open_store
 from bertscope.training.finetune.question import FinetuneConfig
@@ -32,11 +32,11 @@ def test_the_whole_of_it(tmp_path, tiny, rows):
     made = made_by(step, store)
     assert {name: made.count(name) for name in set(made)} == {"finetune": 10, "states": 11, "freeze": 1}
     result = store.result(step)
-    arms = result.tables["arms"].set_index("frozen")
-    assert list(arms.index) == ["", "embeddings", "embeddings,1-2", "2", "encoder"]
+    arms = result.tables["arms"].set_index("arm")
+    assert list(arms.index) == ["whole", "embeddings", "embeddings,1-2", "2", "encoder"]
     for place, (_, row) in enumerate(arms.iterrows()):
         runs = [store.result(step.inputs[f"tuned.{2 * place + seed}"]) for seed in (0, 1)]
-        assert row["score"] == pytest.approx(np.mean([run.number("after").value for run in runs]))
+        assert row["score"] == pytest.approx(np.mean([run["after"].value for run in runs]))
         assert row["effect"] == pytest.approx(row["score"] - arms["score"].iloc[0])
         assert row["activation_mb"] == pytest.approx(runs[0].provenance["activation_bytes"] / 1e6)
         assert row["training_seconds"] == pytest.approx(np.mean([r.provenance["training_seconds"] for r in runs]))
@@ -47,22 +47,28 @@ def test_the_whole_of_it(tmp_path, tiny, rows):
     assert np.isnan(arms["low"]).all() and np.isnan(arms["peak_mb"]).all() == (DEVICE == "cpu")
     assert arms["trained_share"].iloc[0] == 1
     moved = result.tables["movement"].set_index(["arm", "layer"])["rsa"]
-    assert (moved["all but classifier"] == 1).all()
-    assert (moved["embeddings, 1-2"][[0, 1, 2]] == 1).all() and moved["embeddings, 1-2"][3] < 1
-    assert moved["embeddings"][0] == 1 and (moved["nothing"] < 1).all()
+    assert (moved["encoder"] == 1).all()
+    assert (moved["embeddings,1-2"][[0, 1, 2]] == 1).all() and moved["embeddings,1-2"][3] < 1
+    assert moved["embeddings"][0] == 1 and (moved["whole"] < 1).all()
     assert (moved["2"] < 1).all(), "a frozen layer over layers that move moves with them"
+    assert result.numbers(key="score", arm="whole")[0].value == arms.loc["whole", "score"]
+    (lost,) = result.numbers(key="effect", arm="encoder")
+    assert lost.value == arms.loc["encoder", "effect"] and lost.label == "effect, all but classifier frozen"
+    assert result["chance"].value == 0.5 and not result.numbers(key="effect", arm="whole")
+    worst = freeze.sentence(result)
+    assert worst.main == arms["effect"].min() and "(2 seeds)" in worst.sentence
     (said,) = (note for note in result.notes if "Merchant" in note)
     effect = 100 * arms.loc["embeddings,1-2", "effect"]
     assert said.startswith(f"embeddings and first 2 layers frozen: {effect:+.2f} points of accuracy")
     assert said.endswith("whether that holds here")
     held = result.tables["movement"].set_index(["arm", "layer"])["frozen"]
-    assert held["embeddings"].tolist() == [True, False, False, False] and held["all but classifier"].all()
+    assert held["embeddings"].tolist() == [True, False, False, False] and held["encoder"].all()
     assert held["2"].tolist() == [False, False, True, False]
     vectors = [open_store(store.path(step.inputs[f"states.{place}"]) / "states").vectors for place in (0, 1, 2)]
     for layer in (1, 3):
         base, *tuned = (_cosines(of(layer)) for of in vectors)
         by_hand = [np.corrcoef(base, one)[0, 1] for one in tuned]
-        assert moved["nothing"][layer] == pytest.approx(np.mean(by_hand), abs=1e-4)
+        assert moved["whole"][layer] == pytest.approx(np.mean(by_hand), abs=1e-4)
         assert abs(by_hand[0] - by_hand[1]) > 1e-3
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from bertscope.core.errors import UserError
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.store import Store
@@ -42,26 +44,30 @@ def test_arms_and_effects_are_those_of_the_stored_outputs(answered):
     step, store, _ = answered
     result, task = store.result(step), read_task(step.inputs["task"].source)
     right = {
-        training.arm: np.stack([_right(store, step, f"{name}.{seed}", task) for seed in QUICK.seeds])
-        for name, training in TRAININGS.items()
-    } | {UNTUNED: np.stack([_right(store, step, f"untuned.{seed}", task) for seed in QUICK.seeds])}
+        arm: np.stack([_right(store, step, f"{arm}.{seed}", task) for seed in QUICK.seeds])
+        for arm in (*TRAININGS, UNTUNED)
+    }
     arms, scores = result.tables["arms"].set_index("arm"), result.tables["scores"].set_index(["arm", "seed"])["score"]
     for arm, hits in right.items():
-        assert arms.loc[arm, "score"] == pytest.approx(hits.mean()) == result.number(arm).value
+        assert arms.loc[arm, "score"] == pytest.approx(hits.mean()) == result.numbers(key="score", arm=arm)[0].value
         assert arms.loc[arm, "sd"] == pytest.approx(hits.mean(1).std(ddof=1))
         assert arms.loc[arm, "low"] <= arms.loc[arm, "score"] <= arms.loc[arm, "high"]
         assert scores[arm].tolist() == pytest.approx(hits.mean(1).tolist())
     for _, row in result.tables["effects"].iterrows():
         assert row["difference"] == pytest.approx(right[row["arm"]].mean() - right[row["against"]].mean())
     sides = result.tables["effects"].set_index("effect")[["arm", "against"]].apply(tuple, axis=1)
-    assert sides["pretraining"] == ("fine-tuned", "random init, tuned") and sides["fine-tuning"][1] == UNTUNED
-    assert sides["pretraining, encoder frozen"] == ("pretrained, frozen", "random init, frozen")
-    assert sides["training the encoder, from random"] == ("random init, tuned", "random init, frozen")
+    assert sides["pretraining"] == ("tuned", "random") and sides["fine_tuning"][1] == UNTUNED
+    assert sides["pretraining_frozen"] == ("frozen", "frozen_random")
+    assert sides["encoder_from_random"] == ("random", "frozen_random")
+    shown = result.in_words().tables["effects"].set_index("effect")["arm"]
+    assert shown["pretraining, encoder frozen"] == "pretrained, frozen"
     curves = result.tables["curves"].set_index(["arm", "seed"])
     for seed in QUICK.seeds:
         plain = store.result(step.inputs[f"random.{seed}"]).tables["epochs"]["score"]
-        assert curves.loc[("random init, tuned", seed), "score"].tolist() == plain.tolist()
-    assert arms.loc["majority", "score"] == 0.5 and arms.loc["majority", "runs"] == 0
+        assert curves.loc[("random", seed), "score"].tolist() == plain.tolist()
+    assert arms.loc["chance", "score"] == 0.5 == result["chance"].value and arms.loc["chance", "runs"] == 0
+    said = scratch.sentence(result)
+    assert said.main == pytest.approx(right["tuned"].mean() - right["random"].mean()) and "(5 seeds)" in said.sentence
     assert "published" not in arms and not any("published" in note for note in result.notes)
 
 
@@ -72,8 +78,8 @@ def _right(store, step, name, task):
 def test_the_untuned_model_is_where_the_fine_tuning_starts(answered):
     step, store, _ = answered
     for seed in QUICK.seeds:
-        before = store.result(step.inputs[f"tuned.{seed}"]).number("before")
-        assert store.result(step.inputs[f"untuned.{seed}"]).number("untuned").value == before.value
+        before = store.result(step.inputs[f"tuned.{seed}"])["before"]
+        assert store.result(step.inputs[f"untuned.{seed}"])["untuned"].value == before.value
 
 
 def test_a_frozen_encoder_is_where_it_began(answered):
@@ -93,33 +99,33 @@ def test_the_patterns_are_those_of_each_arms_encoder(answered):
     classes, task = store.result(step).tables["classes"], read_task(step.inputs["task"].source)
     assert classes.groupby("arm")["share"].sum().to_numpy() == pytest.approx(1)
     models = {UNTUNED: step.inputs["tuned.0"].inputs["base"].source}
-    models |= {
-        one.arm: store.path(step.inputs[f"{name}.0"]) / "model" for name, one in TRAININGS.items() if one.moved
-    }
+    models |= {arm: store.path(step.inputs[f"{arm}.0"]) / "model" for arm, one in TRAININGS.items() if one.moved}
     assert list(dict.fromkeys(classes["arm"])) == list(models)
     for arm, source in models.items():
         alone = patterns(load(str(source)), task.test).tables["models"]
         assert classes[classes["arm"] == arm]["share"].tolist() == pytest.approx(alone["share"].tolist())
 
 
-def _run(name: str, task, outputs) -> Result:
-    import pandas as pd
-
-    numbers = [Number(one, 0.5, 0.4, 0.6, 128, "accuracy") for one in (name, "majority", "bag of words")]
-    return Result("finetune" if name == "after" else name, 2, arrays={"outputs": outputs}, headline=numbers,
+def _run(key: str, seed: int, outputs) -> Result:
+    numbers = [Number(one, 0.5, 0.4, 0.6, 128, "accuracy") for one in (key, "chance", "bag_of_words")]
+    return Result("finetune" if key == "after" else key, 2, arrays={"outputs": outputs}, headline=numbers,
                   tables={"epochs": pd.DataFrame({"epoch": [0], "score": [0.5], "low": [0.4], "high": [0.6]})},
-                  subject={"model": "m"})  # fmt: skip
+                  subject={"seed": str(seed)})  # fmt: skip
 
 
 def test_one_seed_has_intervals_over_examples_and_two_have_none():
     task = replace(toy(), name="glue/mrpc")
     generator = np.random.default_rng(0)
-    trained = [[_run("after", task, generator.random((128, 2)))] for _ in TRAININGS]
-    untuned = [_run("untuned", task, generator.random((128, 2)))]
-    result = scratch(*trained, untuned, task, config=ScratchConfig(patterns=False))
+    keys = [*["after"] * len(TRAININGS), "untuned"]
+    runs = [[_run(key, seed, generator.random((128, 2))) for seed in (0, 1)] for key in keys]
+    result = scratch(*([of_arm[0]] for of_arm in runs), task, config=ScratchConfig(patterns=False))
     assert "published" not in result.tables["arms"], "what others measured stands beside the claims"
     assert result.tables["arms"].loc[0, "low"] < result.tables["arms"].loc[0, "high"]  # one seed: over examples
     assert any("one seed" in note for note in result.notes) and "classes" not in result.tables
-    twice = [runs * 2 for runs in (*trained, untuned)]
-    two = scratch(*twice, task, config=ScratchConfig(seeds=(0, 1), patterns=False))
+    config = ScratchConfig(seeds=(0, 1), patterns=False)
+    two = scratch(*runs, task, config=config)
     assert two.tables["arms"]["low"][:5].isna().all() and two.tables["effects"]["low"].isna().all()
+    turned = scratch(runs[0], *(of_arm[::-1] for of_arm in runs[1:]), task, config=config)
+    assert turned.equals(two), "each says of which seed it is"
+    with pytest.raises(UserError, match="trainings of 0, but needed is one of each of 0; 1"):
+        scratch([runs[0][0]], *runs[1:], task, config=config)

@@ -10,7 +10,6 @@ import torch
 
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
-from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
 from bertscope.experiments.freeze.question import FreezeConfig
@@ -27,6 +26,7 @@ from bertscope.models.surgery import without_layers
 from bertscope.study.runner import run_steps
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from families import tiny_model
+from made_runs import made_tuning
 from short_training import make_task
 from toy import write_reviews
 
@@ -76,17 +76,22 @@ def test_scores_effects_and_costs(tmp_path, tiny, rows):
     store = Store(tmp_path / "store")
     run_steps([step], store)
     result, task = store.result(step), read_task(rows)
-    arms = result.tables["arms"].set_index("model")
-    assert list(arms.index) == ["nothing removed", "top 2 removed", "2 removed"]
+    arms = result.tables["arms"].set_index("arm")
+    assert list(arms.index) == ["whole", "2-3", "2"]
     assert arms["removed"].tolist() == [0, 2, 1] and arms["from_top"].tolist() == [True, True, False]
     for place, (_, row) in enumerate(arms.iterrows()):
         training = store.result(step.inputs[f"tuned.{place}"])
-        assert row["score"] == training.number("after").value
+        assert row["score"] == training["after"].value
         assert row["effect"] == pytest.approx(row["score"] - arms["score"].iloc[0])
         assert row["training_seconds"] == training.provenance["training_seconds"] > 0
         assert row["parameters"] == training.provenance["parameters"]
         assert row["effect_low"] <= row["effect"] <= row["effect_high"]
-    assert arms["training_time"].iloc[0] == 1 and result.number("majority").value == task.chance()
+    assert arms["training_time"].iloc[0] == 1 and result["chance"].value == task.chance()
+    assert result.numbers(key="score", arm="whole")[0].value == arms.loc["whole", "score"]
+    (lost,) = result.numbers(key="effect", arm="2-3")
+    assert lost.value == arms.loc["2-3", "effect"] and lost.label == "effect, 2-3 removed"
+    assert result.headline[0].label == "score, nothing removed"
+    assert truncate.sentence(result) is None, "nothing lost its top layer alone"
     latency = result.tables["latency"]
     assert latency["texts"].tolist() == [1, 1, 1, 32, 32, 32] and (latency["milliseconds"] > 0).all()
     assert not any("the slides say" in note for note in result.notes), "nothing lost its top layer alone"
@@ -98,7 +103,7 @@ def test_without_retraining_it_is_the_fine_tuned_model_cut(tmp_path, tiny, rows)
     step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
     store, task = Store(tmp_path / "store"), read_task(rows)
     run_steps([step], store)
-    table = store.result(step).tables["trainings"].set_index(["arm", "seed"])["score"]
+    table = store.result(step).tables["trainings"].set_index(["arm", "top", "seed"])["score"]
     assert len(table) == 2 * 2 * 4
     place = 0
     for form in ("linear", "relu"):
@@ -106,8 +111,8 @@ def test_without_retraining_it_is_the_fine_tuned_model_cut(tmp_path, tiny, rows)
             model = load(store.path(step.inputs[f"models.{place}"]) / "model")
             for removed in range(4):
                 left = without_layers(model, Layers.last(removed, 3).numbers)
-                name = f"top {removed} removed" if removed else "nothing removed"
-                assert table[f"{name}, {form}", seed] == task.score(left.predict(task.test).logits).value
+                arm = str(Layers.last(removed, 3)) or "whole"
+                assert table[arm, form, seed] == task.score(left.predict(task.test).logits).value
             place += 1
     assert any("answers one label" in note for note in store.result(step).notes)
 
@@ -120,19 +125,19 @@ def test_each_change_is_averaged_over_the_others(tmp_path, tiny, rows):
     score = result.tables["arms"].set_index(["removed", "classifier", "dropout"])["score"]
     assert len(score) == 8
     factors = result.tables["factors"].set_index("effect")
-    for name, level in (("top 1 removed", 0), ("classifier relu", 1),
-                        ("dropout 0", 2)):  # fmt: skip
+    for name, level in (("removed=3", 0), ("classifier=relu", 1), ("dropout=0", 2)):
         means = score.groupby(level=level).mean()
         off, on = (0, 1) if level == 0 else ("linear", "relu") if level == 1 else ("own", "0")
         assert factors.loc[name, "difference"] == pytest.approx(means[on] - means[off])
-    assert factors["against"].tolist() == ["nothing removed", "classifier linear", "dropout own", "none of these"]
+    against = ["removed=whole", "classifier=linear", "dropout=own", "none_of_these"]
+    assert factors["against"].tolist() == against
     arms = result.tables["arms"].set_index(["classifier", "dropout"])
     for form in set(arms.index):  # each beside the whole model with the same classifier
         whole, less = (arms.loc[form].set_index("removed").loc[removed] for removed in (0, 1))
         assert less["effect"] == pytest.approx(less["score"] - whole["score"]) and whole["effect"] == 0
         assert less["training_time"] == pytest.approx(less["training_seconds"] / whole["training_seconds"])
     at_once = score[1, "relu", "0"] - score[0, "linear", "own"]
-    assert factors.loc["all at once", "difference"] == pytest.approx(at_once)
+    assert factors.loc["all_at_once", "difference"] == pytest.approx(at_once)
     assert any("the slides say that it can go" in note for note in result.notes)
 
 
@@ -168,11 +173,14 @@ def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, sai
     monkeypatch.setattr(measure, "_BATCHES", {1: 1})
     wrong = np.arange(len(label)) < worse
     made = [
-        Result("finetune", 2, arrays={"outputs": np.eye(2)[np.where(wrong & bool(removed), 1 - label, label)]},
-               provenance={"training_seconds": 8.0 - 2 * removed, "parameters": 100 - removed})
-        for removed in (0, 1) for _ in range(5)
+        made_tuning(
+            np.eye(2)[np.where(wrong & bool(removed), 1 - label, label)], seed=seed, without="3" * removed,
+            taken={"training_seconds": 8.0 - 2 * removed, "parameters": 100 - removed},
+        )
+        for seed in range(5) for removed in (1, 0)
     ]  # fmt: skip
     result = truncate(tiny, task, made, config=TruncateConfig(remove=("1",), seeds=(0, 1, 2, 3, 4)))
+    assert truncate.sentence(result).main == pytest.approx(-worse / len(label))
     (verdict,) = (note for note in result.notes if note.startswith("without the top layer: "))
     effect = -100 * worse / len(label)
     assert verdict.startswith(f"without the top layer: {effect:+.2f} points of accuracy [")
@@ -186,7 +194,7 @@ def test_sets_of_layers_and_what_is_on_them():
     assert [str(each) for each in TruncateConfig(remove=("all",)).sets(2)] == ["", "2", "1-2"]
     assert [str(each) for each in TruncateConfig(remove=("2+9", "12-12")).sets(12)] == ["", "2,9", "12"]
     assert config.forms == [TaskHeadForm()] and len(TruncateConfig(cross=True, poolers=("kept", "off")).forms) == 8
-    assert str(TaskHeadForm("relu", 0.0, pooler=False)) == "relu, dropout 0, no pooler"
+    assert TaskHeadForm("relu", 0.0, pooler=False).key == "relu+dropout=0+pooler=off"
     twice = TruncateConfig(dropouts=("0", "0.0"), poolers=("kept", "kept"), classifiers=("relu", "relu"))
     assert twice.forms == [TaskHeadForm("relu", 0.0)]
 

@@ -12,7 +12,7 @@ def test_an_experiment_in_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tuned = {"on": "demo/sentiment", "limit": 4, "config": bertscope.FinetuneConfig(epochs=1)}
     found = bertscope.answer("finetune", "pocket", **tuned)
-    assert found.number("after").n == 4
+    assert found["after"].n == 4
     made = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "bertscope-store" / "steps").iterdir()}
     assert len(made) == 1
     again = bertscope.answer("finetune", "pocket", store=bertscope.Store("bertscope-store"), **tuned)

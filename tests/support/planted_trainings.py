@@ -14,7 +14,7 @@ def scratch(effect: str, runs: int = 5) -> Planted:
     def results(value: float, reach: float) -> list[Result]:
         rows = [{"effect": name, "runs": runs, "n": 400, **ends(by, reach, "difference")}
                 for name, by in ((effect, value), ("other", 0.77))]  # fmt: skip
-        return [result("scratch", {"effects": pd.DataFrame(rows)})]
+        return [of_base("scratch", {"effects": pd.DataFrame(rows)})]
 
     return results
 
@@ -101,9 +101,9 @@ def bias(effect: str, on: str, runs: int = 5) -> Planted:
         rows = [
             {"effect": name, "on": part, "runs": runs, "n": 500,
              **ends(value if (name, part) == (effect, on) else 0.77, reach, "difference")}
-            for name in ("the cut", "its size", "its words") for part in ("slice", "rest", "all")
+            for name in ("cut", "size", "words") for part in ("slice", "rest", "all")
         ]  # fmt: skip
-        return [result("bias", {"effects": pd.DataFrame(rows)})]
+        return [of_base("bias", {"effects": pd.DataFrame(rows)})]
 
     return results
 
@@ -116,21 +116,33 @@ def truncate(value: float, reach: float, runs: int = 5) -> list[Result]:
         ((0, True, "linear", 0.0), (1, True, "linear", value), (1, True, "relu", 0.7), (1, False, "linear", 0.7))
     ]  # fmt: skip
     latency = {"removed": 1, "from_top": True, "texts": 32, "rounds": 20, **ends(value, reach, "faster")}
-    return [result("truncate", {"arms": pd.DataFrame(rows), "latency": pd.DataFrame([latency])})]
+    return [of_base("truncate", {"arms": pd.DataFrame(rows), "latency": pd.DataFrame([latency])})]
 
 
 def freeze(value: float, reach: float, runs: int = 5) -> list[Result]:
     rows = [
-        {"frozen": frozen, "runs": runs, "n": 500, **ends(by, reach, "effect", "effect_low", "effect_high")}
-        for frozen, by in (("", 0.0), ("embeddings,1-4", 0.7), ("embeddings,1-8", value), ("encoder", 0.7))
+        {"arm": frozen, "runs": runs, "n": 500, **ends(by, reach, "effect", "effect_low", "effect_high")}
+        for frozen, by in (("whole", 0.0), ("embeddings,1-4", 0.7), ("embeddings,1-8", value), ("encoder", 0.7))
     ]
-    return [result("freeze", {"arms": pd.DataFrame(rows), "movement": pd.DataFrame({"layer": range(13)})})]
+    return [of_base("freeze", {"arms": pd.DataFrame(rows), "movement": pd.DataFrame({"layer": range(13)})})]
 
 
-def contrast(difference: str, runs: int = 5) -> Planted:
+def contrast(arm: str, against: str, runs: int = 5) -> Planted:
     def results(value: float, reach: float) -> list[Result]:
-        rows = [{"arm": name, "runs": runs, **ends(value if name == difference else 0.7, reach, "slope")}
-                for name in ("before", "contrastive - before", "contrastive - shuffled")]  # fmt: skip
-        return [result("contrast", {"slopes": pd.DataFrame(rows)}, pairs="unsupervised")]
+        rows = [
+            {"arm": one, "against": other, "runs": runs,
+             **ends(value if (one, other) == (arm, against) else 0.7, reach, "slope")}
+            for one, other in (("before", ""), ("contrastive", "before"), ("contrastive", "shuffled"))
+        ]  # fmt: skip
+        return [of_base("contrast", {"slopes": pd.DataFrame(rows)}, pairs="unsupervised")]
 
     return results
+
+
+def of_base(question: str, tables: dict, **subject: str) -> Result:
+    """A result about the base."""
+    from made_runs import BASE
+
+    found = result(question, tables, **subject)
+    found.models = {BASE.id: BASE}
+    return found

@@ -140,7 +140,7 @@ def test_with_a_task_of_scores_the_score_is_spearman(tiny, pool):
     units = found / np.linalg.norm(found, axis=1, keepdims=True)
     cosines = (units[:40] * units[40:]).sum(1)
     assert epochs["score"].iloc[-1] == pytest.approx(spearmanr(cosines, task.validation.label).statistic, abs=1e-4)
-    assert trained.result.number("after").low < epochs["score"].iloc[-1] < trained.result.number("after").high
+    assert trained.result["after"].low < epochs["score"].iloc[-1] < trained.result["after"].high
 
 
 def test_texts_that_are_cut_are_counted(tiny):

@@ -32,9 +32,10 @@ def test_learns_and_says_how(pocket, task, tmp_path):
     before = pocket.fingerprint
     trained = finetune(pocket, task, LEARN, out=tmp_path / "model")
     assert pocket.fingerprint == before, "the base is untouched"
-    assert trained.result.number("after").value == 1.0
-    assert trained.result.number("majority").value == 0.5
-    assert {"before", "bag of words"} <= {number.name for number in trained.result.headline}
+    assert trained.result["after"].value == 1.0
+    assert trained.result["chance"].value == 0.5
+    assert [number.key for number in trained.result.headline] == ["after", "before", "bag_of_words", "chance"]
+    assert trained.result.provenance["data"] == task.fingerprint == trained.encoder.record.trained_on.id
     epochs = trained.result.tables["epochs"]
     assert epochs["epoch"].tolist() == [0, 1, 2, 3, 4, 5] and epochs["score"].iloc[-1] == 1.0
     steps = trained.result.tables["steps"]
@@ -73,7 +74,8 @@ def test_the_seed_decides_everything_and_the_caller_keeps_its_own(tiny, task):
 
 def test_random_init_starts_from_other_weights(tiny, task):
     random = finetune(tiny, task, replace(QUICK, init="random"))
-    assert random.result.subject["model"].endswith("(random init)")
+    assert random.result.subject["init"] == "random" and list(random.result.models) == [tiny.id]
+    assert random.encoder.record.is_random and random.encoder.name.endswith("(random init) tuned on toy")
     assert not same(random.encoder, finetune(tiny, task, QUICK).encoder)
 
 
@@ -81,7 +83,7 @@ def test_regression_speaks_in_the_tasks_own_units(pocket):
     task = make_task(regression=True)
     trained = finetune(pocket, task, LEARN)
     predicted = trained.encoder.predict(task.test).logits[:, 0]
-    assert trained.result.number("after").value > 0.95
+    assert trained.result["after"].value > 0.95
     assert np.abs(predicted - task.test.label).mean() < 10
 
 

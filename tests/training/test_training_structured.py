@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -82,13 +82,14 @@ def test_a_planted_task_is_learnt(pocket, kind, tmp_path):
     trained = finetune(pocket, make_task(kind), LEARN, out=tmp_path / "model")
     assert pocket.fingerprint == before
     result = trained.result
-    assert result.number("after").value > 0.95
-    blind = {"spans": ("whole text", "closest sentence"), "trees": ("left chain", "right chain")}[kind]
-    assert {*blind, "before", "after"} == {number.name for number in result.headline}
-    assert max(result.number(name).value for name in (*blind, "before")) < 0.6
+    assert result["after"].value > 0.95
+    blind = ("chance", *{"spans": ("closest_sentence",), "trees": ("left_chain", "right_chain")}[kind])
+    assert {*blind, "before", "after"} == {number.key for number in result.headline}
+    assert max(result[key].value for key in (*blind, "before")) < 0.6
+    assert result["chance"].value == make_task(kind).chance()
     assert result.tables["epochs"]["score"].iloc[-1] > 0.95
     task = make_task(kind)
-    assert task.score(result.arrays["outputs"]).value == result.number("after").value
+    assert task.score(result.arrays["outputs"]).value == result["after"].value
     assert not list(tmp_path.glob("*checkpoint*"))
 
 
@@ -142,7 +143,7 @@ def test_random_init_and_another_task_after_the_first(tiny, kind):
     task = make_task(kind, n=32)
     once = replace(QUICK, epochs=1)
     random = finetune(tiny, task, replace(once, init="random"))
-    assert random.result.subject["model"].endswith("(random init)")
+    assert random.result.subject["init"] == "random" and random.encoder.record.is_random
     other = make_task("trees" if kind == "spans" else "spans", n=32)
     second = finetune(random.encoder, other, once).encoder
     assert second.task_head != random.encoder.task_head and second.tuned_on == other.fingerprint
@@ -247,13 +248,13 @@ def test_a_lottery_refuses_before_it_trains(source, options, tmp_path, monkeypat
 def test_scratch_compares_them_too(tiny, kind):
     task, once = make_task(kind, n=32), replace(QUICK, epochs=1)
     trained = {
-        name: [finetune(tiny, task, replace(once, **training.settings)).result]
-        for name, training in TRAININGS.items()
+        name: [finetune(tiny, task, replace(once, **asdict(training))).result] for name, training in TRAININGS.items()
     }
     result = scratch(**trained, untuned=[untuned(tiny, task)], task=task)
-    baselines = {"spans": {"whole text", "closest sentence"}, "trees": {"left chain", "right chain"}}[kind]
+    baselines = {"chance"} | {"spans": {"closest_sentence"}, "trees": {"left_chain", "right_chain"}}[kind]
     assert baselines < set(result.tables["arms"]["arm"])
-    assert result.number("fine-tuned").value == trained["tuned"][0].number("after").value
+    assert result.numbers(key="score", arm="tuned")[0].value == trained["tuned"][0]["after"].value
+    assert "the commonest answer" in scratch.sentence(result).sentence
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -261,12 +262,12 @@ def test_freeze_and_truncate_compare_them_too(tiny, kind):
     task, once = make_task(kind, n=32), replace(QUICK, epochs=1)
     held = [finetune(tiny, task, replace(once, frozen=frozen)).result for frozen in ("", "encoder")]
     frozen = freeze(held, task, config=FreezeConfig(movement=False))
-    assert frozen.tables["arms"]["score"].tolist() == pytest.approx([one.number("after").value for one in held])
-    assert frozen.number(task.blind).value == task.chance()
+    assert frozen.tables["arms"]["score"].tolist() == pytest.approx([one["after"].value for one in held])
+    assert frozen["chance"].value == task.chance()
     config = TruncateConfig(remove=("0", "1"))
     cut = [held[0], finetune(tiny, task, replace(once, without="3")).result]
     found = truncate(tiny, task, cut, config=config)
-    assert found.tables["arms"]["score"].tolist() == pytest.approx([one.number("after").value for one in cut])
+    assert found.tables["arms"]["score"].tolist() == pytest.approx([one["after"].value for one in cut])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -274,6 +275,6 @@ def test_questions_about_encoders_take_what_was_tuned(tiny, kind, texts):
     from bertscope import change, patterns, similarity
 
     tuned = with_task_head(tiny, make_task(kind, n=16))
-    assert change(tiny, tuned, texts).number("cosine") is not None
+    assert change(tiny, tuned, texts)["cosine"] is not None
     assert patterns(tuned, texts).tables
     assert similarity([tiny, tuned], texts).tables

@@ -151,8 +151,8 @@ def test_the_table_is_read_by_its_columns(desk):
 
 
 def test_finetune_learns_the_labels(desk, tuned):
-    assert tuned.number("after").value > 0.8 > tuned.number("majority").value
-    assert desk.plain_score("ours") == pytest.approx(tuned.number("after").value)
+    assert tuned["after"].value > 0.8 > tuned["chance"].value
+    assert desk.plain_score("ours") == pytest.approx(tuned["after"].value)
 
 
 def test_ablate_scores_as_transformers_does_and_finds_what_is_idle(desk, ablated):

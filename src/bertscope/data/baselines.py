@@ -20,12 +20,13 @@ _SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 
 
 def baselines(task: Task) -> dict[str, np.ndarray]:
-    """The outputs of each baseline that the task's kind has, by name; the first looks at no text."""
+    """The outputs of each baseline that the task's kind has; the first, `chance`, looks at no text."""
+    chance = {"chance": task.blind_outputs(task.test)}
     if isinstance(task, SpanTask):
-        return {task.blind: task.blind_outputs(task.test), "closest sentence": closest_sentence(task)}
+        return chance | {"closest_sentence": closest_sentence(task)}
     if isinstance(task, TreeTask):
-        return {"left chain": task.chain(task.test, -1), "right chain": task.chain(task.test, 1)}
-    return {task.blind: majority(task), "bag of words": bag_of_words(task)}
+        return chance | {"left_chain": task.chain(task.test, -1), "right_chain": task.chain(task.test, 1)}
+    return chance | {"bag_of_words": bag_of_words(task)}
 
 
 def closest_sentence(task: SpanTask) -> np.ndarray:

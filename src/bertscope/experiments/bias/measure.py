@@ -10,8 +10,9 @@ from bertscope.core.result import Result
 from bertscope.data.slices import mentions
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
-from bertscope.experiments.bias.question import ARMS, BiasConfig
+from bertscope.experiments.bias.question import BiasConfig
 from bertscope.experiments.bias.result import Part, bias_result
+from bertscope.experiments.trainings import by_seed, found_again, only_model
 
 
 def measure(
@@ -22,30 +23,48 @@ def measure(
     config: BiasConfig,
     swapped: Sequence[Result] = (),
 ) -> Result:
-    trained = dict(zip(ARMS.values(), (tuned, controls, biased), strict=True))
+    given = {"tuned": tuned, "controls": controls, "biased": biased}
+    trained = {arm: by_seed(results, config.seeds) for arm, results in given.items()}
     found = mentions(task.test, config.words)
-    moments = {arm: [task.moments(run.arrays["outputs"]) for run in runs] for arm, runs in trained.items()}
+    moments = {
+        arm: {seed: task.moments(run.arrays["outputs"]) for seed, run in runs.items()}
+        for arm, runs in trained.items()
+    }
     parts = {
-        on: Part(rows, Arms({arm: [run[rows] for run in runs] for arm, runs in moments.items()}, task.value))
+        on: Part(rows, _on(rows, moments, task))
         for on, rows in (("slice", found), ("rest", ~found), ("all", np.ones_like(found)))
     }
     flips = _flips(trained, swapped, task) if swapped and len(swapped[0].arrays["rows"]) else None
-    return bias_result(tuned[0], task, parts, flips, config)
+    return bias_result(trained["tuned"][config.seeds[0]], task, parts, flips, config)
 
 
-def _flips(trained: Mapping[str, Sequence[Result]], swapped: Sequence[Result], task: Task) -> Arms:
+def _on(rows: np.ndarray, moments: Mapping[str, Mapping[int, np.ndarray]], task: Task) -> Arms[str]:
+    """The arms on some of the test set's rows."""
+    return Arms({arm: {seed: run[rows] for seed, run in runs.items()} for arm, runs in moments.items()}, task.value)
+
+
+def _flips(trained: Mapping[str, Mapping[int, Result]], swapped: Sequence[Result], task: Task) -> Arms[str]:
     """Whether each answer changes with the words, of the texts that the swap changes; of scores, by how much."""
-    rows = swapped[0].arrays["rows"]
-    seeds = len(trained["full"])
-    by_arm = [swapped[start : start + seeds] for start in range(0, len(swapped), seeds)]  # in the order of the plan
+    wanted = [_learned(run) for runs in trained.values() for run in runs.values()]
+    answers = found_again(swapped, _learned_by_model, wanted)
 
-    def moved(run: Result, other: Result) -> np.ndarray:
-        before = task.outputs_to_predictions(run.arrays["outputs"][rows])
+    def moved(run: Result) -> np.ndarray:
+        other = answers[_learned(run)]
+        before = task.outputs_to_predictions(run.arrays["outputs"][other.arrays["rows"]])
         now = task.outputs_to_predictions(other.arrays["outputs"])
         return (before != now if task.labels else np.abs(now - before))[:, None].astype(float)
 
-    runs = {
-        arm: [moved(*pair) for pair in zip(results, others, strict=True)]
-        for (arm, results), others in zip(trained.items(), by_arm, strict=True)
-    }
+    runs = {arm: {seed: moved(run) for seed, run in of_arm.items()} for arm, of_arm in trained.items()}
     return Arms(runs, lambda means: means[..., 0])
+
+
+def _learned(training: Result) -> tuple[str, int]:
+    """What a training of this experiment is known by: the data that it read, and its seed."""
+    return training.provenance["data"], int(training.subject["seed"])
+
+
+def _learned_by_model(answers: Result) -> tuple[str, int]:
+    """The same of the model that gave some answers."""
+    origin = only_model(answers).origin
+    assert origin and origin.data and origin.seed is not None
+    return origin.data.id, origin.seed

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 WORDS = ("women", "woman", "girl", "girls", "mother", "wife", "female")
 """The list of the CS4650 project."""
-ARMS = {"tuned": "full", "controls": "random cut", "biased": "without the words"}
-"""The inputs with their trainings, and what they are called."""
+_ARMS = {"tuned": "full", "controls": "random cut", "biased": "without the words"}
+"""The arms, which are also the inputs with their trainings, in words."""
+ARMS = tuple(_ARMS)
+EFFECTS = {"cut": ("biased", "tuned"), "size": ("controls", "tuned"), "words": ("biased", "controls")}
+"""Arms that are compared, the first minus the second: the first effect is the sum of the others."""
+EFFECT_WORDS = {"cut": "the cut", "size": "its size", "words": "its words"}
 _SPLITS = {"train": "training", "test": "test"}
 """Those that must mention the words, and what their rows are called."""
 
@@ -104,9 +108,19 @@ bias = Question(
     optional={"swapped": RESULTS},
     given={"base": MODEL, "task": TASK},
     version=2,
-    main="effect of its words, slice",
+    main="effect_of_words",
     cite="the CS4650 project's biased data, with a control; Garg et al. 2019, Counterfactual Fairness in Text "
     "Classification through Robustness",
     plan=plan,
     check=check,
+    numbers={
+        "score": "{arm}",
+        "chance": "constant answer",
+        "effect_of_cut": "effect of the cut, {on}",
+        "effect_of_size": "effect of its size, {on}",
+        "effect_of_words": "effect of its words, {on}",
+        "flips": "flips, {arm}",
+    },
+    words={"arm": _ARMS | {"chance": "constant answer"}, "against": _ARMS, "effect": EFFECT_WORDS},
+    compared="the effect of the missing words",
 )

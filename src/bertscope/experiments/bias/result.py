@@ -8,21 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, in_points, points, runs, sure
 from bertscope.data.slices import mentions
 from bertscope.data.subsets import in_brief
 from bertscope.data.task import Task
-from bertscope.experiments.arms import Arms, few_seeds, how_sure, in_points, number
-from bertscope.experiments.bias.question import BiasConfig, bias
+from bertscope.experiments.arms import Arms, effect_in_points, few_seeds, how_sure, number
+from bertscope.experiments.bias.question import EFFECT_WORDS, EFFECTS, BiasConfig, bias
 
-EFFECTS = {
-    "the cut": ("without the words", "full"),
-    "its size": ("random cut", "full"),
-    "its words": ("without the words", "random cut"),
-}
-"""Arms that are compared: the first effect is the sum of the others."""
+_EFFECTS = {"cut": "effect_of_cut", "size": "effect_of_size", "words": "effect_of_words"}
+"""By effect, its key among the numbers."""
 _PARTS = "Slice: test rows that mention the words; rest: the others"
 
 
@@ -32,15 +30,17 @@ class Part:
 
     rows: np.ndarray
     """Booleans."""
-    arms: Arms
+    arms: Arms[str]
 
 
-def bias_result(run: Result, task: Task, parts: Mapping[str, Part], flips: Arms | None, config: BiasConfig) -> Result:
+def bias_result(
+    run: Result, task: Task, parts: Mapping[str, Part], flips: Arms[str] | None, config: BiasConfig
+) -> Result:
     """`run` is a training on all rows."""
     tables = {
         "effects": _by_part({on: part.arms.effects(EFFECTS) for on, part in parts.items()}),
         "arms": _by_part({on: _scores(part, task) for on, part in parts.items()}),
-        "trainings": _by_part({on: part.arms.trainings(config.seeds) for on, part in parts.items()}),
+        "trainings": _by_part({on: part.arms.trainings() for on, part in parts.items()}),
         "rows": _rows(task, config),
     }
     if flips is not None:
@@ -49,9 +49,22 @@ def bias_result(run: Result, task: Task, parts: Mapping[str, Part], flips: Arms 
         tables=tables,
         headline=_headline(tables, task),
         figures=_figures(tables, task, config),
-        subject={"model": run.subject["model"], "task": task.name},
+        models=run.models,
+        subject={"task": task.name},
         notes=[*task.notes, *_notes(tables, run, task, config), *few_seeds(len(config.seeds))],
     )
+
+
+def sentence(result: Result) -> Statement | None:
+    effects = result.tables["effects"]
+    rows = effects[effects["on"] == "slice"].set_index("effect")
+    cut, size, words = (cell(rows.loc[effect], "difference", "low", "high") for effect in ("cut", "size", "words"))
+    said = (
+        f"Trained without the rows that have certain words, the model's score where they occur changes by "
+        f"{sure(cut, points)} points: {sure(size, points)} by the smaller set, {sure(words, points)} by the missing "
+        f"words ({runs(rows.loc['cut'])})."
+    )
+    return Statement(said, words.value, in_points)
 
 
 def _by_part(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -62,8 +75,8 @@ def _by_part(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def _scores(part: Part, task: Task) -> pd.DataFrame:
     """The arms on one part of the test set, beside a constant answer."""
     chance = task.chance(task.test.take(np.flatnonzero(part.rows)))
-    majority = {"arm": "majority", "score": chance, "runs": 0, "n": part.arms.n}
-    return pd.concat([part.arms.table(), pd.DataFrame([majority])])
+    constant = {"arm": "chance", "score": chance, "runs": 0, "n": part.arms.n}
+    return pd.concat([part.arms.table(), pd.DataFrame([constant])])
 
 
 def _rows(task: Task, config: BiasConfig) -> pd.DataFrame:
@@ -81,14 +94,20 @@ def _rows(task: Task, config: BiasConfig) -> pd.DataFrame:
 
 def _headline(tables: dict[str, pd.DataFrame], task: Task) -> list[Number]:
     arms = tables["arms"]
-    numbers = [number(row["arm"], row, "score", task.metric) for _, row in arms[arms["on"] == "all"].iterrows()]
-    numbers += [
-        number(f"effect of {row['effect']}, {row['on']}", row, "difference", task.metric)
-        for _, row in tables["effects"].iterrows()
+    numbers = [
+        number("chance", row, "score", task.metric)
+        if row["arm"] == "chance"
+        else number("score", row, "score", task.metric, arm=row["arm"])
+        for _, row in arms[arms["on"] == "all"].iterrows()
     ]
+    numbers += [
+        number(_EFFECTS[row["effect"]], row, "difference", task.metric, arm=row["arm"], against=row["against"],
+               on=row["on"])
+        for _, row in tables["effects"].iterrows()
+    ]  # fmt: skip
     if "flips" in tables:
         unit = "share" if task.labels else "mean change"
-        numbers += [number(f"flips, {row['arm']}", row, "flips", unit) for _, row in tables["flips"].iterrows()]
+        numbers += [number("flips", row, "flips", unit, arm=row["arm"]) for _, row in tables["flips"].iterrows()]
     return numbers
 
 
@@ -111,9 +130,9 @@ def _notes(tables: dict[str, pd.DataFrame], run: Result, task: Task, config: Bia
 
 def _sum(effects: pd.DataFrame, on: str, metric: str) -> str:
     rows = effects[effects["on"] == on].set_index("effect")
-    by = {effect: f"{in_points(row)} by {effect}" for effect, row in rows.iterrows()}
+    by = {effect: f"{effect_in_points(rows.loc[effect])} by {words}" for effect, words in EFFECT_WORDS.items()}
     where = "all test rows" if on == "all" else "the slice"
-    return f"{metric} on {where}, in points: {by['the cut']}; that is {by['its size']} and {by['its words']}"
+    return f"{metric} on {where}, in points: {by['cut']}; that is {by['size']} and {by['words']}"
 
 
 def _on_flips(tables: dict[str, pd.DataFrame], task: Task) -> str:
@@ -130,14 +149,15 @@ def _figures(tables: dict[str, pd.DataFrame], task: Task, config: BiasConfig) ->
     drawn = [
         Figure(
             "intervals", "effects", x="difference", y="effect", color="on", low="low", high="high", middle=0.0,
-            title="How much is the bias, how much the smaller set?",
+            key="effects", title="How much is the bias, how much the smaller set?",
             caption=f"What the cut does to {task.metric}: trained without the rows that have the words, minus "
             "trained on all. Its size: the same for a random cut with as many rows of each label. Its words: the "
             f"difference of the two cuts. {_PARTS}. {sure}",
             labels={"difference": f"difference in {task.metric}", "effect": "effect of", "on": ""},
         ),
         Figure(
-            "intervals", "arms", x="score", y="arm", color="on", low="low", high="high", title="The three trainings",
+            "intervals", "arms", x="score", y="arm", color="on", low="low", high="high", key="arms",
+            title="The three trainings",
             caption=f"The {task.metric} of each, mean over seeds, beside a constant answer. {_PARTS}. {sure}",
             labels={"score": task.metric, "arm": "trained on", "on": ""},
         ),
@@ -146,7 +166,7 @@ def _figures(tables: dict[str, pd.DataFrame], task: Task, config: BiasConfig) ->
         what = "The share of answers that change" if task.labels else "How far the score moves on average"
         drawn.append(
             Figure(
-                "intervals", "flips", x="flips", y="arm", low="low", high="high",
+                "intervals", "flips", x="flips", y="arm", low="low", high="high", key="flips",
                 title="When words change places" if config.swap else "When she becomes he",
                 caption=f"{what} when words are exchanged, of the {tables['flips']['n'].iloc[0]:,} test texts in "
                 f"which that changes a word. {sure}",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from bertscope.core.model_record import records
 from bertscope.core.question import MODEL, TASK, Question
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ swap = Question(
     main="swapped",
     better="higher",
     cite="Garg et al. 2019, Counterfactual Fairness in Text Classification through Robustness",
+    numbers={"swapped": "score with the words exchanged"},
 )
 
 
@@ -39,15 +41,15 @@ def measure(model: Encoder, task: Task, config: SwapConfig) -> Result:
     from bertscope.data.swaps import swapped
 
     at, texts = swapped(task.test, config.pairs)
-    subject = {"model": model.name, "task": task.name}
+    about: dict[str, Any] = {"models": records([model]), "subject": {"task": task.name}}
     if not len(at):
-        return swap.result(arrays={"rows": at}, subject=subject, notes=["the swap changes no test text"])
+        return swap.result(arrays={"rows": at}, **about, notes=["the swap changes no test text"])
     model.need_classifier(task.output)
     predicted = model.predict(texts)
     score = task.score(predicted, texts)
     return swap.result(
         arrays={"rows": at, "outputs": task.outputs(predicted)},
         headline=[score.keyed("swapped")],
-        subject=subject,
+        **about,
         notes=[*score.notes],
     )

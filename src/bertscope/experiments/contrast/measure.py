@@ -2,57 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.geometry.result import BASELINE
+from bertscope.analyses.sentences.result import ALIGNMENT, UNIFORMITY
 from bertscope.core.intervals import few_runs, interval, jackknife_interval_over_runs
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.resampling import over_runs, rank_draws
 from bertscope.core.result import Result
-from bertscope.experiments.contrast.question import ContrastConfig
+from bertscope.experiments.contrast.question import ARMS, BEFORE, ContrastConfig
 from bertscope.experiments.contrast.result import contrast_result
+from bertscope.experiments.trainings import found_again, only_model
 from bertscope.models.sentence_vectors import TEXT_POOLS
 
-_COMPARED = (("contrastive", "before"), ("shuffled", "before"), ("contrastive", "shuffled"))
-_CONTEXTUAL = ("SelfSim*", "intra-sentence*", "MEV*")
+_COMPARED = (("contrastive", BEFORE), ("shuffled", BEFORE), ("contrastive", "shuffled"))
+_CONTEXTUAL = ("self_similarity_adjusted", "intra_sentence_adjusted", "mev_adjusted")
+"""Of what `geometry` measures, what is left beyond the baseline."""
+Run = tuple[str, int | None]
+"""An arm and a seed; the base has none."""
+Runs = Mapping[Run, Result]
 
 
 def measure(
     contrasted: Sequence[Result], pairs: Sequence[Result], spaces: Sequence[Result], config: ContrastConfig
 ) -> Result:
-    runs = _Runs(config)
-    baseline = runs.arms(spaces, lambda one: one.arrays["baseline"][0].T)  # [run, 1 + groups, layer]
-    slopes = {arm: draws @ _slope_of(draws.shape[-1]) for arm, draws in baseline.items()}
+    trainings: list[Run] = [(ARMS[training.positives], training.seed) for training in config.trainings()]
+    base, everyone = only_model(contrasted[0]), [(BEFORE, None), *trainings]
+    trained = found_again(contrasted, _of_training, trainings)
+    texts, words = (found_again(some, lambda one: _of_model(one, base), everyone) for some in (pairs, spaces))
+    baseline = {run: one.arrays[BASELINE][0].T for run, one in words.items()}  # [1 + groups, layer]
+    slopes = {run: draws @ _slope_of(draws.shape[-1]) for run, draws in baseline.items()}
     tables = {
-        "slopes": _compared(slopes, "slope"),
-        "baseline": _layers(baseline).assign(measure="baseline"),
-        "contextual": _contextual(runs, spaces),
-        "sts": _sts(runs, pairs),
-        "texts": _texts(runs, pairs, config),
-        "runs": _each(runs, pairs, slopes, config),
-        "curve": _mean_curve(contrasted, runs, "epochs", "epoch"),
-        "loss": _mean_curve(contrasted, runs, "steps", "step"),
+        "slopes": _compared(_by_arm(slopes), "slope"),
+        "baseline": _layers(_by_arm(baseline)).assign(measure=BASELINE),
+        "contextual": _contextual(words),
+        "sts": _sts(texts, len(config.seeds)),
+        "texts": _texts(texts, config),
+        "runs": _each(texts, slopes, config),
+        "curve": _mean_curve(trained, "epochs", "epoch"),
+        "loss": _mean_curve(trained, "steps", "step"),
     }
-    return contrast_result(tables, contrasted[0], pairs[0], spaces[0], config)
+    return contrast_result(tables, trained[trainings[0]], texts[BEFORE, None], words[BEFORE, None], config)
 
 
-class _Runs:
-    """Which arm each training belongs to. The first result of what is measured before and after is the base's."""
+def _of_training(result: Result) -> Run:
+    """Which arm and seed a training is of."""
+    return ARMS[result.subject.get("positives", "true")], int(result.subject["seed"])
 
-    def __init__(self, config: ContrastConfig) -> None:
-        self.seeds = config.seeds
-        self.names = ["contrastive", *(["shuffled"] if config.control else [])]
 
-    def of(self, results: Sequence[Result]) -> dict[str, Sequence[Result]]:
-        """The results of trainings, by arm, seed by seed."""
-        n = len(self.seeds)
-        return {arm: results[place * n : (place + 1) * n] for place, arm in enumerate(self.names)}
+def _of_model(result: Result, base: ModelRecord) -> Run:
+    """Which arm and seed the model is of that a result measures."""
+    model = only_model(result)
+    if model.is_same(base) or model.origin is None:
+        return BEFORE, None
+    return ARMS[model.origin.recipe.get("positives", "true")], model.origin.seed
 
-    def arms(self, results: Sequence[Result], read: Callable[[Result], np.ndarray]) -> dict[str, np.ndarray]:
-        """What is read off each result, [run, ...] by arm; the base is one run."""
-        trained = {arm: np.stack([read(one) for one in ones]) for arm, ones in self.of(results[1:]).items()}
-        return {"before": read(results[0])[None], **trained}
+
+def _by_arm(runs: Mapping[Run, np.ndarray]) -> dict[str, np.ndarray]:
+    """The runs of each arm together, [run, ...]; the base is one run."""
+    found: dict[str, list[np.ndarray]] = {}
+    for (arm, _), values in runs.items():
+        found.setdefault(arm, []).append(values)
+    return {arm: np.stack(values) for arm, values in found.items()}
 
 
 def _slope_of(layers: int) -> np.ndarray:
@@ -62,14 +76,16 @@ def _slope_of(layers: int) -> np.ndarray:
 
 
 def _compared(arms: dict[str, np.ndarray], name: str) -> pd.DataFrame:
-    """A row for each arm and each difference of two, of draws [run, 1 + groups]."""
-    apart = {f"{one} - {other}": arms[one] - arms[other] for one, other in _COMPARED if one in arms and other in arms}
+    """A row for each arm and each difference of two, of draws [run, 1 + groups]; `against` is empty for an arm."""
+    listed = {(arm, ""): draws for arm, draws in arms.items()}
+    listed |= {pair: arms[pair[0]] - arms[pair[1]] for pair in _COMPARED if set(pair) <= set(arms)}
     rows = []
-    for arm, draws in (arms | apart).items():
+    for (arm, against), draws in listed.items():
         low, high = jackknife_interval_over_runs(draws)
         rows.append(
-            {"arm": arm, name: draws[:, 0].mean(), "low": float(low), "high": float(high), "runs": len(draws)}
-        )
+            {"arm": arm, "against": against, name: draws[:, 0].mean(), "low": float(low), "high": float(high),
+             "runs": len(draws)}
+        )  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -85,68 +101,68 @@ def _layers(arms: dict[str, np.ndarray]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _contextual(runs: _Runs, spaces: Sequence[Result]) -> pd.DataFrame:
+def _contextual(words: Runs) -> pd.DataFrame:
     """The measures beyond the baseline; those that need frequent words only where the corpus has them."""
-    known = [measure for measure in _CONTEXTUAL if all(measure in one.arrays for one in spaces)]
+    known = [measure for measure in _CONTEXTUAL if all(measure in one.arrays for one in words.values())]
     parts = [
-        _layers(runs.arms(spaces, lambda one, measure=measure: one.arrays[measure][0].T)).assign(measure=measure)  # type: ignore[misc]
+        _layers(_by_arm({run: one.arrays[measure][0].T for run, one in words.items()})).assign(measure=measure)
         for measure in known
     ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def _sts(runs: _Runs, pairs: Sequence[Result]) -> pd.DataFrame:
-    """Spearman in the last layer, by arm and pooling: the mean over seeds, and how far it is from before. Seeds, then
-    pairs are drawn, alike for all arms."""
-    parts, n = [], len(runs.seeds)
+def _sts(texts: Runs, n: int) -> pd.DataFrame:
+    """Spearman in the last layer, by arm and pooling: the mean over the `n` seeds, and how far it is from before.
+    Seeds, then pairs are drawn, alike for all arms."""
+    parts, gold = [], texts[BEFORE, None].arrays["gold"]
+    trained = list(dict.fromkeys(arm for arm, _ in texts if arm != BEFORE))
     for at, pool in enumerate(TEXT_POOLS):
-        each = rank_draws(np.stack([one.arrays["cosine"][at, -1] for one in pairs]), pairs[0].arrays["gold"])
-        before, trained = each[:, :1].repeat(n, 1), np.split(each[:, 1:], len(runs.names), axis=1)
-        draws = over_runs(np.stack([before, *trained], 1))  # [1 + repeats, arm]
+        each = rank_draws(np.stack([one.arrays["cosine"][at, -1] for one in texts.values()]), gold)
+        places = {arm: [place for place, run in enumerate(texts) if run[0] == arm] for arm in (BEFORE, *trained)}
+        before = each[:, places[BEFORE]].repeat(n, 1)
+        draws = over_runs(np.stack([before, *(each[:, places[arm]] for arm in trained)], 1))  # [1 + repeats, arm]
         apart = draws - draws[:, :1]
-        columns = {"arm": ["before", *runs.names], "pool": pool, "spearman": draws[0], "minus_before": apart[0]}
+        columns = {"arm": [BEFORE, *trained], "pool": pool, "spearman": draws[0], "minus_before": apart[0]}
         for name, one in (("", draws), ("minus_before_", apart)):
             low, high = interval(one)
             if few_runs(n):
                 low[1:] = high[1:] = np.nan  # the base isn't trained: its interval is over pairs alone
             columns |= {f"{name}low": low, f"{name}high": high}
-        parts.append(pd.DataFrame(columns | {"runs": [1, *[n] * len(runs.names)]}))
+        parts.append(pd.DataFrame(columns | {"runs": [1, *[n] * len(trained)]}))
     return pd.concat(parts, ignore_index=True)
 
 
-def _texts(runs: _Runs, pairs: Sequence[Result], config: ContrastConfig) -> pd.DataFrame:
+def _texts(texts: Runs, config: ContrastConfig) -> pd.DataFrame:
     """Alignment and uniformity of whole texts in the last layer, pooled as in training."""
     at = TEXT_POOLS.index(config.pool)
     parts = []
-    for measure in ("alignment", "uniformity"):
-        arms = runs.arms(pairs, lambda one, measure=measure: one.arrays[measure][at, -1])  # type: ignore[misc]
+    for measure in (ALIGNMENT, UNIFORMITY):
+        arms = _by_arm({run: one.arrays[measure][at, -1] for run, one in texts.items()})
         parts.append(_compared(arms, "value").assign(measure=measure))
     return pd.concat(parts, ignore_index=True)
 
 
-def _each(
-    runs: _Runs, pairs: Sequence[Result], slopes: dict[str, np.ndarray], config: ContrastConfig
-) -> pd.DataFrame:
+def _each(texts: Runs, slopes: Mapping[Run, np.ndarray], config: ContrastConfig) -> pd.DataFrame:
     """Every single training, and the base: what it comes to."""
     at = TEXT_POOLS.index(config.pool)
     shown: dict[str, Callable[[Result], np.ndarray]] = {
         "spearman": lambda one: rank_draws(one.arrays["cosine"][at, -1:], one.arrays["gold"], repeats=1)[0, 0],
-        "alignment": lambda one: one.arrays["alignment"][at, -1, 0],
-        "uniformity": lambda one: one.arrays["uniformity"][at, -1, 0],
+        ALIGNMENT: lambda one: one.arrays[ALIGNMENT][at, -1, 0],
+        UNIFORMITY: lambda one: one.arrays[UNIFORMITY][at, -1, 0],
     }
-    found = {name: runs.arms(pairs, read) for name, read in shown.items()}
     return pd.DataFrame(
-        {"arm": arm, "seed": None if arm == "before" else runs.seeds[run], "slope": draws[run, 0]}
-        | {name: found[name][arm][run] for name in shown}
-        for arm, draws in slopes.items()
-        for run in range(len(draws))
+        {"arm": arm, "seed": seed, "slope": slopes[arm, seed][0]}
+        | {name: read(result) for name, read in shown.items()}
+        for (arm, seed), result in texts.items()
     ).astype({"seed": "Int64"})
 
 
-def _mean_curve(contrasted: Sequence[Result], runs: _Runs, table: str, along: str) -> pd.DataFrame:
+def _mean_curve(trained: Runs, table: str, along: str) -> pd.DataFrame:
     """What trainings recorded, averaged over seeds."""
+    by_arm: dict[str, list[pd.DataFrame]] = {}
+    for (arm, _), result in trained.items():
+        by_arm.setdefault(arm, []).append(result.tables[table])
     parts = [
-        pd.concat([one.tables[table] for one in ones]).groupby(along, as_index=False).mean().assign(arm=arm)
-        for arm, ones in runs.of(contrasted).items()
+        pd.concat(curves).groupby(along, as_index=False).mean().assign(arm=arm) for arm, curves in by_arm.items()
     ]
     return pd.concat(parts, ignore_index=True)

@@ -12,6 +12,11 @@ from bertscope.core.question import EITHER, MODEL, RESULTS, Question
 from bertscope.core.step import Root, Step
 from bertscope.training.contrastive.question import ContrastiveConfig, ContrastiveSettings, contrastive
 
+BEFORE = "before"
+"""The arm that isn't trained: the base."""
+ARMS = {"true": "contrastive", "shuffled": "shuffled"}
+"""The arms that are trained, by their positives."""
+
 
 @dataclass(frozen=True)
 class ContrastConfig(ContrastiveSettings):
@@ -72,7 +77,7 @@ contrast = Question(
     inputs={"contrasted": RESULTS, "pairs": RESULTS, "spaces": RESULTS},
     given={"base": MODEL, "data": EITHER},
     version=2,
-    main="slope, contrastive - before",
+    main="slope_difference",
     better="lower",
     cite="Gao et al. 2021, SimCSE: Simple Contrastive Learning of Sentence Embeddings; Ethayarajh 2019, How "
     "Contextual are Contextualized Word Representations?; Wang and Isola 2020 (alignment and uniformity)",
@@ -81,4 +86,15 @@ contrast = Question(
         "curve": {"low, high": "means over seeds of the ends of each training's 95% interval"},
         "sts": {"low, high": "ends of the 95% interval of spearman"},
     },
+    numbers={
+        "slope": "slope, {arm}",
+        "slope_difference": "slope, {arm} - {against}",
+        "last_baseline": "baseline, last layer, {arm}",
+        "spearman": "Spearman, {arm}",
+        "spearman_difference": "Spearman, {arm} - {against}",
+        "alignment": "alignment, {arm}",
+        "uniformity": "uniformity, {arm}",
+    },
+    words={"measure": geometry.words.get("measure", {})},
+    compared="what contrastive training adds to the cosine's growth a layer",
 )

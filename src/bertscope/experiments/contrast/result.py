@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
+from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.experiments.contrast.question import ContrastConfig, contrast
+from bertscope.core.statement import Statement, decimals, runs, sure
+from bertscope.experiments.contrast.question import BEFORE, ContrastConfig, contrast
 
 _LABELS = {"arm": "", "low": "from", "high": "to", "pool": "vector"}
 _VECTORS = {"cls": "its first token's vector", "mean": "the mean of its tokens' vectors"}
@@ -24,40 +26,53 @@ def contrast_result(
         tables={name: table for name, table in tables.items() if len(table)},
         headline=_headline(tables, config, len(pairs.arrays["gold"])),
         figures=_figures(tables, config, sts),
-        subject={"model": trained.subject["model"], "task": trained.subject["task"], "pairs": config.pairs},
+        models=trained.models,
+        subject={"task": trained.subject["task"], "pairs": config.pairs},
         notes=[*trained.notes, *_notes(tables, config, sts, corpus)],
     )
 
 
+def sentence(result: Result) -> Statement | None:
+    rows = result.tables["slopes"].set_index(["arm", "against"])
+    before, after, change = (
+        cell(rows.loc[key], "slope", "low", "high")
+        for key in ((BEFORE, ""), ("contrastive", ""), ("contrastive", BEFORE))
+    )
+    said = (
+        f"The cosine of two random words grows by {sure(before)} a layer before contrastive training and by "
+        f"{sure(after)} after it: a difference of {sure(change)} ({runs(rows.loc['contrastive', ''])})."
+    )
+    return Statement(said, change.value, decimals)
+
+
 def _headline(tables: dict[str, pd.DataFrame], config: ContrastConfig, n: int) -> list[Number]:
-    numbers = [
-        _number(f"slope, {row['arm']}", row, "slope", None, "cosine a layer")
-        for _, row in tables["slopes"].iterrows()
-    ]
+    numbers = []
+    for _, row in tables["slopes"].iterrows():
+        key, of = ("slope_difference", {"against": row["against"]}) if row["against"] else ("slope", {})
+        numbers.append(_number(key, row, "slope", None, "cosine a layer", **of))
     baseline = tables["baseline"]
     for _, row in baseline[baseline["layer"] == baseline["layer"].max()].iterrows():
-        numbers.append(_number(f"baseline, last layer, {row['arm']}", row, "value", None, "cosine"))
+        numbers.append(_number("last_baseline", row, "value", None, "cosine", layer=str(row["layer"])))
     sts, unit = tables["sts"][tables["sts"]["pool"] == config.pool], f"{config.pool} vectors"
     for _, row in sts.iterrows():
-        numbers.append(_number(f"Spearman, {row['arm']}", row, "spearman", n, unit))
-    for _, row in sts.iloc[1:].iterrows():
-        name = f"Spearman, {row['arm']} - before"
-        numbers.append(_number(name, row, "minus_before", n, unit, "minus_before_"))
-    for _, row in tables["texts"].iterrows():
-        if " - " not in row["arm"]:
-            numbers.append(_number(f"{row['measure']}, {row['arm']}", row, "value", None, unit))
+        numbers.append(_number("spearman", row, "spearman", n, unit))
+    for _, row in sts[sts["arm"] != BEFORE].iterrows():
+        numbers.append(_number("spearman_difference", row, "minus_before", n, unit, "minus_before_", against=BEFORE))
+    texts = tables["texts"]
+    for _, row in texts[texts["against"] == ""].iterrows():
+        numbers.append(_number(row["measure"], row, "value", None, unit))
     return numbers
 
 
-def _number(name: str, row: pd.Series, value: str, n: int | None, unit: str, ends: str = "") -> Number:
+def _number(key: str, row: pd.Series, value: str, n: int | None, unit: str, ends: str = "", **of: str) -> Number:
     low, high = (None if pd.isna(row[f"{ends}{end}"]) else float(row[f"{ends}{end}"]) for end in ("low", "high"))
-    return Number(name, float(row[value]), low, high, n, unit)
+    return Number(key, float(row[value]), low, high, n, unit, of={"arm": row["arm"], **of})
 
 
 def _notes(tables: dict[str, pd.DataFrame], config: ContrastConfig, sts: str, corpus: str) -> list[str]:
     runs = len(config.seeds)
     notes = [
-        _verdict(tables["slopes"].set_index("arm")),
+        _verdict(tables["slopes"].set_index(["arm", "against"])),
         f"geometry of the words of {corpus}; Spearman, alignment and uniformity of {sts}'s test set",
     ]
     if runs == 1:
@@ -69,8 +84,8 @@ def _notes(tables: dict[str, pd.DataFrame], config: ContrastConfig, sts: str, co
 
 def _verdict(slopes: pd.DataFrame) -> str:
     """The slides' finding, as it stands here."""
-    before, after = slopes["slope"][["before", "contrastive"]]
-    change = slopes.loc["contrastive - before"]
+    before, after = (slopes.loc[(arm, ""), "slope"] for arm in (BEFORE, "contrastive"))
+    change = slopes.loc["contrastive", BEFORE]
     numbers = f"the baseline grows by {before:+.4f} a layer before and by {after:+.4f} after contrastive training"
     if pd.isna(change["low"]):
         return f"{numbers}; too few seeds to say how sure that is"
@@ -99,7 +114,8 @@ def _how_sure(runs: int) -> str:
 
 def _baseline(sure: str) -> Figure:
     return Figure(
-        "lines", "baseline", x="layer", y="value", low="low", high="high", color="arm", title="The cone by layer",
+        "lines", "baseline", x="layer", y="value", low="low", high="high", color="arm", key="baseline",
+        title="The cone by layer",
         caption="The mean cosine of two random words; 0 where words point everywhere, 1 where all point one way. A "
         f"line that rises less with depth is a cone that opens. {_ARMS} {sure}",
         labels=_LABELS | {"value": "baseline (mean cosine)"},
@@ -109,7 +125,7 @@ def _baseline(sure: str) -> Figure:
 def _contextual(sure: str) -> Figure:
     return Figure(
         "lines", "contextual", x="layer", y="value", low="low", high="high", color="arm", facet="measure",
-        title="How contextual words are",
+        key="contextual", title="How contextual words are",
         caption="Beyond chance: the mean cosine of two occurrences of a word (SelfSim*), of a word with its text "
         f"(intra-sentence*), and how much of a word's occurrences one direction explains (MEV*). {sure}",
         labels=_LABELS | {"value": "cosine, or share"},
@@ -119,7 +135,7 @@ def _contextual(sure: str) -> Figure:
 def _sts(config: ContrastConfig, sts: str, sure: str) -> Figure:
     return Figure(
         "intervals", "sts", x="spearman", y="arm", low="low", high="high", color="pool",
-        title="Do cosines follow meaning?",
+        key="sts", title="Do cosines follow meaning?",
         caption=f"Spearman's correlation of the scores of {sts}'s test set with the cosine of the two texts' "
         "vectors in the last layer: the first token's (cls), or the mean of all tokens'. "
         f"It was trained with {config.pool}. {sure}",
@@ -129,7 +145,8 @@ def _sts(config: ContrastConfig, sts: str, sure: str) -> Figure:
 
 def _plane(config: ContrastConfig) -> Figure:
     return Figure(
-        "points", "runs", x="uniformity", y="alignment", color="arm", title="Alignment and uniformity",
+        "points", "runs", x="uniformity", y="alignment", color="arm", key="alignment_and_uniformity",
+        title="Alignment and uniformity",
         caption="Alignment: the mean squared distance of two texts that mean the same. Uniformity: the logarithm of "
         "the mean of exp(-2 distance²) over all two texts. Low is good for both: near what means the same, and even "
         f"over the sphere. A point for each training; a text is {_VECTORS[config.pool]} in the last layer.",
@@ -139,7 +156,7 @@ def _plane(config: ContrastConfig) -> Figure:
 
 def _curve() -> Figure:
     return Figure(
-        "lines", "curve", x="epoch", y="score", color="arm", title="Learning curves",
+        "lines", "curve", x="epoch", y="score", color="arm", key="learning_curves", title="Learning curves",
         caption="The validation set's Spearman after each epoch, mean over seeds; epoch 0 is before any training.",
         labels=_LABELS | {"score": "Spearman"},
     )  # fmt: skip
@@ -147,7 +164,7 @@ def _curve() -> Figure:
 
 def _loss(config: ContrastConfig) -> Figure:
     return Figure(
-        "lines", "loss", x="step", y="loss", color="arm", title="Training loss",
+        "lines", "loss", x="step", y="loss", color="arm", key="loss", title="Training loss",
         caption="The contrastive loss, mean over the steps since the last point and over seeds; with shuffled "
         f"positives there is nothing to find, and guessing among {config.batch_size} gives log {config.batch_size}.",
         labels=_LABELS,

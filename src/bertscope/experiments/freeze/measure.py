@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,13 @@ from bertscope.analyses.similarity.result import RSA
 from bertscope.core.examples import Examples
 from bertscope.core.intervals import jackknife_interval_over_runs
 from bertscope.core.layers import Layers
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
-from bertscope.experiments.freeze.question import FreezeConfig
-from bertscope.experiments.freeze.result import arm_name, freeze_result
+from bertscope.experiments.freeze.question import WHOLE, FreezeConfig
+from bertscope.experiments.freeze.result import freeze_result
+from bertscope.experiments.trainings import found_again, only_model, settings_of
 from bertscope.models.evaluating import full_precision
 from bertscope.models.states_store import StatesStore
 
@@ -30,30 +32,42 @@ def measure(
     states: Sequence[StatesStore] = (),
     examples: Examples | None = None,
 ) -> Result:
-    runs = len(config.seeds)
-    frozen = [Layers.parse(result.provenance["settings"]["frozen"]) for result in tuned[::runs]]
-    names = [arm_name(each) for each in frozen]
-    moments = task.moments(np.stack([result.arrays["outputs"] for result in tuned]))
-    arms = Arms(dict(zip(names, moments.reshape(len(names), runs, *moments.shape[1:]), strict=True)), task.value)
-    moved = None if examples is None else _movement(states, examples, names, frozen, config)
-    return freeze_result(tuned, task, arms, frozen, moved, config)
+    frozen = {_run(one)[0]: settings_of(one).held for one in tuned}
+    frozen = {WHOLE: Layers()} | frozen  # nothing first
+    runs = [(arm, seed) for arm in frozen for seed in config.seeds]
+    trained = found_again(tuned, _run, runs)
+    moments = {run: task.moments(one.arrays["outputs"]) for run, one in trained.items()}
+    arms = Arms({arm: {seed: moments[arm, seed] for seed in config.seeds} for arm in frozen}, task.value)
+    moved = None
+    if examples is not None:
+        base, *others = _base_first(only_model(tuned[0]), states)
+        moved = _movement(base, found_again(others, lambda one: _run(one.record), runs), examples, frozen, config)
+    return freeze_result(trained, task, arms, frozen, moved, config)
+
+
+def _run(trained: Result | ModelRecord) -> tuple[str, int]:
+    """Which arm and which seed a training is of."""
+    settings = settings_of(trained)
+    return settings.frozen or WHOLE, settings.seed
+
+
+def _base_first(base: ModelRecord, states: Sequence[StatesStore]) -> list[StatesStore]:
+    return sorted(states, key=lambda one: not one.record.is_same(base))
 
 
 def _movement(
-    states: Sequence[StatesStore],
+    base: StatesStore,
+    tuned: Mapping[tuple[str, int], StatesStore],
     examples: Examples,
-    arms: Sequence[str],
-    frozen: Sequence[Layers],
+    frozen: Mapping[str, Layers],
     config: FreezeConfig,
 ) -> pd.DataFrame:
-    """A row for each arm and layer: the RSA with the base, mean over seeds. `states` are the base's and then each
-    training's, arm by arm."""
-    base, *tuned = states
+    """A row for each arm and layer: the RSA with the base, mean over seeds."""
     with full_precision():
-        found = np.stack([_rsa(base, store, examples, config.words) for store in tuned])
-    by_arm = found.reshape(len(arms), len(config.seeds), *found.shape[1:])  # [arm, seed, 1 + groups, layer]
+        found = {run: _rsa(base, store, examples, config.words) for run, store in tuned.items()}
     tables = []
-    for arm, held, draws in zip(arms, frozen, by_arm, strict=True):
+    for arm, held in frozen.items():
+        draws = np.stack([found[arm, seed] for seed in config.seeds])  # [seed, 1 + groups, layer]
         low, high = jackknife_interval_over_runs(draws, least=-1.0, most=1.0)
         still = [held.whole or (layer in held.numbers if layer else held.embeddings) for layer in base.layers]
         tables.append(

@@ -15,6 +15,9 @@ from bertscope.data.corpus import examples_root
 from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
 from bertscope.training.finetune.question import FinetuneConfig
 
+WHOLE = "whole"
+"""The arm in which nothing is frozen."""
+
 
 @dataclass(frozen=True)
 class FreezeConfig:
@@ -89,15 +92,23 @@ freeze = Question(
     __name__,
     """The same fine-tuning with parts of the encoder frozen, from nothing to everything under the classifier: the
     score of each against training everything on the same seeds and examples, what the training takes in time and
-    memory, and how far every layer's representation moved from the base's. `states` are those of the base and then of
-    each tuned model.""",
+    memory, and how far every layer's representation moved from the base's. `states` are those of the base and of each
+    tuned model.""",
     config=FreezeConfig,
     inputs={"tuned": RESULTS, "task": TASK},
     optional={"states": STATES, "examples": EXAMPLES},
     given={"base": MODEL, "task": TASK},
     version=1,
-    main="nothing frozen",
+    main="score",
     better="higher",
     cite="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?",
     plan=plan,
+    numbers={
+        "score": "score, {arm} frozen",
+        "effect": "effect, {arm} frozen",
+        "training_time": "time, {arm} frozen",
+        "chance": "constant answer",
+    },
+    words={"arm": {WHOLE: "nothing", ENCODER: "all but classifier"}},
+    compared="the worst change of the score by freezing",
 )

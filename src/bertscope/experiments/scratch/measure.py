@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
-from bertscope.experiments.scratch.question import TRAININGS, UNTUNED, ScratchConfig
+from bertscope.experiments.scratch.question import UNTUNED, ScratchConfig
 from bertscope.experiments.scratch.result import scratch_result
+from bertscope.experiments.trainings import by_seed
 
 
 def measure(
@@ -21,9 +22,10 @@ def measure(
     config: ScratchConfig,
     shapes: Sequence[Result] = (),
 ) -> Result:
-    trained = dict(zip(TRAININGS, (tuned, random, frozen, frozen_random), strict=True))
-    runs = {TRAININGS[name].arm: results for name, results in trained.items()} | {UNTUNED: untuned}
-    arms = Arms(
-        {arm: [task.moments(run.arrays["outputs"]) for run in results] for arm, results in runs.items()}, task.value
-    )
-    return scratch_result(trained, untuned, arms, task, shapes, config)
+    given = {"tuned": tuned, "random": random, "frozen": frozen, "frozen_random": frozen_random, UNTUNED: untuned}
+    runs = {arm: by_seed(results, config.seeds) for arm, results in given.items()}
+    moments = {
+        arm: {seed: task.moments(run.arrays["outputs"]) for seed, run in of_arm.items()}
+        for arm, of_arm in runs.items()
+    }
+    return scratch_result(runs, Arms(moments, task.value), task, shapes, config)

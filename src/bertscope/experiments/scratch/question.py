@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from bertscope.analyses.patterns.question import patterns
 from bertscope.core.config import check_seeds
+from bertscope.core.layers import ENCODER
 from bertscope.core.question import MODEL, RESULTS, TASK, Question
 from bertscope.core.step import Root, Step
 from bertscope.experiments.scratch.untuned import UntunedConfig, untuned
 from bertscope.experiments.trainings import by_recipe
 from bertscope.training.finetune.question import finetune
 
-UNTUNED = "pretrained, not tuned"
+UNTUNED = "untuned"
+"""The arm that isn't trained."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """An arm that is trained: what it is called, and what its `FinetuneConfig` has of its own."""
+    """An arm that is trained: what its `FinetuneConfig` has of its own."""
 
-    arm: str
-    settings: Mapping[str, Any]
-    moved: bool = True
-    """Whether its encoder is another than the base, so that its attention is worth a look."""
+    init: Literal["pretrained", "random"] = "pretrained"
+    frozen: str = ""
+
+    @property
+    def moved(self) -> bool:
+        """Whether its encoder is another than the base, so that its attention is worth a look."""
+        return self.init == "random" or not self.frozen
 
 
 TRAININGS = {
-    "tuned": Training("fine-tuned", {}),
-    "random": Training("random init, tuned", {"init": "random"}),
-    "frozen": Training("pretrained, frozen", {"frozen": "encoder"}, moved=False),
-    "frozen_random": Training("random init, frozen", {"frozen": "encoder", "init": "random"}),
+    "tuned": Training(),
+    "random": Training("random"),
+    "frozen": Training(frozen=ENCODER),
+    "frozen_random": Training("random", ENCODER),
 }
-"""By the input that holds the results."""
+"""By arm, which is also the input that holds its results."""
+_ARMS = {
+    "tuned": "fine-tuned",
+    "random": "random init, tuned",
+    "frozen": "pretrained, frozen",
+    "frozen_random": "random init, frozen",
+    UNTUNED: "pretrained, not tuned",
+}
+_BASELINES = {
+    "bag_of_words": "bag of words",
+    "closest_sentence": "closest sentence",
+    "right_chain": "right chain",
+    "left_chain": "left chain",
+    "chance": "constant answer",
+}
+"""What needs no encoder, as the trainings tell it."""
+EFFECTS = {
+    "pretraining": ("tuned", "random"),
+    "fine_tuning": ("tuned", UNTUNED),
+    "pretraining_frozen": ("frozen", "frozen_random"),
+    "encoder_from_random": ("random", "frozen_random"),
+    "encoder_from_pretrained": ("tuned", "frozen"),
+}
+"""What is compared: the first arm minus the second."""
+_EFFECTS = {
+    "fine_tuning": "fine-tuning",
+    "pretraining_frozen": "pretraining, encoder frozen",
+    "encoder_from_random": "training the encoder, from random",
+    "encoder_from_pretrained": "training the encoder, from pretrained",
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +94,7 @@ def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig())
     on = {"base": base, "task": task}
     before = {f"untuned.{seed}": untuned.step(on, UntunedConfig(seed)) for seed in config.seeds}
     trained = {
-        f"{name}.{seed}": finetune.step(on, by_recipe(config, **training.settings, seed=seed))
+        f"{name}.{seed}": finetune.step(on, by_recipe(config, **asdict(training), seed=seed))
         for name, training in TRAININGS.items()
         for seed in config.seeds
     }
@@ -90,8 +123,11 @@ scratch = Question(
     optional={"shapes": RESULTS},
     given={"base": MODEL, "task": TASK},
     version=3,
-    main="fine-tuned",
+    main="score",
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",
     plan=plan,
+    numbers={"score": "{arm}", **_BASELINES},
+    words={"arm": _ARMS | _BASELINES, "against": _ARMS, "effect": _EFFECTS},
+    compared="what pretraining adds to the score of the same training",
 )

@@ -32,6 +32,7 @@ untuned = Question(
     main="untuned",
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",
+    numbers={"untuned": "not tuned"},
 )
 
 

@@ -12,13 +12,15 @@ from bertscope.core.units import Unit
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
 from bertscope.experiments.comparison import size, texts_at_a_time
-from bertscope.experiments.truncate.question import TruncateConfig
-from bertscope.experiments.truncate.result import WHOLE, Shape, truncate_result
+from bertscope.experiments.trainings import found_again, settings_of
+from bertscope.experiments.truncate.question import WHOLE, TaskHeadForm, TruncateConfig
+from bertscope.experiments.truncate.result import Planned, Shape, Trained, truncate_result
 from bertscope.models.encoder import Encoder
 from bertscope.models.latency import in_torch, sample_batches, time_in_turn
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.replay import predict_without
 from bertscope.models.surgery import without_layers
+from bertscope.training.finetune.question import FinetuneConfig
 
 _BATCHES = {1: 8, 32: 2}  # texts at a time, and how many such batches are timed
 _ROUNDS, _SECONDS = 8, 1.0  # of timing each shape; at least 6 rounds, however long they take
@@ -28,21 +30,29 @@ def measure(
     base: Encoder, task: Task, tuned: Sequence[Result], config: TruncateConfig, models: Sequence[Encoder] = ()
 ) -> Result:
     shapes = [Shape(left_out, base.n_layers) for left_out in config.sets(base.n_layers)]
-    forms = config.forms
-    names = {
-        (form, shape): f"{shape}, {form}" if len(forms) > 1 else str(shape) for form in forms for shape in shapes
-    }
+    planned = [Planned(shape, form) for form in config.forms for shape in shapes]
+    trained: Trained = {}
     if config.retrain:
-        outputs = np.stack([result.arrays["outputs"] for result in tuned])  # form by shape by seed
-        each = outputs.shape[1:]
+        wanted = [(*one.key, seed) for one in planned for seed in config.seeds]
+        trained = found_again(tuned, lambda one: _run(settings_of(one)), wanted)
+        outputs = {run: result.arrays["outputs"] for run, result in trained.items()}
     else:
-        outputs = np.stack([switched_off(model, task, shapes) for model in models])  # form by seed, shape
-        each = outputs.shape[2:]
-        by_seed = outputs.reshape(len(forms), len(config.seeds), *outputs.shape[1:])
-        outputs = by_seed.swapaxes(1, 2)
-    moments = task.moments(outputs.reshape(len(names), len(config.seeds), *each))
-    arms = Arms(dict(zip(names.values(), moments, strict=True)), task.value)
-    return truncate_result(base, task, tuned, arms, names, latencies(base, task, shapes), config)
+        wanted = [(WHOLE, form.key, seed) for form in config.forms for seed in config.seeds]
+        tops = found_again(models, lambda one: _run(settings_of(one.record)), wanted)
+        outputs = {
+            (shape.key, top, seed): found
+            for (_, top, seed), model in tops.items()
+            for shape, found in zip(shapes, switched_off(model, task, shapes), strict=True)
+        }
+    runs = {one.key: {seed: task.moments(outputs[*one.key, seed]) for seed in config.seeds} for one in planned}
+    arms = Arms(runs, task.value, columns=("arm", "top"))
+    return truncate_result(base, task, trained, arms, planned, latencies(base, task, shapes), config)
+
+
+def _run(settings: FinetuneConfig) -> tuple[str, str, int]:
+    """Which arm, with what on top, and which seed a training is of."""
+    form = TaskHeadForm(settings.classifier, settings.dropout, settings.pooler)
+    return settings.without or WHOLE, form.key, settings.seed
 
 
 def switched_off(model: Encoder, task: Task, shapes: Sequence[Shape]) -> np.ndarray:
@@ -58,17 +68,17 @@ def latencies(base: Encoder, task: Task, shapes: Sequence[Shape]) -> pd.DataFram
     """
     models = {}
     for shape in shapes:
-        models[str(shape)] = with_classifier(without_layers(base, shape.left_out.numbers), task.labels)
-        models[str(shape)].model.set_input_embeddings(base.model.get_input_embeddings())  # once in memory
-    variants, rows = {name: in_torch(model) for name, model in models.items()}, []
+        models[shape.key] = with_classifier(without_layers(base, shape.left_out.numbers), task.labels)
+        models[shape.key].model.set_input_embeddings(base.model.get_input_embeddings())  # once in memory
+    variants, rows = {key: in_torch(model) for key, model in models.items()}, []
     for texts, count in _BATCHES.items():
         batches = sample_batches(base, task.validation, texts, count=count)
         times = time_in_turn(variants, batches, rounds=_ROUNDS, seconds=_SECONDS)
-        for shape, (name, model) in zip(shapes, models.items(), strict=True):
-            faster, low, high = times.faster(name, WHOLE)
+        for shape in shapes:
+            faster, low, high = times.faster(shape.key, WHOLE)
             rows.append(
-                {"model": name, "removed": shape.removed, "from_top": shape.from_top, "texts": texts,
-                 "load": texts_at_a_time(texts), "milliseconds": times.milliseconds(name), "faster": faster,
-                 "low": low, "high": high, "rounds": times.seconds.shape[1], "parameters": size(model)}
+                {"arm": shape.key, "removed": shape.removed, "from_top": shape.from_top, "texts": texts,
+                 "load": texts_at_a_time(texts), "milliseconds": times.milliseconds(shape.key), "faster": faster,
+                 "low": low, "high": high, "rounds": times.seconds.shape[1], "parameters": size(models[shape.key])}
             )  # fmt: skip
     return pd.DataFrame(rows)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
 
 
+WHOLE = "whole"
+"""The arm that loses nothing."""
+
+
 @dataclass(frozen=True)
 class TaskHeadForm:
     """What is put on the layers that are left."""
@@ -27,9 +31,15 @@ class TaskHeadForm:
     dropout: float | None = None
     pooler: bool = True
 
-    def __str__(self) -> str:
-        dropout = "" if self.dropout is None else f", dropout {self.dropout:g}"
-        return self.classifier + dropout + ("" if self.pooler else ", no pooler")
+    @property
+    def key(self) -> str:
+        """What tables call it.
+
+        >>> TaskHeadForm("relu", 0.0, pooler=False).key
+        'relu+dropout=0+pooler=off'
+        """
+        dropout = "" if self.dropout is None else f"+dropout={self.dropout:g}"
+        return self.classifier + dropout + ("" if self.pooler else "+pooler=off")
 
 
 @dataclass(frozen=True)
@@ -144,11 +154,23 @@ truncate = Question(
     optional={"models": MODELS},
     given={"base": MODEL, "task": TASK},
     version=2,
-    main="nothing removed",
+    main="score",
     better="higher",
     cite="the CS4650 slides on removing layers; Merchant et al. 2020, What Happens To BERT Embeddings During "
     "Fine-tuning?",
     plan=plan,
     check=check,
     columns={"arms": {"removed": "how many layers"}, "latency": {"removed": "how many layers"}},
+    numbers={
+        "score": "score, {arm} removed",
+        "effect": "effect, {arm} removed",
+        "training_time": "training time, {arm} removed",
+        "chance": "constant answer",
+    },
+    words={
+        "arm": {WHOLE: "nothing"},
+        "against": {f"removed={WHOLE}": "removed=nothing", "none_of_these": "none of these"},
+        "effect": {"all_at_once": "all at once"},
+    },
+    compared="the change of the score without the top layer",
 )

@@ -112,4 +112,5 @@ contrastive = Question(
     cite="Gao et al. 2021, SimCSE: Simple Contrastive Learning of Sentence Embeddings",
     keeps="model",
     check=check,
+    numbers={"after": "after", "before": "before"},
 )

@@ -39,13 +39,14 @@ def contrastive_result(
         ],
         figures=[
             Figure(
-                "lines", "epochs", x="epoch", y="score", low="low", high="high", title="Learning curve",
+                "lines", "epochs", x="epoch", y="score", low="low", high="high", key="learning_curve",
+                title="Learning curve",
                 caption=f"After each epoch, {followed}, with its 95% bootstrap interval; epoch 0 is before any "
                 "training.",
                 labels={"score": metric}, rules={"chance": history.chance},
             ),
             Figure(
-                "lines", "steps", x="step", y="loss", title="Training loss",
+                "lines", "steps", x="step", y="loss", key="loss", title="Training loss",
                 caption="The mean contrastive loss over the steps since the last point, dropout on.",
             ),
         ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from bertscope.core.config import to_json
@@ -28,17 +27,18 @@ def measure(
     started = base.name if config.init == "pretrained" else f"{base.name} (random init)"
     if left_out := config.left_out.within(base.n_layers).numbers:
         base = without_layers(base, left_out)
+    learned = DataRecord(task.fingerprint, task.name, task.kind, task.labels)
     form = ClassifierForm(config.classifier, config.pooler)
     encoder = with_task_head(
         base, task, init=config.init, seed=config.seed, form=form, dropout=config.dropout,
-        name=f"{started} tuned on {task.name}", origin=_origin(before_training, task, settings),
+        name=f"{started} tuned on {task.name}", origin=_origin(before_training, learned, settings),
     )  # fmt: skip
     before = task.score(encoder.predict(task.test))
     objective = objective_of(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.test)
     after = task.score(predictions)
-    result = finetune_result(replace(before_training, name=started), task, settings, before, after, history)
+    result = finetune_result(before_training, task, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
     result.arrays["outputs"] = task.outputs(predictions)
     result.notes += objective.notes
@@ -51,9 +51,8 @@ def measure(
     return Trained(encoder, result)
 
 
-def _origin(base: ModelRecord, task: Task, settings: FinetuneConfig) -> Origin:
+def _origin(base: ModelRecord, learned: DataRecord, settings: FinetuneConfig) -> Origin:
     """What is recorded of the training inside the model that it makes."""
-    learned = DataRecord(task.fingerprint, task.name, task.kind, task.labels)
     return Origin(
         finetune.name,
         base,

@@ -83,6 +83,15 @@ class FinetuneConfig:
         return replace(self, recipe=recipe, **chosen)
 
 
+_BASELINES = {
+    "chance": "constant answer",
+    "bag_of_words": "bag of words",
+    "closest_sentence": "closest sentence",
+    "left_chain": "left chain",
+    "right_chain": "right chain",
+}
+"""What a task yields without any encoder (`data/baselines.py`), in words."""
+
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {"learning_rate": 2e-5, "epochs": 3, "warmup": 0.0},
     "pocket": {"learning_rate": 3e-4, "epochs": 4, "warmup": 0.1},
@@ -114,4 +123,6 @@ finetune = Question(
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
     keeps="model",
     check=check,
+    numbers={"after": "after", "before": "before", **_BASELINES},
+    words={"arm": _BASELINES},
 )

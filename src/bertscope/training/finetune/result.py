@@ -8,7 +8,7 @@ import pandas as pd
 
 from bertscope.core.config import to_json
 from bertscope.core.figure import Figure
-from bertscope.core.model_record import ModelRecord
+from bertscope.core.model_record import DataRecord, ModelRecord
 from bertscope.core.result import Result
 from bertscope.data.baselines import baselines
 from bertscope.training.finetune.question import FinetuneConfig, finetune
@@ -18,9 +18,20 @@ if TYPE_CHECKING:
     from bertscope.training.loop import History
 
 
+_HEADLINE = ("after", "before", "bag_of_words", "closest_sentence", "right_chain", "left_chain", "chance")
+"""In this order; which baselines there are, the kind of task says."""
+
+
 def finetune_result(
-    base: ModelRecord, task: Task, settings: FinetuneConfig, before: Scores, after: Scores, history: History
+    base: ModelRecord,
+    task: Task,
+    learned: DataRecord,
+    settings: FinetuneConfig,
+    before: Scores,
+    after: Scores,
+    history: History,
 ) -> Result:
+    """`learned` is what the model was trained on: by it others know the same data again."""
     without_model = {name: task.score(outputs) for name, outputs in baselines(task).items()}
     arms = without_model | {"before": before, "after": after}
     beside = [
@@ -35,13 +46,13 @@ def finetune_result(
             "steps": pd.DataFrame(history.steps),
             "beside": pd.DataFrame(beside),
         },
-        headline=[score.keyed(name) for name, score in arms.items()][::-1],
+        headline=[arms[key].keyed(key) for key in _HEADLINE if key in arms],
         figures=_figures(task, history.chance),
         models={base.id: base},
         subject={"task": task.name, "seed": str(settings.seed)} | _changed(settings),
         notes=[*task.notes],
         provenance={
-            "settings": to_json(settings), "training_seconds": history.seconds,
+            "settings": to_json(settings), "data": learned.id, "training_seconds": history.seconds,
             "activation_bytes": history.activations, "peak_bytes": history.peak,
         },
     )  # fmt: skip
@@ -50,7 +61,7 @@ def finetune_result(
 def _changed(settings: FinetuneConfig) -> dict[str, str]:
     """What tells this training from a plain one, in a result's subject."""
     plain = FinetuneConfig()
-    names = ("without", "classifier", "pooler", "dropout", "frozen", "frozen_dropout")
+    names = ("init", "without", "classifier", "pooler", "dropout", "frozen", "frozen_dropout")
     return {name: str(value) for name in names if (value := getattr(settings, name)) != getattr(plain, name)}
 
 
@@ -58,13 +69,14 @@ def _figures(task: Task, chance: float) -> list[Figure]:
     words = {"score": task.metric, "step": "step", "loss": "loss on the training set", "epoch": "epoch"}
     return [
         Figure(
-            "lines", "epochs", x="epoch", y="score", low="low", high="high", title="Learning curve",
+            "lines", "epochs", x="epoch", y="score", low="low", high="high", key="learning_curve",
+            title="Learning curve",
             caption=f"The validation set's {task.metric} after each epoch, with its 95% bootstrap interval over "
             "examples; epoch 0 is before any training. The dashed rule is an answer without looking at the text.",
             labels=words, rules={task.blind: chance},
         ),
         Figure(
-            "lines", "steps", x="step", y="loss", title="Training loss",
+            "lines", "steps", x="step", y="loss", key="loss", title="Training loss",
             caption="The mean loss over the steps since the last point, dropout on.", labels=words,
         ),
     ]  # fmt: skip

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bertscope.core.estimate import Estimate, cell, column, extreme, mean
+from bertscope.core.layers import Layers
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
 from bertscope.study.claims.records.evidence import (
     INFERENCE,
@@ -159,7 +160,7 @@ def frozen_below(result: Result) -> Iterator[Evidence]:
         return
     count = 2 * int(result.tables["movement"]["layer"].max()) // 3
     rows = result.tables["arms"]
-    for _, row in rows[rows["frozen"] == f"embeddings,1-{count}"].iterrows():
+    for _, row in rows[rows["arm"] == str(Layers.first(count))].iterrows():
         yield of_training(result, cell(row, "effect"), row["runs"], int(row["n"]))
 
 

@@ -167,7 +167,7 @@ CLAIMS = (
         effect="score of the fine-tuned model minus that of the pretrained one with a new classifier",
         unit="score",
         asks=Bound(">", 0),
-        read=gain_by("fine-tuning"),
+        read=gain_by("fine_tuning"),
         published=Published("11.9 to 50.7 points, by task", apart(TUNED, UNTUNED)),
         command=_SCRATCH,
     ),
