@@ -131,13 +131,6 @@ def test_models_that_are_not_fine_tuned_from_each_other_are_not_compared():
         assert one_row(claim_id, [result])["verdict"] == "not tested"
 
 
-def test_a_parser_is_compared_with_its_own_base_only():
-    mnli, parser = PLANTED["parsing-moves-deeper"](0.2, SURE)
-    assert one_row("parsing-moves-deeper", [mnli])["verdict"] == "not tested"
-    parser.tables["layers"] = parser.tables["layers"].assign(checkpoint="minilm")
-    assert one_row("parsing-moves-deeper", [mnli, parser])["verdict"] == "not tested"
-
-
 def test_an_old_result_is_named_and_the_rest_judged():
     old, new = (compared("m", "good", "random")(0.1, SURE)[0] for _ in range(2))
     old.tables["comparisons"] = old.tables["comparisons"].drop(columns="runs")
