@@ -67,9 +67,9 @@ def _table(arrays: dict[str, np.ndarray], config: SentencesConfig, sizes: dict[s
 
 
 def _number(row: pd.Series) -> Number:
-    ends = {} if np.isnan(row["low"]) else {"low": float(row["low"]), "high": float(row["high"])}
+    low, high = (None if np.isnan(row[end]) else float(row[end]) for end in ("low", "high"))
     key, of = f"{row['measure']}_{row['pool']}_pool", {"pool": row["pool"], "layer": str(row["layer"])}
-    return Number(key, float(row["value"]), n=int(row["n"]), unit="last layer", of=of, **ends)
+    return Number(key, float(row["value"]), low, high, int(row["n"]), "last layer", of=of)
 
 
 def _figure(measure: str, meaning: str) -> Figure:
