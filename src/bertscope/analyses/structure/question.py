@@ -107,7 +107,7 @@ structure = Question(
     },
     words={
         "metric": _METRICS,
-        "arm": {"linear_chain": "linear chain"},
+        "arm": {"probe": "probe", "control": "control", "linear_chain": "linear chain"},
         "edge": {"in_both": "in both trees", "in_one": "in one tree only"},
     },
     compared="the share of the syntax trees' edges that a linear map finds",
