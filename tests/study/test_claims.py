@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from bertscope.study.claims.statements import percent, points, sure
 
-from bertscope.core.registry import find
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.question import claims, claims_step
 from bertscope.study.claims.records import CLAIMS, published
 from bertscope.study.claims.records.claim import VERDICTS, Estimate, Published, task_key
-from bertscope.study.claims.statements import percent, points, sure
 from planted_claims import PLANTED
 from planted_results import SURE
 from planted_trainings import compared, good, scratch, truncate
@@ -223,10 +223,12 @@ def test_one_relation_is_told_by_its_accuracies_and_nothing_is_said_twice():
     from bertscope.study.claims.measure import statements
 
     best = pd.DataFrame(
-        {"checkpoint": ["pocket"], "relation": ["frame element"], "p": [0.02], "beats": [True], "accuracy": [0.46],
+        {"checkpoint": ["pocket"], "relation": ["frame_element"], "p": [0.02], "beats": [True], "accuracy": [0.46],
          "low": [0.33], "high": [0.58], "offset_accuracy": [0.26], "offset_low": [0.26], "offset_high": [0.26]}
     )  # fmt: skip
-    table, _ = statements([Result("relations", 1, {"best": best})])
+    table, _ = statements(
+        [Result("relations", 1, {"best": best}, models={"pocket": ModelRecord("pocket", "pocket")})]
+    )
     assert table["sentence"].tolist() == [
         "Of the words in the relation frame element the best head finds 46% (33% to 58%), the best fixed offset 26%."
     ]

@@ -67,9 +67,9 @@ def labelled(numbers: Sequence[Number], phrases: Mapping[str, str], words: Words
 
 
 def _label(number: Number, phrases: Mapping[str, str], words: Words, several: set[tuple[str, str]]) -> str:
-    phrase = phrases.get(number.key, number.label or number.key)
-    models = words.get("model", {})  # a number may be of several: a model, and the one it is set against
-    of = {name: {**models, **words.get(name, {})}.get(value, value) for name, value in number.of.items()}
+    phrase = phrases.get(number.key, number.label)
+    models = words.get("model", {})  # under whatever name a number is of one: `model`, `against`
+    of = {name: words.get(name, {}).get(value, models.get(value, value)) for name, value in number.of.items()}
     further = [
         of[name] for name in of if f"{{{name}}}" not in phrase and (number.key, name) in several
     ]  # fmt: skip
