@@ -26,7 +26,7 @@ from bertscope.models.states_store import StatesStore
 WHOLE, TOOLBOX, OURS = "NumPy, both matrices whole", "rsatoolbox", "bertscope, with its interval"
 BY_WORD, ALL = "NumPy, word by word, without intervals", "bertscope, with intervals and the rest"
 LAYERS = (6, 12)
-MEASURES = ("baseline", "SelfSim", "intra-sentence", "MEV", "MEV baseline")
+MEASURES = ("baseline", "self_similarity", "intra_sentence", "mev", "mev_baseline")
 FORMS = (AS_IT_IS, TOP_REMOVED, STANDARDISED)
 
 

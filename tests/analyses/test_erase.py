@@ -100,15 +100,16 @@ def test_erasing_what_the_model_reads_costs_the_task_and_a_random_direction_does
     config = replace(QUICK, targets=("gender",), random=9, texts=80)
     result = bertscope.erase(reader, sentences(600, 0), config, task=task)
     effects = result.tables["effects"].query("like == 'rank'").set_index("layer")
-    assert result.number("score").value == 1.0 and list(effects.index) == [0, 1, 2]
-    assert result.number("chance").value == pytest.approx(0.5, abs=0.2)
+    assert result["score"].value == 1.0 and list(effects.index) == [0, 1, 2]
+    assert result["chance"].value == pytest.approx(0.5, abs=0.2)
     assert (effects["rank"] == 1).all()
     # [CLS] reads the words when they come out of the embeddings; later on it knows, and they may forget.
     assert effects.loc[0, "effect"] < -0.3 and (effects.loc[[1, 2], "effect"] == 0).all()
     assert effects["random"].min() > -0.15 and effects.loc[0, "p"] == 0.1 and effects.loc[0, "excess_high"] < 0
-    assert result.number("layers whose gender is used").value == 1
+    assert result["layers_used"].value == 1 and result["layers_used"].of == {"target": "gender"}
+    assert {number.key for number in result.headline} == set(bertscope.erase.numbers) - {"masked_lm_loss"}
     check = result.tables["check"].set_index(["vectors", "layer"])["bits"]
-    assert check["as they are"].min() > 0.9 and check["erased"].abs().max() < 0.05
+    assert check["as_they_are"].min() > 0.9 and check["erased"].abs().max() < 0.05
 
 
 def test_erasing_what_it_does_not_read_costs_nothing(reader, task):
@@ -131,8 +132,8 @@ def test_a_models_outputs_are_matched_by_name_and_chance_is_that_of_the_texts_me
     swapped = load(other, tokenizer=reader.tokenizer)
     config = replace(QUICK, targets=("gender",), layers=(0,), texts=7)
     result = bertscope.erase(swapped, sentences(300, 0), config, task=task)
-    assert result.number("score").value == 1
-    chance = result.number("chance")
+    assert result["score"].value == 1
+    chance = result["chance"]
     assert chance.n == 7 and chance.value * 7 == pytest.approx(round(chance.value * 7))
 
 
@@ -205,14 +206,14 @@ def test_a_label_is_used_where_it_surely_costs_more_than_every_random_subspace(s
     wobbles = [[0.1] * 4, [3, 0.1, 0.1, 0.1], [0.1] * 4, [0.1] * 4]
     columns, wobble = np.array([[-0.0, *np.ravel(of_layers)], [0, *np.ravel(wobbles)]])
     draws = sign * (columns + np.concatenate([np.zeros((1, 17)), random.normal(size=(200, 17))]) * wobble) + 7
-    ability = Ability("made", "points", sign, 10, lambda changes: draws)
+    ability = Ability("score", "points", sign, 10, lambda changes: draws)
     eraser = Whitened(random.normal(size=(100, 12))).random(1, random)
     layers = [0, 1, 2, 3]
     others = {layer: {"rank": [eraser] * 3} for layer in layers}
     check = Check(np.zeros(4), np.zeros(4))
-    erased = Erasing("pos", dict.fromkeys(layers, eraser), others, {"as they are": check}, 0.5)
-    result = erase_result(ability, draws, [erased], layers, replace(QUICK, like=("rank",)), {}, [])
-    assert result.number("layers whose pos is used").value == 1
+    erased = Erasing("pos", dict.fromkeys(layers, eraser), others, {"as_they_are": check}, 0.5)
+    result = erase_result(ability, draws, [erased], layers, replace(QUICK, like=("rank",)), tiny.record, {}, [])
+    assert result["layers_used"].value == 1
     effects = result.tables["effects"]
     assert effects["as_bad"].tolist() == [0, 0, 1, 3] and effects["p"].tolist() == [0.25, 0.25, 0.5, 1]
     np.testing.assert_allclose(effects["excess"], sign * np.array([-4, -1, -5 + 8 / 3, 4]))
@@ -243,11 +244,13 @@ def test_a_masked_language_model_is_measured_by_its_guesses(guesser):
     held_out = examples.take(np.flatnonzero(text_parts(examples, 0) == TEST))
     assert 10 < len(held_out) <= 40
     losses = masked_losses(guesser, held_out, [None])
-    assert result.number("masked-LM loss").value == pytest.approx(losses.sums.sum() / losses.counts.sum())
+    assert result["masked_lm_loss"].value == pytest.approx(losses.sums.sum() / losses.counts.sum())
     np.testing.assert_allclose(effects["effect"] - effects["random"], effects["excess"])
     assert ((effects["random_low"] <= effects["random"]) & (effects["random"] <= effects["random_high"])).all()
     assert (effects["p"] == (1 + effects["as_bad"]) / 4).all()
-    assert len(result.figures) == 2 and result.figures[0].facet == "target"
+    assert [figure.key for figure in result.figures] == ["curves", "check"] and result.figures[0].facet == "target"
+    labels = [number.label for number in result.numbers(key="change_random", target="gender")]
+    assert labels == ["random, same rank: the same, gender", "random, same rank and variance: the same, gender"]
 
 
 def test_texts_that_were_cut_are_told(guesser):
@@ -274,7 +277,7 @@ def test_the_command_plans_states_and_task(tmp_path, tiny):
     store = Store(tmp_path / "store")
     run_steps([step], store)
     result = store.result(step)
-    assert result.subject["task"] == "demo/sentiment" and result.number("score").n == 10
+    assert result.subject["task"] == "demo/sentiment" and result["score"].n == 10
 
 
 def test_mistakes_are_one_line(tiny, guesser):

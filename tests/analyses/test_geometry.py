@@ -50,7 +50,7 @@ def test_the_effective_rank_of_known_shapes():
     even = generator.normal(size=(20_000, 12))
     line = generator.normal(size=(20_000, 1)) * generator.normal(size=12) + 5
     result = geometry(*made_states([even, line], sentences_of([20] * 1000)), GeometryConfig(sample=100))
-    ranks = result.tables["dimensions"].query("measure == 'effective rank'")["value"].tolist()
+    ranks = result.tables["dimensions"].query("measure == 'effective_rank'")["value"].tolist()
     assert ranks == pytest.approx([12, 1], abs=0.02)
 
 
@@ -72,7 +72,7 @@ def test_planted_contexts_are_found():
 def test_a_rare_vocabulary_has_no_self_similarity():
     vectors = np.random.default_rng(0).normal(size=(60, 8))
     result = geometry(*made_states([vectors], sentences_of([6] * 10)), GeometryConfig(sample=50))
-    assert set(result.table["measure"]) == {"baseline", "intra-sentence*"}
+    assert set(result.table["measure"]) == {"baseline", "intra_sentence_adjusted"}
     assert "words" not in result.tables and any("no SelfSim and no MEV" in note for note in result.notes)
 
 
@@ -85,8 +85,14 @@ def test_checkpoints_side_by_side(tiny, corpus, tmp_path):
     other = copy.deepcopy(tiny)
     other.name = "other"
     result = geometry([tiny, other], corpus, GeometryConfig(sample=100))
-    assert set(result.table["checkpoint"]) == {tiny.name, "other"} and set(result.table["layer"]) == {0, 1, 2, 3}
-    baseline = result.number(f"baseline, last layer, {tiny.name}")
+    assert set(result.table["checkpoint"]) == set(result.models) == {tiny.id, f"{tiny.id}-2"}
+    assert set(result.in_words().table["checkpoint"]) == {tiny.name, "other"}
+    assert set(result.table["layer"]) == {0, 1, 2, 3}
+    (baseline,) = result.numbers(key="baseline", model=tiny.id)
+    assert baseline.of == {"model": tiny.id, "layer": "3", "form": "as_it_is"}
+    assert baseline.label == f"baseline, last layer, {tiny.name}"
+    assert {number.key for number in result.headline} == set(geometry.numbers)
+    assert len({figure.key for figure in result.figures}) == len(result.figures)
     vectors = bertscope.hidden_states(tiny, corpus).vectors(3)
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     assert baseline.value == pytest.approx((units @ units.T)[np.triu_indices(len(units), 1)].mean(), abs=1e-5)
@@ -95,7 +101,24 @@ def test_checkpoints_side_by_side(tiny, corpus, tmp_path):
     if DEVICE == "cpu":  # bit-equality is promised there
         assert geometry([tiny, other], corpus, GeometryConfig(sample=100)).equals(result)
     assert any("the mean and 1 of 24" in note for note in result.notes)
-    assert result.number(f"baseline, last layer, {STANDARDISED}, other").value < baseline.value
+    (mended,) = result.numbers(key="baseline_mended", form=STANDARDISED, model="other")
+    assert mended.value < baseline.value and mended.label == "baseline, last layer, standardised, other"
+
+
+def test_it_is_told_by_its_embeddings_and_its_last_layer(tiny, corpus):
+    result = geometry(tiny, corpus, GeometryConfig(sample=100))
+    told, rows = geometry.sentence(result), result.table.query("measure == 'baseline' and form == @AS_IT_IS")
+    first, last = (f"{row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})".replace("-", "\u2212")
+                   for _, row in rows.iloc[[0, -1]].iterrows())  # fmt: skip
+    assert told.sentence == (
+        f"Two random words have a cosine of {first} in {tiny.name}'s embeddings and {last} in its last layer."
+    )
+    assert told.main == result["baseline"].value
+    assert [figure.key for figure in result.figures] == ["cone", "mended", "effective_rank", "intrinsic_dimension",
+                                                        "words"]  # fmt: skip
+    shown = result.in_words()
+    assert "SelfSim*" in set(shown.table["measure"]) and shown.figures[0].where == {"form": "as it is"}
+    assert set(shown.tables["words"]["kind"]) == {"most contextual", "least contextual"}
 
 
 def test_plain_texts_have_types_in_lower_case(tiny):

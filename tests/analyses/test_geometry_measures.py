@@ -169,7 +169,7 @@ def test_the_baseline_of_mev_is_the_mean_over_types_of_random_sets_of_their_size
 
     small, large = (np.mean([explained_by_one(rows) for rows in one.rows]) for one in sets)
     plain = pd_values(geometry(store, examples, GeometryConfig(sample=50)).tables["plain"])
-    assert plain[0, AS_IT_IS, "MEV baseline"] == pytest.approx((40 * small + large) / 41, abs=1e-5)
+    assert plain[0, AS_IT_IS, "mev_baseline"] == pytest.approx((40 * small + large) / 41, abs=1e-5)
 
 
 def test_mending_is_what_it_is_called(cone):
@@ -211,21 +211,27 @@ def test_measures_add_up_in_the_tables(cone):
     table = pd_values(result.tables["layers"])
     plain = pd_values(result.tables["plain"])
     for form in (AS_IT_IS, TOP_REMOVED, STANDARDISED):
-        for measure in ("SelfSim", "intra-sentence"):
+        for measure in ("self_similarity", "intra_sentence"):
             adjusted = plain[0, form, measure] - table[0, form, "baseline"]
-            assert table[0, form, f"{measure}*"] == pytest.approx(adjusted)
-        assert table[0, form, "MEV*"] == pytest.approx(plain[0, form, "MEV"] - plain[0, form, "MEV baseline"])
+            assert table[0, form, f"{measure}_adjusted"] == pytest.approx(adjusted)
+        assert table[0, form, "mev_adjusted"] == pytest.approx(plain[0, form, "mev"] - plain[0, form, "mev_baseline"])
     similar = self_similarity(LayerVectors(vectors), words, {AS_IT_IS: Form()})[AS_IT_IS]
-    assert plain[0, AS_IT_IS, "SelfSim"] == pytest.approx(similar[0].mean(), abs=1e-6), "every type counts alike"
-    assert table[1, AS_IT_IS, "SelfSim*"] == pytest.approx(table[0, AS_IT_IS, "SelfSim*"], abs=1e-5), (
-        "scale is nothing"
+    assert plain[0, AS_IT_IS, "self_similarity"] == pytest.approx(similar[0].mean(), abs=1e-6), (
+        "every type counts alike"
     )
+    assert table[1, AS_IT_IS, "self_similarity_adjusted"] == pytest.approx(
+        table[0, AS_IT_IS, "self_similarity_adjusted"], abs=1e-5
+    ), "scale is nothing"
     arrays = result.arrays
-    for measure, baseline in (("SelfSim", "baseline"), ("intra-sentence", "baseline"), ("MEV", "MEV baseline")):
-        np.testing.assert_allclose(arrays[f"{measure}*"], arrays[measure] - arrays[baseline])
-    left = arrays["SelfSim*"][0, 1]
+    for measure, baseline in (
+        ("self_similarity", "baseline"),
+        ("intra_sentence", "baseline"),
+        ("mev", "mev_baseline"),
+    ):
+        np.testing.assert_allclose(arrays[f"{measure}_adjusted"], arrays[measure] - arrays[baseline])
+    left = arrays["self_similarity_adjusted"][0, 1]
     either = t.ppf(0.975, 5) * np.sqrt(5 / 6 * ((left[1:] - left[1:].mean()) ** 2).sum())
-    row = result.table.query("layer == 1 and form == @AS_IT_IS and measure == 'SelfSim*'").iloc[0]
+    row = result.table.query("layer == 1 and form == @AS_IT_IS and measure == 'self_similarity_adjusted'").iloc[0]
     assert (row["low"], row["high"]) == pytest.approx((left[0] - either, left[0] + either))
     listed = result.tables["words"]
     assert len(listed) == 6 and listed["kind"].value_counts().tolist() == [3, 3]

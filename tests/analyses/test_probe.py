@@ -26,7 +26,8 @@ def test_checkpoints_side_by_side(tiny):
     result = bertscope.probe([store, store], examples, replace(QUICK, targets=("pos", "relation", "length")))
     probes = result.tables["probes"]
     names = ["BertForSequenceClassification", "BertForSequenceClassification (2)"]
-    assert list(probes["checkpoint"].unique()) == names
+    assert list(probes["checkpoint"].unique()) == list(result.models) == [tiny.id, f"{tiny.id}-2"]
+    assert list(result.in_words().tables["probes"]["checkpoint"].unique()) == names
     assert sorted(probes["layer"].unique()) == [0, 1, 2, 3] and set(probes["probe"]) == {"linear", "mlp"}
     changes = result.tables["changes"]
     assert len(changes) == 3 * 2 * 4 and (changes[["change", "low", "high"]] == 0).all(axis=None)
@@ -44,7 +45,7 @@ def test_checkpoints_side_by_side(tiny):
     np.testing.assert_allclose(selective["selectivity"], selective["accuracy"] - selective["control"])
     assert (selective["control"] != selective["accuracy"]).any()
     assert (probes["low"] <= probes["accuracy"]).all() and (probes["accuracy"] <= probes["high"]).all()
-    assert result.number("mean accuracy").low is not None
+    assert result["mean_accuracy"].low is not None
     assert any("no control task for length" in note for note in result.notes)
 
 
@@ -54,7 +55,12 @@ def test_the_headline_has_the_layer_that_validation_chooses(tiny):
     probes = result.tables["probes"]
     best = probes.loc[probes["validation_loss"].idxmin()]
     number = result.headline[1]
-    assert number.name == f"pos, layer {best['layer']}" and number.value == best["accuracy"]
+    assert number is result["accuracy"] and number.of["layer"] == str(best["layer"]) and number.of["model"] == tiny.id
+    assert number.label == f"pos, layer {best['layer']}" and number.value == best["accuracy"]
+    assert {each.key for each in result.headline} == set(bertscope.probe.numbers)
+    assert set(result.tables["curves"]["series"]) == {"probe", "control", "majority", "usual_label"}
+    assert "the word's usual label" in set(result.in_words().tables["curves"]["series"])
+    assert [figure.key for figure in result.figures] == ["accuracy", "selectivity", "expected"]
     assert "codelength" not in probes
 
 
@@ -67,7 +73,8 @@ def test_nothing_is_chosen_on_test():
     result = bertscope.probe(made_store(TEXTS, layers), TEXTS, replace(QUICK, targets=("pos",), probes=("linear",)))
     accuracy = result.tables["probes"].set_index("layer")["accuracy"]
     assert accuracy[0] < accuracy[1] < 0.6, "where validation says that nothing is learned, a probe stays as it began"
-    assert result.number("pos, layer 0").value == accuracy[0]
+    (number,) = result.numbers(key="accuracy", target="pos", layer=0)
+    assert number.value == accuracy[0]
 
 
 def test_checkpoints_of_different_widths_are_probed_alike():
@@ -84,7 +91,7 @@ def test_the_last_checkpoint_is_the_one_given_last_whatever_its_width():
     result = bertscope.probe(stores, TEXTS, replace(QUICK, targets=("pos",), code=False))
     for table in ("probes", "expected"):
         assert list(result.tables[table]["checkpoint"].unique()) == [*given], table
-    assert result.number("mean accuracy").value == 1 and "the numbers are those of last" in result.notes
+    assert result["mean_accuracy"].value == 1 and "the numbers are those of last" in result.notes
     assert set(result.tables["changes"].query("checkpoint == 'last'")["change"]) == {
         1 - result.tables["probes"]["accuracy"][0]
     }

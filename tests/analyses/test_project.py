@@ -202,9 +202,13 @@ def test_checkpoints_stand_side_by_side(tiny, texts):
     figure = result.figures[0]
     assert (figure.step, figure.facet, figure.token, figure.path) == ("layer", "checkpoint", "token", "position")
     layers = result.tables["layers"]
-    assert result.number("explained variance").value == layers["explained"].iloc[-1]
+    assert result["explained_variance"].value == layers["explained"].iloc[-1]
+    assert result["explained_variance"].of == {"model": f"{tiny.id}-2", "layer": "3"}
     least = layers.loc[layers.query("checkpoint == @points.checkpoint.iloc[-1]")["explained"].idxmin()]
-    assert result.number(f"least explained, layer {least['layer']}").value == least["explained"]
+    assert result["least_explained"].value == least["explained"]
+    assert result["least_explained"].label == f"least explained, layer {least['layer']}"
+    assert {number.key for number in result.headline} == set(bertscope.project.numbers)
+    assert "special token" in set(result.in_words().tables["points"]["kind"])
     assert ((layers["explained"] > 0) & (layers["explained"] <= 1 + 1e-9)).all()
     assert result.subject["text"] == "2"  # an id before it is a number
 

@@ -49,20 +49,24 @@ def test_every_measure_is_what_it_says(tiny, task, plain):
             cosines = (ones * others).sum(-1)
             if np.ptp(cosines) > 1e-5:  # layer 0's first token is the same in every text
                 expected = spearmanr(cosines.round(5), task.test.label).statistic
-                assert table["Spearman", pool, layer] == pytest.approx(expected, abs=0.02)
+                assert table["spearman", pool, layer] == pytest.approx(expected, abs=0.02)
             alignment = ((ones - others) ** 2).sum(-1)[same].mean()
             assert table["alignment", pool, layer] == pytest.approx(alignment, abs=1e-4)
             texts = plain[at, layer].reshape(-1, plain.shape[-1])
             near = [np.exp(-2 * ((texts[i] - texts[j]) ** 2).sum()) for i in range(48) for j in range(48) if i != j]
             assert table["uniformity", pool, layer] == pytest.approx(np.log(np.mean(near)), abs=1e-4)
     assert np.allclose(result.arrays["cosine"], (plain[:, :, :, 0] * plain[:, :, :, 1]).sum(-1), atol=1e-5)
-    assert result.number("Spearman, cls").low < result.number("Spearman, cls").value
+    assert result["spearman_cls_pool"].low < result["spearman_cls_pool"].value
+    assert {number.key for number in result.headline} == set(sentences.numbers)
+    assert result["spearman_mean_pool"].of == {"pool": "mean", "layer": "3"}
+    assert [figure.title for figure in result.figures] == ["Spearman", "Alignment", "Uniformity"]
+    assert list(result.models) == [tiny.id] and result.subject == {"task": task.name}
 
 
 def test_a_model_that_counts_shared_words_follows_the_score(pocket):
     """The score is the number of shared words: layer 0's mean knows it well."""
     result = sentences(pocket, sts(60), SentencesConfig(repeats=100))
-    layers = result.tables["layers"].query("measure == 'Spearman' and pool == 'mean'")
+    layers = result.tables["layers"].query("measure == 'spearman' and pool == 'mean'")
     assert layers["value"].iloc[0] > 0.8
 
 
@@ -93,7 +97,7 @@ def test_sampled_pairs_keep_their_own_scores(tiny, task, plain):
     apart = ((plain[:, 3, same, 0] - plain[:, 3, same, 1]) ** 2).sum(-1).mean(-1)
     assert 0 < len(same) < 10 and set(chosen) != set(range(10))
     for pool, value in zip(("cls", "mean"), apart, strict=True):
-        number = result.number(f"alignment, {pool}")
+        number = result[f"alignment_{pool}_pool"]
         assert number.value == pytest.approx(value, abs=1e-4) and number.n == len(same)
 
 
@@ -104,11 +108,11 @@ def test_numbers_are_the_last_layers_and_intervals_what_they_say(tiny, task, pla
     group = np.arange(24) // 2
     left = np.array([apart[same & (group != at)].mean() for at in range(12)])
     either = t.ppf(0.975, 11) * np.sqrt(11 / 12 * ((left - left.mean()) ** 2).sum())
-    number = result.number("alignment, mean")
+    number = result["alignment_mean_pool"]
     whole = apart[same].mean()
     assert (number.value, number.low, number.high) == pytest.approx((whole, whole - either, whole + either), abs=1e-4)
     draws = rank_draws(result.arrays["cosine"][1], gold, repeats=1000)[:, 3]
-    number = result.number("Spearman, mean")
+    number = result["spearman_mean_pool"]
     ends = np.quantile(draws[1:], [0.025, 0.975])
     assert (number.value, number.low, number.high) == pytest.approx((draws[0], *ends))
 

@@ -22,7 +22,7 @@ from made_states import made_states, sentences_of
 from plain_similarity import gram_alignment, turned, upper_correlation
 from running import made_by
 
-PLAIN = "plain cosine (defeated by rotation)"
+PLAIN = "plain_cosine"
 
 
 def jackknifed(values):
@@ -50,13 +50,14 @@ def test_intervals_leave_texts_out_and_differences_add_errors_in_squares():
     (*here, examples), (*there, against) = read
     config = SimilarityConfig(groups=5, grid=False)
     result = similarity(here, examples, config, against=against, against_states=there)
-    table = result.table.query("measure == 'RSA' and layer == 1")
+    table = result.table.query("measure == 'rsa' and layer == 1")
     for (_, row), value, error, groups in zip(table.iterrows(), values, errors, (5, 3), strict=True):
         either = t.ppf(0.975, groups - 1) * error
         assert (row["low"], row["high"]) == pytest.approx((value - either, min(1, value + either)), abs=1e-5)
-    number = result.number("RSA, last layer")
+    number = result.numbers(key="rsa_last_layer")[0]
+    assert [each.of["corpus"] for each in result.numbers(key="rsa_last_layer")] == ["these texts", "these texts (2)"]
     assert (number.low, number.high) == tuple(table.iloc[0][["low", "high"]])
-    between = result.tables["corpora"].query("measure == 'RSA' and layer == 1").iloc[0]
+    between = result.tables["corpora"].query("measure == 'rsa' and layer == 1").iloc[0]
     apart, either = values[0] - values[1], t.ppf(0.975, 2) * np.hypot(*errors)
     assert (between["low"], between["high"]) == pytest.approx((apart - either, apart + either), abs=1e-5)
 
@@ -85,44 +86,47 @@ def test_layers_are_compared_word_by_word(tiny, other, corpus):
     assert (table["n"] == len(before)).all() and len(table) == 3 * 4
     for layer in range(4):
         x, y = before.vectors(layer), after.vectors(layer)
-        assert table.loc[("RSA", layer), "value"] == pytest.approx(upper_correlation(x, y), abs=1e-5)
-        assert table.loc[("CKA", layer), "value"] == pytest.approx(gram_alignment(x, y), abs=1e-5)
+        assert table.loc[("rsa", layer), "value"] == pytest.approx(upper_correlation(x, y), abs=1e-5)
+        assert table.loc[("cka", layer), "value"] == pytest.approx(gram_alignment(x, y), abs=1e-5)
     np.testing.assert_allclose(table["value"].unstack()[[0, 1, 2]], 1, atol=1e-5)
-    assert table.loc[("RSA", 3), "value"] < 0.99
+    assert table.loc[("rsa", 3), "value"] < 0.99
     assert (table["low"] <= table["value"] + 1e-9).all() and (table["value"] <= table["high"] + 1e-9).all()
-    last = result.number("RSA, last layer")
-    assert last.value == table.loc[("RSA", 3), "value"] and last.low < last.value < last.high
-    blocks = table.loc["RSA"].loc[[1, 2, 3], "value"].mean()
-    assert result.number("RSA, mean").value == pytest.approx(blocks)
-    assert result.number("layer with the lowest RSA").value == 3
-    assert result.number(f"{PLAIN}, last layer").unit == "cosine"
+    last = result["rsa_last_layer"]
+    assert last.of == {"model": other.id, "against": tiny.id, "corpus": corpus.name, "layer": "3"}
+    assert last.label == "RSA, last layer (3)" and list(result.models) == [tiny.id, other.id]
+    assert last.value == table.loc[("rsa", 3), "value"] and last.low < last.value < last.high
+    blocks = table.loc["rsa"].loc[[1, 2, 3], "value"].mean()
+    assert result["rsa_mean"].value == pytest.approx(blocks)
+    assert result["lowest_rsa_layer"].value == 3
+    assert result["plain_cosine_last_layer"].unit == "cosine"
+    assert {number.key for number in result.headline} < set(similarity.numbers)
 
 
 def test_every_two_layers_are_compared(tiny, other, corpus):
     result = similarity([tiny, other], corpus)
     keys = ["measure", "checkpoint", "other", "layer", "other_layer"]
     grid = result.tables["grid"].set_index(keys)["value"].sort_index()
-    name = tiny.name
+    name, moved = tiny.id, other.id
     assert len(grid) == 2 * 3 * 16
-    for measure, defined in (("RSA", upper_correlation), ("CKA", gram_alignment)):
+    for measure, defined in (("rsa", upper_correlation), ("cka", gram_alignment)):
         square = grid.loc[measure, name, name].unstack().to_numpy()
         np.testing.assert_allclose(square, square.T, atol=1e-6)
         np.testing.assert_allclose(np.diag(square), 1, atol=1e-6)
-        between = grid.loc[measure, name, "moved"]
+        between = grid.loc[measure, name, moved]
         x, y = bertscope.hidden_states(tiny, corpus).vectors(1), bertscope.hidden_states(other, corpus).vectors(3)
         assert between.loc[1, 3] == pytest.approx(defined(x, y), abs=1e-5)
     layers = result.table.set_index(["measure", "layer"])["value"]
-    assert grid.loc["RSA", name, "moved", 3, 3] == pytest.approx(layers["RSA", 3], abs=1e-6)
+    assert grid.loc["rsa", name, moved, 3, 3] == pytest.approx(layers["rsa", 3], abs=1e-6)
     assert "grid" not in similarity([tiny, other], corpus, SimilarityConfig(grid=False)).tables
 
 
 def test_one_checkpoint_is_compared_layer_by_layer(tiny, corpus):
     result = similarity(tiny, corpus)
     store = bertscope.hidden_states(tiny, corpus)
-    table = result.table.query("measure == 'RSA'").set_index("layer")
+    table = result.table.query("measure == 'rsa'").set_index("layer")
     assert table.index.tolist() == [1, 2, 3] and table["other_layer"].tolist() == [0, 1, 2]
     assert table.loc[2, "value"] == pytest.approx(upper_correlation(store.vectors(2), store.vectors(1)), abs=1e-5)
-    assert result.number("RSA with the layer below, last layer").value == pytest.approx(table.loc[3, "value"])
+    assert result["rsa_below_last_layer"].value == pytest.approx(table.loc[3, "value"])
 
 
 def test_the_first_is_the_reference_or_all_are_compared(tiny, other, corpus):
@@ -134,23 +138,25 @@ def test_the_first_is_the_reference_or_all_are_compared(tiny, other, corpus):
     assert set(first.table["series"]) == {"moved", "third"} and first.figures[0].facet == "measure"
     every = similarity(models, corpus, SimilarityConfig(pairs="all"))
     assert every.table["pair"].nunique() == 3 and every.tables["grid"]["pair"].nunique() == 6
-    moved = every.number("RSA, last layer, moved and third").value
-    assert moved == pytest.approx(first.number(f"RSA, last layer, {tiny.name} and moved").value, abs=1e-6)
+    (moved,) = every.numbers(key="rsa_last_layer", model="third", against=other.id)
+    (same,) = first.numbers(key="rsa_last_layer", model=other)
+    assert moved.value == pytest.approx(same.value, abs=1e-6)
+    assert moved.label == "RSA, last layer (3), third, moved" and same.label == "RSA, last layer (3), moved"
 
 
 def test_the_value_settles_and_ends_where_the_sample_does(tiny, other, corpus):
     result = similarity([tiny, other], corpus, SimilarityConfig(words=200))
     settling = result.tables["by_words"]
     assert sorted(settling["n"].unique()) == [50, 100, 200]
-    assert settling["layer"].unique().tolist() == [1, 2, 3] and set(settling["measure"]) == {"RSA", "CKA"}
-    last = settling.query("n == 200 and measure == 'CKA'").set_index("layer")["value"]
-    want = result.table.query("measure == 'CKA'").set_index("layer")["value"]
+    assert settling["layer"].unique().tolist() == [1, 2, 3] and set(settling["measure"]) == {"rsa", "cka"}
+    last = settling.query("n == 200 and measure == 'cka'").set_index("layer")["value"]
+    want = result.table.query("measure == 'cka'").set_index("layer")["value"]
     assert last[3] == pytest.approx(want[3], abs=1e-6)
 
 
 def test_checkpoints_of_other_width_and_depth(tiny, pocket, corpus):
     result = similarity([tiny, pocket], corpus, SimilarityConfig(words=300))
-    assert set(result.table["measure"]) == {"RSA", "CKA"}, "a plain cosine of different widths makes no sense"
+    assert set(result.table["measure"]) == {"rsa", "cka"}, "a plain cosine of different widths makes no sense"
     assert result.table["layer"].max() == 3 and result.tables["grid"]["other_layer"].max() == 12
 
 
@@ -174,8 +180,8 @@ def test_a_second_corpus_stands_beside_the_first(tiny, other, corpus):
     assert mine["value"].tolist() == pytest.approx(there["value"].tolist(), abs=1e-6)
     assert set(result.table["series"]) == {"demo/corpus", "demo/sentiment"} and result.subject["against"]
     between = result.tables["corpora"].set_index(["measure", "layer"])
-    rsa_values = result.table.query("measure == 'RSA' and layer == 3").set_index("corpus")["value"]
-    difference = between.loc[("RSA", 3)]
+    rsa_values = result.table.query("measure == 'rsa' and layer == 3").set_index("corpus")["value"]
+    difference = between.loc[("rsa", 3)]
     assert difference["difference"] == pytest.approx(rsa_values["demo/corpus"] - rsa_values["demo/sentiment"])
     assert difference["low"] < difference["difference"] < difference["high"]
     with pytest.raises(UserError, match="say nothing of another; give against_states"):
@@ -257,3 +263,30 @@ def test_a_task_in_a_file_stands_beside_plain_text(tmp_path, tiny):
     text.write_text("the old house was by the road .\n" * 3)
     plain = second_root(text, text="sentence", label="label", limit=2, seed=1)
     assert plain == second_root(text, limit=2, seed=1)
+
+
+def test_a_fine_tuned_checkpoint_is_told_beside_what_it_was(tiny, other, corpus):
+    result = similarity([tiny, other], corpus, SimilarityConfig(grid=False))
+    number = result["rsa_last_layer"]
+    told = similarity.sentence(result)
+    assert told.sentence == (
+        "Layer 3 moved farthest in fine-tuning; the last layer's RSA with what it was is "
+        f"{number.value:.3f} ({number.low:.3f} to {number.high:.3f})."
+    )
+    assert told.main == number.value
+    assert similarity.sentence(similarity(tiny, corpus, SimilarityConfig(grid=False))) is None
+
+
+def test_eyes_get_names_and_words(tiny, other, corpus):
+    shown = similarity([tiny, other], corpus).in_words()
+    assert set(shown.table["measure"]) == {"RSA", "CKA", "plain cosine (defeated by rotation)"}
+    assert set(shown.table["checkpoint"]) == {tiny.name} and set(shown.table["other"]) == {"moved"}
+    assert [figure.key for figure in shown.figures] == ["layers", "grid_rsa", "grid_cka", "by_words"]
+    assert shown.figures[1].where == {"measure": "RSA"}
+
+
+def test_states_of_other_models_are_no_second_corpus(tiny, other, corpus):
+    sentiment = read_examples("demo/sentiment", limit=30)
+    here, there = bertscope.hidden_states(tiny, corpus), bertscope.hidden_states(other, sentiment)
+    with pytest.raises(UserError, match=f"first corpus are those of {tiny.name}, of the second those of moved; give"):
+        similarity(here, corpus, against=sentiment, against_states=there)

@@ -20,8 +20,9 @@ def test_a_step_keeps_what_hidden_gives(tmp_path, tiny, texts):
     states = bertscope.states(tiny, texts, out=tmp_path / "kept")
     again = StatesStore.open(tmp_path / "kept")
     assert np.array_equal(again.array, bertscope.hidden_states(tiny, texts).array)
-    assert states.result.number("vectors").value == len(again)
-    assert again.name == tiny.name
+    assert states.result["vectors"].value == len(again)
+    assert {number.key for number in states.result.headline} == set(bertscope.states.numbers)
+    assert again.record == tiny.record == states.result.models[tiny.id]
 
 
 def test_the_store_shares_one_step_among_questions(tmp_path, tiny):
@@ -44,8 +45,8 @@ def test_states_of_other_texts_are_refused(tiny, texts):
         open_states(whole, texts, "mean")
 
 
-def test_names_tell_checkpoints_apart(tiny, texts):
-    assert list(open_states([tiny, tiny], texts)) == [tiny.name, f"{tiny.name} (2)"]
+def test_ids_tell_checkpoints_apart(tiny, texts):
+    assert list(open_states([tiny, tiny], texts)) == [tiny.id, f"{tiny.id}-2"]
 
 
 def test_an_unknown_pool_is_refused():
@@ -56,7 +57,7 @@ def test_an_unknown_pool_is_refused():
 def test_random_weights_give_other_states_the_same_for_a_seed(tmp_path, tiny, texts):
     config = bertscope.StatesConfig(init="random", seed=3)
     states = bertscope.states(tiny, texts, config, out=tmp_path / "random")
-    assert states.store.name == f"{tiny.name} (random init)"
+    assert states.store.record.name == f"{tiny.name} (random init)"
     assert states.store.layers == tuple(range(tiny.n_layers + 1))
     again = bertscope.states(tiny, texts, config).store
     other = bertscope.states(tiny, texts, bertscope.StatesConfig(init="random")).store
@@ -72,7 +73,7 @@ def test_without_resume_what_is_there_is_made_anew_and_what_is_not_ours_is_left(
     with pytest.raises(UserError, match="made with"):
         bertscope.states(tiny, texts.take(range(2)), out=kept)
     again = bertscope.states(tiny, texts.take(range(2)), out=kept, resume=False)
-    assert len(again.store) < first.result.number("vectors").value
+    assert len(again.store) < first.result["vectors"].value
     foreign.mkdir()
     (foreign / "letter.txt").write_text("dear")
     with pytest.raises(UserError, match="didn't write"):

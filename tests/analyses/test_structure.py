@@ -50,18 +50,18 @@ def test_a_planted_tree_is_found_at_its_layer(found):
     """Correlations stay under 1 however good a probe is: in gold trees many distances are equal, in predicted ones
     none."""
     examples, result = found
-    assert result.number("best layer for distance").value == result.number("best layer for depth").value == 1
+    assert [number.value for number in result.numbers(key="best_layer")] == [1, 1]
     trees, test = Trees.of(examples), parts(examples.text, 0, test=True)[2]
     for kind, metrics in METRICS.items():
         best = evaluate(kind, nearly_right(kind, trees), trees, test).draws(Resampling(examples.ids, repeats=1))
-        assert result.number(metrics[1]).value == pytest.approx(best[metrics[1]][0, 0], abs=0.015)
-    for metric, least in (("UUAS", 0.98), ("root accuracy", 0.98), ("DSpr", 0.94), ("NSpr", 0.9)):
-        assert result.number(metric).value > least
+        assert result[metrics[1]].value == pytest.approx(best[metrics[1]][0, 0], abs=0.015)
+    for metric, least in (("uuas", 0.98), ("root_accuracy", 0.98), ("dspr", 0.94), ("nspr", 0.9)):
+        assert result[metric].value > least
         row = of(result, metric, arm="probe", layer=1)
-        assert row["value"] == result.number(metric).value and row["best_layer"] and row["best_rank"]
+        assert row["value"] == result[metric].value and row["best_layer"] and row["best_rank"]
         assert row["low"] <= row["value"] <= row["high"]
-    assert of(result, "UUAS", arm="probe", layer=0)["high"] < 0.45  # noise
-    assert 0.45 < of(result, "UUAS", arm="probe", layer=2)["value"] < 0.98  # the tree in noise
+    assert of(result, "uuas", arm="probe", layer=0)["high"] < 0.45  # noise
+    assert 0.45 < of(result, "uuas", arm="probe", layer=2)["value"] < 0.98  # the tree in noise
 
 
 def test_random_trees_fall_to_what_luck_gives(found):
@@ -69,11 +69,11 @@ def test_random_trees_fall_to_what_luck_gives(found):
     trees = Trees.of(examples)
     words = trees.lengths[parts(examples.text, 0, test=True)[2]] - 1
     luck = (2 * (words - 1) / words).sum() / (words - 1).sum()
-    control = result.number("control")
+    control = result["control"]
     assert control.low < luck < control.high
-    assert result.number("selectivity").value == pytest.approx(result.number("UUAS").value - control.value)
-    assert of(result, "root accuracy", arm="control")["low"] < (1 / words).mean() < 0.3
-    assert abs(result.number("linear chain").value - luck) < 0.1  # the planted trees have no order of words
+    assert result["selectivity"].value == pytest.approx(result["uuas"].value - control.value)
+    assert of(result, "root_accuracy", arm="control")["low"] < (1 / words).mean() < 0.3
+    assert abs(result["linear_chain"].value - luck) < 0.1  # the planted trees have no order of words
 
 
 def test_the_control_is_trained_on_random_trees_too(monkeypatch):
@@ -96,12 +96,12 @@ def test_tables_have_every_probe_and_its_baselines(found):
     examples, result = found
     scores, training = result.tables["scores"], result.tables["training"]
     assert len(training) == 3 * 2 and len(scores) == 2 * 2 * (3 + 1 + 1)
-    assert set(scores["arm"]) == {"probe", "control", "linear chain"}
-    assert scores.query("arm == 'linear chain'")["checkpoint"].isna().all()
+    assert set(scores["arm"]) == {"probe", "control", "linear_chain"}
+    assert scores.query("arm == 'linear_chain'")["checkpoint"].isna().all()
     assert training["epochs"].between(6, 40).all()
     test = parts(examples.text, 0, test=True)[2]
-    assert (scores.query("metric == 'root accuracy'")["n"] == len(test)).all()
-    assert (scores.query("metric == 'UUAS'")["n"] == (Trees.of(examples).lengths[test] - 2).sum()).all()
+    assert (scores.query("metric == 'root_accuracy'")["n"] == len(test)).all()
+    assert (scores.query("metric == 'uuas'")["n"] == (Trees.of(examples).lengths[test] - 2).sum()).all()
     assert "to test" in result.notes[0]
 
 
@@ -118,12 +118,16 @@ def test_checkpoints_are_compared_on_the_same_sentences(found):
     result = structure(stores, examples, replace(QUICK, control=False))
     changes = result.tables["changes"].set_index(["checkpoint", "metric"])
     assert set(changes["against"]) == {"one"}
+    first, _, third = (f"{100 * number.value:.0f}%" for number in result.numbers(key="uuas"))
+    told = structure.sentence(result).sentence
+    assert told.startswith(f"A linear map finds {first} (") and f" in layer 0 of one, {first} (" in told
+    assert f"in same, {third} in better; a chain of neighbours has" in told
     assert (
-        changes.loc[[("same", name) for name in ("UUAS", "root accuracy")], ["value", "low", "high"]]
+        changes.loc[[("same", name) for name in ("uuas", "root_accuracy")], ["value", "low", "high"]]
         .eq(0)
         .all(axis=None)
     )
-    for metric in ("UUAS", "root accuracy", "DSpr", "NSpr"):
+    for metric in ("uuas", "root_accuracy", "dspr", "nspr"):
         first, other = (of(result, metric, arm="probe", checkpoint=name) for name in ("one", "better"))
         row = changes.loc["better", metric]
         assert row["value"] == pytest.approx(other["value"] - first["value"]) and row["n"] == first["n"]
@@ -136,7 +140,8 @@ def test_the_layer_is_chosen_on_validation(found):
     training = result.tables["training"]
     for kind, rows in training.groupby("probe"):
         best = rows.loc[rows["validation_score"].idxmax(), "layer"]
-        assert result.number(f"best layer for {kind}").value == best
+        (number,) = result.numbers(key="best_layer", probe=kind)
+        assert number.value == best and number.label == f"best layer for {kind}"
 
 
 def test_the_share_that_decides_is_over_all_edges(monkeypatch):
@@ -161,9 +166,9 @@ def test_nothing_is_chosen_on_test():
         layers.append(np.where(hidden[:, None], noise, trees))
     result = structure(made_store(examples, layers), examples, replace(QUICK, control=False))
     for kind, (metric, _) in METRICS.items():
-        assert result.number(f"best layer for {kind}").value == 0
+        assert result.numbers(key="best_layer", probe=kind)[0].value == 0
         failed, other = (of(result, metric, arm="probe", layer=layer)["value"] for layer in (0, 1))
-        assert result.number(metric).value == failed < other
+        assert result[metric].value == failed < other
 
 
 def test_drawn_trees_are_trees_and_say_what_they_share(found):
@@ -178,9 +183,9 @@ def test_drawn_trees_are_trees_and_say_what_they_share(found):
         )  # punctuation hangs on nothing, one word is the root
         if tree == "gold":
             assert (heads[:-1] - 1 == np.array(gold[sentence][:-1])).all()
-            shared = (rows["edge"] == "in both trees") & (rows["head"] != 0)
+            shared = (rows["edge"] == "in_both") & (rows["head"] != 0)
             assert rows["picture"].iloc[0] == f"{sentence} · {shared.sum()} of {len(heads) - 2} edges"
-    assert (trees["edge"] == "in both trees").sum() > 0.9 * trees["head"].notna().sum()
+    assert (trees["edge"] == "in_both").sum() > 0.9 * trees["head"].notna().sum()
 
 
 def test_a_stored_answer_is_the_answer(found, tmp_path):
@@ -193,8 +198,12 @@ def test_figures_draw_what_is_there(found):
     titles = [figure.title for figure in result.figures]
     assert titles == [*(f"{metric} by layer" for metric in ("UUAS", "DSpr", "Root accuracy", "NSpr")),
                       "Gold trees and predicted trees"]  # fmt: skip
+    keys = ["uuas_by_layer", "dspr_by_layer", "root_accuracy_by_layer", "nspr_by_layer", "trees"]
+    assert [figure.key for figure in result.figures] == keys
+    assert {number.key for number in result.headline} == set(structure.numbers)
+    assert result.in_words().tables["trees"]["edge"].cat.categories.tolist() == ["in both trees", "in one tree only"]
     assert result.figures[0].rules == pytest.approx(
-        {"linear chain": result.number("linear chain").value, "random trees": result.number("control").value}
+        {"linear chain": result["linear_chain"].value, "random trees": result["control"].value}
     )
 
 
@@ -205,7 +214,7 @@ def test_ranks_are_swept_in_one_run_and_none_is_above_the_width():
     training, scores = result.tables["training"], result.tables["scores"]
     assert sorted(training["rank"].unique()) == [1, 2, 8, 16] and len(training) == 4 * 3 * 2
     assert "trees" not in result.tables and "control" not in set(scores["arm"])
-    best = scores.query("metric == 'UUAS' and best_layer")
+    best = scores.query("metric == 'uuas' and best_layer")
     assert best["rank"].tolist() == [1, 2, 8, 16] and best["best_rank"].sum() == 1
     assert best["value"].iloc[-1] > best["value"].iloc[0]
     assert "UUAS by rank" in [figure.title for figure in result.figures]

@@ -12,6 +12,7 @@ from bertscope.analyses.structure.question import StructureConfig, plan, structu
 from bertscope.analyses.structure.trees import Trees, parts
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
@@ -28,7 +29,7 @@ def test_another_corpus_to_train_on():
     others, more = planted(200, seed=0)
     result = structure(store, examples, QUICK, train=others, train_states=more)
     assert any(note.endswith("60 to test") for note in result.notes)
-    assert result.number("root accuracy").n == 60
+    assert result["root_accuracy"].n == 60
     half = others.take(range(50, 200))
     seen = structure(made_store(half, [more.vectors(layer)[more.starts[50] :] for layer in more.layers]), half, QUICK,
                      train=others, train_states=more)  # fmt: skip
@@ -60,13 +61,17 @@ def test_models_are_read_and_the_random_one_is_beside_them(tiny):
     examples = read_examples("demo/corpus", limit=120)
     config = StructureConfig(ranks=(8,), epochs=2, repeats=100)
     result = structure([tiny, tiny], examples, config)
+    keys = list(result.models)
+    assert list(result.tables["training"]["checkpoint"].unique()) == keys and keys[0] == tiny.id
     names = [tiny.name, f"{tiny.name} (2)", f"{tiny.name} (random init)"]
-    assert list(result.tables["training"]["checkpoint"].unique()) == names
+    assert list(result.in_words().tables["training"]["checkpoint"].unique()) == names
     one, same, other = (
-        result.tables["training"].query("checkpoint == @name")["validation_loss"].tolist() for name in names
+        result.tables["training"].query("checkpoint == @key")["validation_loss"].tolist() for key in keys
     )
     assert one == same and one != other
-    assert result.number(f"UUAS, {names[2]}") and result.subject["task"] == "demo/corpus"
+    assert result.models[keys[2]].origin.by == "random" and result.models[keys[2]].came_of(tiny.record)
+    (number,) = result.numbers(key="uuas", model=keys[2])
+    assert number.label == f"UUAS, {names[2]}" and result.subject == {"task": "demo/corpus"}
 
 
 def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
@@ -110,7 +115,7 @@ def test_mistakes_are_said_before_anything_is_trained():
         structure(store, examples, train=examples, train_states=store)
     others, more = planted(60, seed=3)
     with pytest.raises(UserError, match="those of planted, the states to train on those of else"):
-        structure(store, examples, train=others, train_states=replace(more, name="else"))
+        structure(store, examples, train=others, train_states=replace(more, record=ModelRecord("else", "else")))
     with pytest.raises(UserError, match="holds word vectors of 60 texts, not word vectors of these 61"):
         structure(store, examples, train=planted(61)[0])
 

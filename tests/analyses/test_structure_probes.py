@@ -32,7 +32,7 @@ CPU = torch.device("cpu")
 
 
 def corpus_of(examples, store) -> Corpus:
-    return Corpus(Trees.of(examples), {store.name: Vectors(store, CPU)}, CPU)
+    return Corpus(Trees.of(examples), {store.record.name: Vectors(store, CPU)}, CPU)
 
 
 def stack_of(kind, layers, *, rank=6, rate=1e-2, dim=16, name="planted") -> Stack:

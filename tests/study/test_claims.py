@@ -132,13 +132,6 @@ def test_models_that_are_not_fine_tuned_from_each_other_are_not_compared():
         assert one_row(claim_id, [result])["verdict"] == "not tested"
 
 
-def test_a_parser_is_compared_with_its_own_base_only():
-    mnli, parser = PLANTED["parsing-moves-deeper"](0.2, SURE)
-    assert one_row("parsing-moves-deeper", [mnli])["verdict"] == "not tested"
-    parser.tables["layers"] = parser.tables["layers"].assign(checkpoint="minilm")
-    assert one_row("parsing-moves-deeper", [mnli, parser])["verdict"] == "not tested"
-
-
 def test_an_old_result_is_named_and_the_rest_judged():
     old, new = (compared("m", "good", "random")(0.1, SURE)[0] for _ in range(2))
     old.tables["comparisons"] = old.tables["comparisons"].drop(columns="runs")
@@ -210,19 +203,18 @@ def test_every_result_is_told_with_the_number_by_which_it_is_compared():
     from bertscope.study.claims.measure import statements
 
     def structure(task: str, value: float) -> Result:
-        named = (("UUAS", value), ("UUAS, tuned", 0.5), ("linear chain", 0.43), ("best layer for distance", 3.0))
-        headline = [Number(name, at, at - 0.01, at + 0.01) for name, at in named]
-        scores = pd.DataFrame({"checkpoint": ["pocket", "tuned"]})
-        return Result(
-            "structure", 1, {"scores": scores}, headline=headline, subject={"model": "pocket", "task": task}
-        )
+        models = {name[0]: ModelRecord(name[0], name) for name in ("pocket", "tuned")}
+        found = (("uuas", value, {"model": "p"}), ("uuas", 0.5, {"model": "t"}), ("linear_chain", 0.43, {}),
+                 ("best_layer", 3.0, {"model": "p", "probe": "distance"}))  # fmt: skip
+        headline = [Number(key, at, at - 0.01, at + 0.01, of=of) for key, at, of in found]
+        return Result("structure", 1, headline=headline, models=models, subject={"task": task})
 
     table, unread = statements([structure("longer", 0.7), structure("a", 0.6)])
     assert table["sentence"].tolist()[0] == (
         "A linear map finds 60% (59% to 61%) of the syntax trees' edges in layer 3 of pocket, 50% (49% to 51%) in "
         "tuned; a chain of neighbours has 43% (42% to 44%)."
     )
-    assert table["about"].tolist() == ["pocket on a", "pocket on longer"]
+    assert table["about"].tolist() == ["pocket and tuned on a", "pocket and tuned on longer"]
     assert table["main"].tolist() == [0.6, 0.7] and table["written"].tolist() == ["60%", "70%"]
     assert table["input"].tolist() == ["results.1", "results.0"] and not unread
 

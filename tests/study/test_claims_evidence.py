@@ -14,19 +14,14 @@ from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.step import FORMAT, Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.records import CLAIMS
-from bertscope.study.claims.records.evidence import lesson, lessons
 from planted_attention import attention, first_tokens, patterns, redundancy
-from planted_claims import PLANTED, depths
+from planted_claims import PLANTED
+from planted_layers import PARSER, depths, similarity
 from planted_results import (
     BASE,
-    RANDOM,
     SURE,
     TUNED,
     ablate,
-    ends,
-    similarity,
-    structure,
-    taught,
 )
 from planted_trainings import good, truncate
 
@@ -44,45 +39,8 @@ def one_row(claim_id: str, results: list[Result]) -> dict:
     return row
 
 
-# What a model was taught, by what the task is
-
-
-@pytest.mark.parametrize(
-    ("source", "options", "taught"),
-    [
-        ("/data/ewt", {"kind": "trees"}, "trees"), ("/data/mine", {"kind": "spans"}, "spans"),
-        ("demo/corpus", {"kind": "trees"}, "trees"), ("demo/qa", {}, "spans"), ("squad", {}, "spans"),
-        ("glue/mnli@/data/MNLI", {}, "inference"), ("snli@/x", {}, "inference"), ("demo/entailment", {}, "inference"),
-        ("glue/rte@/x", {}, "classification"), ("glue/stsb", {}, "regression"), ("/data/treebank/mnli.csv", {}, ""),
-        ("/data/UD_reviews", {"kind": "classification"}, "classification"),
-    ],
-)  # fmt: skip
-def test_a_task_is_known_by_what_it_asks(source, options, taught):
-    assert lesson(source, options) == taught
-
-
-def test_a_parser_is_known_whatever_its_data_is_called():
-    reader = taught(similarity("pocket tuned on x", depths(0.2), SURE), None, ("/data/x", {"kind": "spans"}))
-    parser = taught(similarity("pocket tuned on y", depths(0.0), SURE), None, ("/data/y", {"kind": "trees"}))
-    row = one_row("parsing-moves-deeper", [reader, parser])
-    assert row["verdict"] == "holds, this training" and row["effect"] == pytest.approx(0.2)
-    assert row["note"] == "minus pocket tuned on y"
-    ratings = taught(
-        similarity("pocket tuned on UD_treebank", depths(0.0), SURE),
-        None,
-        ("/data/UD_treebank", {"kind": "regression"}),
-    )
-    assert one_row("parsing-moves-deeper", [reader, ratings])["verdict"] == "not tested"
-
-
-def test_of_a_result_in_memory_only_known_tasks_are_known():
-    made = similarity(TUNED, depths(0.0), SURE)
-    names = [BASE, "pocket tuned on demo/qa", "pocket tuned on UD_English-EWT"]
-    assert list(lessons(made, names).values()) == ["", "spans", ""]
-
-
 def test_a_stored_result_tells_its_step(tmp_path):
-    made = similarity(TUNED, depths(0.0), SURE)
+    made = similarity(PARSER, depths(0.0), SURE)
     assert "step" not in load_result(made.save(tmp_path / "alone")).provenance
     made.save(tmp_path / "step" / "result")
     step = Step("similarity", 1, {}, {"examples": Root("examples", "toy", "0" * 16)})
@@ -202,43 +160,6 @@ def test_a_pretrained_model_is_judged_as_it_is_and_a_fine_tuned_one_as_one_train
     assert found[BASE]["verdict"] == "holds" and found[BASE]["over"] == "texts"
     assert found[TUNED]["verdict"] == "fails, this training" and found[TUNED]["over"] == "texts, of one training"
     assert found[TUNED]["runs"] == 1 and pd.isna(found[BASE]["runs"])
-
-
-# Trees and probes
-
-
-def test_trees_are_paired_by_sentence_where_that_is_stored():
-    (made,) = structure((BASE, TUNED), (0.60, 0.61), 0.1)
-    row = one_row("trees-are-kept", [made])
-    assert row["verdict"] == "underpowered" and row["n"] == 60 and row["note"].startswith("not paired")
-    made.tables["changes"] = pd.DataFrame(
-        {"checkpoint": TUNED, "metric": metric, **ends(value, 0.005)}
-        for metric, value in (("NSpr", -0.9), ("UUAS", 0.01))
-    )
-    row = one_row("trees-are-kept", [made])
-    assert row["verdict"] == "holds, this training" and (row["low"], row["high"]) == pytest.approx((0.005, 0.015))
-
-
-def test_a_parser_says_nothing_about_what_is_kept_or_comes_from_pretraining():
-    parser = ("/data/ewt", {"kind": "trees"})
-    (kept,) = structure((BASE, TUNED), (0.6, 0.8), SURE)
-    assert one_row("trees-are-kept", [taught(kept, None, parser)])["verdict"] == "not tested"
-    (made,) = structure((TUNED, f"{TUNED} (random init)"), (0.8, 0.4), SURE)
-    assert one_row("trees-come-from-training", [taught(made, parser, parser)])["verdict"] == "not tested"
-    (probed,) = PLANTED["knowledge-is-kept"](0.0, SURE)
-    assert one_row("knowledge-is-kept", [taught(probed, None, parser)])["verdict"] == "not tested"
-
-
-@pytest.mark.parametrize(("chain", "effect"), [(0.2, 0.2), (0.5, 0.1), (0.7, -0.1)])
-def test_trees_must_beat_the_better_of_random_weights_and_a_chain(chain, effect):
-    row = one_row("trees-come-from-training", structure((BASE, RANDOM), (0.6, 0.4), SURE, chain))
-    assert row["effect"] == pytest.approx(effect) and row["verdict"] == ("holds" if effect > 0 else "fails")
-    assert row["note"] == f"random weights 0.400, a chain {chain:.3f}" and row["n"] == 60
-
-
-def test_which_word_it_is_and_how_long_the_text_is_no_linguistic_knowledge():
-    row = one_row("knowledge-is-kept", PLANTED["knowledge-is-kept"](-0.1, SURE))
-    assert row["effect"] == pytest.approx(-0.1) and row["note"] == "pos and relation" and row["n"] == 300
 
 
 # Time

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from bertscope.study.claims.statements import SENTENCES
 
 import bertscope
 from bertscope.analyses.change.question import ChangeConfig
@@ -33,7 +34,6 @@ from bertscope.experiments.truncate import question as truncate
 from bertscope.models.source import model_root
 from bertscope.study.claims.measure import judged, statements
 from bertscope.study.claims.records import CLAIMS
-from bertscope.study.claims.statements import SENTENCES
 from bertscope.study.runner import run_steps
 from quick_configs import QUICK_ABLATE, QUICK_LOTTERY
 from toy import task_of

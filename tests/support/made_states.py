@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bertscope.core.examples import Examples
+from bertscope.core.model_record import ModelRecord
 from bertscope.models.states_store import StatesStore
 
 
@@ -21,8 +22,8 @@ def made_store(examples: Examples, layers: Sequence[np.ndarray], name: str = "pl
     words = np.concatenate([np.arange(length) for length in lengths])
     in_first = lengths if examples.first_words is None else examples.first_words
     return StatesStore(
-        folder=Path("made"), name=name, pool="word", layers=tuple(range(array.shape[1])), n_layers=array.shape[1] - 1,
-        ids=examples.ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]),
+        folder=Path("made"), record=ModelRecord(name, name), pool="word", layers=tuple(range(array.shape[1])),
+        n_layers=array.shape[1] - 1, ids=examples.ids, left_out=(), starts=np.concatenate([[0], np.cumsum(lengths)]),
         words=words.astype(np.int32), segments=(words >= np.repeat(in_first, lengths)).astype(np.int8),
         spans=np.zeros((rows, 2), np.int32), array=array,
     )  # fmt: skip

@@ -15,19 +15,23 @@ from planted_attention import (
     related,
     unchanged,
 )
-from planted_results import (
-    BASE,
+from planted_layers import (
+    JUDGE,
+    PARSER,
+    POCKET,
     RANDOM,
     TUNED,
-    Planted,
-    ablate,
+    depths,
     elsewhere,
     expected,
     geometry,
     probed,
     similarity,
     structure,
-    taught,
+)
+from planted_results import (
+    Planted,
+    ablate,
 )
 from planted_trainings import (
     agreeing,
@@ -44,12 +48,6 @@ from planted_trainings import (
     truncate,
     weights_left,
 )
-
-
-def depths(value: float) -> list[float]:
-    """Seven layers, of which the top third has an RSA of 0.5 and the others `value` more."""
-    return [1.0, *[0.5 + value] * 4, 0.5, 0.5]
-
 
 PLANTED: dict[str, Planted] = {
     "less-than-half-heterogeneous": lambda v, r: patterns((v, r), (v, r), "heterogeneous"),
@@ -89,17 +87,17 @@ PLANTED: dict[str, Planted] = {
     "top-layers-move-most": lambda v, r: [similarity(TUNED, depths(v), r)],
     "elsewhere-moves-less": elsewhere,
     "parsing-moves-deeper": lambda v, r: [
-        taught(similarity("pocket tuned on mine", depths(v), r), None, ("glue/mnli@/data/MNLI", {})),
-        taught(similarity("pocket tuned on ewt", depths(0), r), None, ("/data/ewt", {"kind": "trees"})),
+        similarity(JUDGE, depths(v), r),
+        similarity(PARSER, depths(0), r),
     ],
     "lower-layers-can-freeze": freeze,
-    "trees-are-kept": lambda v, r: structure((BASE, TUNED), (0.6, 0.6 + v), r),
+    "trees-are-kept": lambda v, r: structure((POCKET, TUNED), (0.6, 0.6 + v), r),
     "knowledge-is-kept": probed,
-    "trees-come-from-training": lambda v, r: structure((BASE, RANDOM), (0.4 + v, 0.4), r),
+    "trees-come-from-training": lambda v, r: structure((POCKET, RANDOM), (0.4 + v, 0.4), r),
     "low-level-below": expected,
     "cone-narrows": geometry("baseline", lambda v: [0.1, 0.9, 0.1 + v]),
-    "words-grow-contextual": geometry("SelfSim*", lambda v: [0.5, 0.1, 0.5 + v]),
-    "sentences-stay-apart": geometry("intra-sentence*", lambda v: [0.9, v, 0.9], share=1.0),
+    "words-grow-contextual": geometry("self_similarity_adjusted", lambda v: [0.5, 0.1, 0.5 + v]),
+    "sentences-stay-apart": geometry("intra_sentence_adjusted", lambda v: [0.9, v, 0.9], share=1.0),
     "top-layer-costs-nothing": truncate,
     "without-top-layer-faster": truncate,
     "contrast-slows-the-cone": contrast("contrastive", "before"),

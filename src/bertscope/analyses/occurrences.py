@@ -54,9 +54,10 @@ def common_words(stores: Mapping[str, StatesStore], examples: Examples, seed: in
 
 def left_out_notes(stores: Mapping[str, StatesStore]) -> list[str]:
     """What became of texts that are longer than a model reads."""
-    counts = {name: len(store.left_out) for name, store in stores.items()}
     return [
-        f"{count:,} texts are longer than {name} reads and were left out" for name, count in counts.items() if count
+        f"{len(store.left_out):,} texts are longer than {store.record.name} reads and were left out"
+        for store in stores.values()
+        if store.left_out
     ]
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bertscope.analyses.erase.leace import Eraser, Whitened
 from bertscope.analyses.erase.question import EraseConfig
-from bertscope.analyses.erase.result import Check, Erasing, erase_result
+from bertscope.analyses.erase.result import AS_THEY_ARE, ERASED, READ_AFRESH, Check, Erasing, erase_result
 from bertscope.analyses.probe.question import OF_WORDS
 from bertscope.analyses.probe.sample import (
     TEST,
@@ -57,20 +57,21 @@ def measure(
     erased = [learn_erasers(target, examples, store, layers, limits, config) for target in targets]
     changes = [change for one in erased for layer in layers for change in _changes(one, layer, model.device)]
     draws = ability.draws([None, *changes])
-    subject = {"model": model.name} | ({"task": task.name} if task else {})
+    subject = {"task": task.name} if task else {}
     subject |= {"erased by": examples.name} if examples.name else {}
     left_out = [f"{len(store.left_out)} texts of {examples.name} are longer than the model reads and were left out"]
     notes = [
         *examples.notes, *(task.notes if task else ()), *ability.notes, *(left_out if store.left_out else ())
     ]  # fmt: skip
-    return erase_result(ability, draws, erased, layers, config, subject, notes)
+    return erase_result(ability, draws, erased, layers, config, model.record, subject, notes)
 
 
 @dataclass(frozen=True)
 class Ability:
     """Something a model can do, by which it is measured."""
 
-    name: str
+    key: str
+    """Of the headline number that it is."""
     unit: str
     sign: int
     """1 where more is better, -1 where less is."""
@@ -127,7 +128,7 @@ def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -
         mean.add(np.arange(len(texts)), losses.sums.T, losses.counts)
         return mean.draws
 
-    return Ability("masked-LM loss", "nats", -1, len(texts), draws, notes=notes)
+    return Ability("masked_lm_loss", "nats", -1, len(texts), draws, notes=notes)
 
 
 def _few(examples: Examples, rows: np.ndarray, config: EraseConfig) -> np.ndarray:
@@ -180,7 +181,7 @@ def _checked(
     device = best_device()
     plain = [store.vectors(layer)[place] for layer in erasers]
     erased = [eraser(vectors).astype(np.float32) for eraser, vectors in zip(erasers.values(), plain, strict=True)]
-    sources = tuple(Source(name, layer) for name in ("as they are", "erased") for layer in erasers)
+    sources = tuple(Source(name, layer) for name in (AS_THEY_ARE, ERASED) for layer in erasers)
     stack = torch.from_numpy(np.stack([*plain, *erased], 1)).to(device)
     train, validation, test = (torch.from_numpy(sample.items(part)).to(device) for part in (TRAIN, VALIDATION, TEST))
     vectors = Vectors(sources, standardised(stack, train), torch.arange(len(stack), device=device)[:, None])
@@ -202,7 +203,7 @@ def _checked(
     )  # whole texts on either side
     with full_precision():
         return {
-            "as they are": check(range(n), train, test),
-            "erased": check(range(n, 2 * n), train, test),
-            "erased, read afresh": check(range(n, 2 * n), test[:half], test[half:]),
+            AS_THEY_ARE: check(range(n), train, test),
+            ERASED: check(range(n, 2 * n), train, test),
+            READ_AFRESH: check(range(n, 2 * n), test[:half], test[half:]),
         }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Likeness = Literal["rank", "variance"]
 LIKENESSES: tuple[Likeness, ...] = ("rank", "variance")
+_RANDOM = {"rank": "random, same rank", "variance": "random, same rank and variance"}
 
 
 @dataclass(frozen=True)
@@ -93,5 +94,22 @@ erase = Question(
     columns={
         "curves": {"low, high": "ends of the 95% interval; of random subspaces the lowest and the highest"},
         "effects": {"random_low, random_high": "the lowest and the highest of the random subspaces"},
+    },
+    numbers={
+        "score": "score",
+        "masked_lm_loss": "masked-LM loss",
+        "chance": "chance",
+        "change_erased": "{target} erased: change, mean of layers",
+        "change_random": "{like}: the same",
+        "layers_used": "layers whose {target} is used",
+    },
+    words={
+        "like": _RANDOM,
+        "erased": {"label": "the label", **_RANDOM},
+        "vectors": {
+            "as_they_are": "as they are",
+            "erased": "erased",
+            "erased_read_afresh": "erased, read afresh",
+        },
     },
 )

@@ -18,8 +18,9 @@ from bertscope.core.result import Result
 if TYPE_CHECKING:
     from bertscope.analyses.erase.leace import Eraser
     from bertscope.analyses.erase.measure import Ability
+    from bertscope.core.model_record import ModelRecord
 
-_NAMES = {"rank": "random, same rank", "variance": "random, same rank and variance"}
+AS_THEY_ARE, ERASED, READ_AFRESH = "as_they_are", "erased", "erased_read_afresh"
 _LABELS = {"low": "from", "high": "to"}
 
 
@@ -50,10 +51,10 @@ class Erasing:
 
 def erase_result(
     ability: Ability, draws: np.ndarray, erased: Sequence[Erasing], layers: Sequence[int], config: EraseConfig,
-    subject: dict[str, str], notes: list[str],
+    model: ModelRecord, subject: dict[str, str], notes: list[str],
 ) -> Result:  # fmt: skip
     """Compare what the model can do as it is and with everything erased in turn: draws [1 + repeats, 1 + changes]."""
-    headline = [_number(ability.name, draws[:, 0], ability)]
+    headline = [_number(ability.key, draws[:, 0], ability)]
     if ability.chance is not None:
         headline.append(Number("chance", ability.chance, n=ability.n, unit=ability.unit))
     # [1 + repeats, target, layer, the label's eraser and the random ones]
@@ -70,13 +71,14 @@ def erase_result(
         tables={"effects": table, "curves": _curves(table), "check": _check(erased, layers)},
         headline=headline,
         figures=_figures(ability, config, "target" if len(erased) > 1 else None),
+        models={model.id: model},
         subject=subject,
         notes=notes,
     )  # fmt: skip
 
 
-def _number(name: str, draws: np.ndarray, ability: Ability) -> Number:
-    return drawn_number(name, draws, ability.n, ability.unit)
+def _number(key: str, draws: np.ndarray, ability: Ability, **of: str) -> Number:
+    return drawn_number(key, draws, ability.n, ability.unit, **of)
 
 
 def _rows(ability: Ability, one: Erasing, layer: int, effects: np.ndarray) -> Iterator[dict[str, Any]]:
@@ -103,23 +105,24 @@ def _numbers(ability: Ability, target: str, effects: np.ndarray, rows: Sequence[
     more than any random subspace of either kind, and surely more than each kind does on average."""
     mean = effects.mean(1)
     kinds = list(dict.fromkeys(row["like"] for row in rows))
-    numbers = [_number(f"{target} erased: change, mean of layers", mean[:, 0], ability)]
+    numbers = [_number("change_erased", mean[:, 0], ability, target=target)]
     for like, random in zip(kinds, np.split(mean[:, 1:], len(kinds), axis=1), strict=True):
-        numbers.append(_number(f"{_NAMES[like]}: the same", random.mean(1), ability))
+        numbers.append(_number("change_random", random.mean(1), ability, target=target, like=like))
     least_cost = "excess_high" if ability.sign > 0 else "excess_low"
     unlike = {row["layer"] for row in rows if row["as_bad"] or ability.sign * row[least_cost] >= 0}
     layers = {row["layer"] for row in rows}
-    return [*numbers, Number(f"layers whose {target} is used", float(len(layers - unlike)), n=len(layers))]
+    used = Number("layers_used", float(len(layers - unlike)), n=len(layers), of={"target": target})
+    return [*numbers, used]
 
 
 def _curves(effects: pd.DataFrame) -> pd.DataFrame:
     """The lines of a figure: the label's effect with its interval, and each kind of random ones' mean and range."""
     keys = ["target", "layer"]
-    concept = effects.drop_duplicates(keys)[[*keys, "effect", "low", "high"]].assign(erased="the label")
+    concept = effects.drop_duplicates(keys)[[*keys, "effect", "low", "high"]].assign(erased="label")
     random = effects[[*keys, "random", "random_low", "random_high"]].set_axis(
         [*keys, "effect", "low", "high"], axis=1
     )
-    return pd.concat([concept, random.assign(erased=effects["like"].map(_NAMES))], ignore_index=True)
+    return pd.concat([concept, random.assign(erased=effects["like"])], ignore_index=True)
 
 
 def _check(erased: Sequence[Erasing], layers: Sequence[int]) -> pd.DataFrame:
@@ -133,11 +136,12 @@ def _check(erased: Sequence[Erasing], layers: Sequence[int]) -> pd.DataFrame:
 
 
 def _figures(ability: Ability, config: EraseConfig, facet: str | None) -> list[Figure]:
-    what = f"{ability.name} ({ability.unit})"
+    named = erase.numbers[ability.key]
+    what = f"{named} ({ability.unit})"
     return [
         Figure(
-            "lines", "curves", x="layer", y="effect", low="low", high="high", color="erased", facet=facet, middle=0.0,
-            title=f"What erasing costs: {ability.name}",
+            "lines", "curves", key="curves", x="layer", y="effect", low="low", high="high", color="erased",
+            facet=facet, middle=0.0, title=f"What erasing costs: {named}",
             caption=f"The change of the {what} when what a linear probe could read is erased after one layer, with "
             "its paired 95% bootstrap interval over texts; beside it the mean and the range of "
             f"{config.random} random subspaces of each kind. Where the label costs more than all of them, the layers "
@@ -145,7 +149,8 @@ def _figures(ability: Ability, config: EraseConfig, facet: str | None) -> list[F
             labels=_LABELS | {"effect": f"change of the {what}"},
         ),
         Figure(
-            "lines", "check", x="layer", y="bits", color="vectors", facet=facet, middle=0.0, title="Is it gone?",
+            "lines", "check", key="check", x="layer", y="bits", color="vectors", facet=facet, middle=0.0,
+            title="Is it gone?",
             caption="What a linear probe tells of a word's label, in bits beyond how frequent the labels are, on "
             "texts from which neither probe nor eraser learned: 0 is chance. Erased: the probe learns from the words "
             "that the eraser learned from. Read afresh: it learns from other texts; what it finds there, the eraser "

@@ -13,6 +13,7 @@ from torch.nn.functional import pad
 
 from bertscope.analyses.geometry.question import GeometryConfig
 from bertscope.analyses.geometry.result import (
+    ADJUSTED,
     ALIGNMENT,
     BASELINE,
     INTRA,
@@ -55,19 +56,19 @@ _SAME = 1e-5  # of the vectors' spread: what is closer is one vector twice, such
 
 def measure(states: Sequence[Given], examples: Examples, config: GeometryConfig) -> Result:
     stores = open_states(states, examples)
-    for name, store in stores.items():
+    for store in stores.values():
         if len(store) < 2:
-            raise UserError(f"{examples.name or 'the corpus'} has one word for {name}; give more texts")
+            raise UserError(f"{examples.name or 'the corpus'} has one word for {store.record.name}; give more texts")
     checkpoints = []
     with full_precision(), progress("layers", sum(len(store.layers) for store in stores.values())) as bar:
-        for name, store in stores.items():
+        for key, store in stores.items():
             words = read_words(store, examples, config)
             pairs = paired_texts(store, examples, config.same, config.sample, config.groups, config.seed)
             layers = []
             for layer in store.layers:
                 layers.append(layer_geometry(store, layer, words, pairs, config))
                 bar.advance()
-            checkpoints.append(CheckpointGeometry(name, store, words, layers, pairs.which if pairs else ""))
+            checkpoints.append(CheckpointGeometry(key, store, words, layers, pairs.which if pairs else ""))
     return geometry_result(checkpoints, examples, config)
 
 
@@ -100,8 +101,11 @@ def layer_geometry(
 
 
 def _adjusted(measure: str, form: str, draws: np.ndarray, baseline: np.ndarray, n: int) -> list[Measured]:
-    """The measure, and what is left of it beyond the baseline: its name has a star, as in the paper."""
-    return [Measured("plain", measure, form, draws, n), Measured("layers", f"{measure}*", form, draws - baseline, n)]
+    """The measure, and what is left of it beyond the baseline."""
+    return [
+        Measured("plain", measure, form, draws, n),
+        Measured("layers", ADJUSTED[measure], form, draws - baseline, n),
+    ]
 
 
 def _explained(form: str, shares: np.ndarray, by_chance: np.ndarray, words: Words) -> list[Measured]:

@@ -11,6 +11,26 @@ from bertscope.core.errors import UserError
 from bertscope.core.question import EXAMPLES, MODELS, STATES, Question
 from bertscope.core.step import Step
 
+_MEASURES = {
+    "baseline": "baseline",
+    "self_similarity": "SelfSim",
+    "self_similarity_adjusted": "SelfSim*",
+    "intra_sentence": "intra-sentence",
+    "intra_sentence_adjusted": "intra-sentence*",
+    "mev": "MEV",
+    "mev_baseline": "MEV baseline",
+    "mev_adjusted": "MEV*",
+    "effective_rank": "effective rank",
+    "intrinsic_dimension": "intrinsic dimension",
+    "alignment": "alignment",
+    "uniformity": "uniformity",
+}
+"""What is left of a measure beyond its baseline has a star, as in the paper; its key ends in `adjusted`."""
+HEADLINE = (
+    "baseline", "self_similarity_adjusted", "intra_sentence_adjusted", "mev_adjusted", "effective_rank",
+    "intrinsic_dimension",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class GeometryConfig:
@@ -66,9 +86,23 @@ geometry = Question(
     inputs={"states": STATES, "examples": EXAMPLES},
     given={"models": MODELS, "examples": EXAMPLES},
     version=3,
-    main="baseline, last layer",
+    main="baseline",
     cite="Ethayarajh 2019, How Contextual are Contextualized Word Representations?; Mu and Viswanath 2018, "
     "All-but-the-Top; Timkey and van Schijndel 2021, All Bark and No Bite; Roy and Vetterli 2007 (effective rank); "
     "Facco et al. 2017 (TwoNN); Wang and Isola 2020 (alignment and uniformity)",
     plan=plan,
+    numbers={
+        **{key: f"{_MEASURES[key]}, last layer" for key in HEADLINE},
+        "baseline_mended": "baseline, last layer, {form}",
+    },
+    words={
+        "measure": _MEASURES,
+        "form": {
+            "as_it_is": "as it is",
+            "top_removed": "top directions removed",
+            "standardised": "standardised",
+        },
+        "kind": {"most_contextual": "most contextual", "least_contextual": "least contextual"},
+    },
+    compared="the cosine of two random words in the last layer",
 )

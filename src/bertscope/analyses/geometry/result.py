@@ -9,27 +9,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.geometry.question import GeometryConfig, geometry
+from bertscope.analyses.geometry.question import HEADLINE, GeometryConfig, geometry
 from bertscope.analyses.geometry.vectors import AS_IT_IS, STANDARDISED, TOP_REMOVED
 from bertscope.analyses.geometry.words import Words
 from bertscope.analyses.occurrences import left_out_notes
+from bertscope.analyses.side_by_side import subject
+from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import jackknife_interval
+from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, decimals, sure
+from bertscope.core.words import model_names
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.models.states_store import StatesStore
 
-BASELINE, SELF, INTRA, MEV, MEV_BASELINE = "baseline", "SelfSim", "intra-sentence", "MEV", "MEV baseline"
-RANK, INTRINSIC, ALIGNMENT, UNIFORMITY = "effective rank", "intrinsic dimension", "alignment", "uniformity"
-_HEADLINE = (BASELINE, f"{SELF}*", f"{INTRA}*", f"{MEV}*", RANK, INTRINSIC)
+BASELINE, SELF, INTRA, MEV, MEV_BASELINE = "baseline", "self_similarity", "intra_sentence", "mev", "mev_baseline"
+RANK, INTRINSIC, ALIGNMENT, UNIFORMITY = "effective_rank", "intrinsic_dimension", "alignment", "uniformity"
+ADJUSTED = {measure: f"{measure}_adjusted" for measure in (SELF, INTRA, MEV)}
+"""What is left of a measure beyond its baseline."""
+_WORDS = geometry.words["measure"]
 _BOUNDED = (BASELINE, SELF, INTRA, MEV, MEV_BASELINE)
-_UNITS = {RANK: "dimensions", INTRINSIC: "dimensions", f"{MEV}*": "share"}
+_UNITS = {RANK: "dimensions", INTRINSIC: "dimensions", ADJUSTED[MEV]: "share"}
 _LABELS = {"checkpoint": "", "form": "", "kind": "", "word": "", "low": "from", "high": "to"}
 _BAND = "Bands are 95% intervals by leaving groups of texts out."
-_MEASURES = (
+_MEANINGS = (
     "Baseline: the mean cosine of two random words; 0 where words point everywhere, 1 where all point one way. The "
     "others are what is left beyond chance. SelfSim*: the mean cosine of two occurrences of a word, less the "
     "baseline; 0 where context decides everything. Intra-sentence*: the mean cosine of a word with its text, less "
@@ -65,7 +72,8 @@ class LayerGeometry:
 
 @dataclass(frozen=True)
 class CheckpointGeometry:
-    name: str
+    key: str
+    """What tables call it."""
     store: StatesStore
     words: Words
     layers: list[LayerGeometry]
@@ -77,23 +85,25 @@ def geometry_result(checkpoints: Sequence[CheckpointGeometry], examples: Example
     tables: dict[str, list[pd.DataFrame]] = {"layers": [], "words": [], "plain": [], "dimensions": [], "pairs": []}
     arrays: dict[str, list[np.ndarray]] = {}
     headline: list[Number] = []
-    names = [one.name for one in checkpoints]
-    notes = [*examples.notes, *left_out_notes({one.name: one.store for one in checkpoints})]
+    models = records(one.store for one in checkpoints)
+    names = model_names(models)
+    notes = [*examples.notes, *left_out_notes({one.key: one.store for one in checkpoints})]
     for one in checkpoints:
         for measure, draws in _draws(one.layers).items():
             arrays.setdefault(measure, []).append(draws)
         found = _tables(one.layers) | {"words": _words_table(one.layers[-1], one.words, config.listed)}
         for table, rows in found.items():
-            tables[table].append(rows.assign(checkpoint=one.name))
-        headline += _headline(one.layers, f", {one.name}" if len(checkpoints) > 1 else "")
-        notes += _notes(one.name, one.store, one.words, config)
+            tables[table].append(rows.assign(checkpoint=one.key))
+        headline += _headline(one.layers, one.key)
+        notes += _notes(names[one.key], one.store, one.words, config)
     whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items() if any(map(len, parts))}
     return geometry.result(
         tables=whole,
         arrays=_alike(arrays, len(checkpoints)),
         headline=headline,
         figures=_figures(whole, names, checkpoints[-1].same),
-        subject={"model": " and ".join(names)} | ({"task": examples.name} if examples.name else {}),
+        models=models,
+        subject=subject(examples),
         notes=list(dict.fromkeys(notes)),
     )
 
@@ -147,27 +157,40 @@ def _words_table(last: LayerGeometry, words: Words, listed: int) -> pd.DataFrame
     at = np.concatenate([most, least])
     return pd.DataFrame(
         {
-            "kind": ["most contextual"] * few + ["least contextual"] * few,
+            "kind": ["most_contextual"] * few + ["least_contextual"] * few,
             "word": words.types[at], "layer": last.layer, "value": last.types[0, at], "low": low[at],
             "high": high[at], "n": words.counts[at],
         }
     )  # fmt: skip
 
 
-def _headline(found: list[LayerGeometry], which: str) -> list[Number]:
+def _headline(found: list[LayerGeometry], checkpoint: str) -> list[Number]:
     """The last layer's measures; and the baseline of its vectors once they are mended."""
     last = {(one.form, one.measure): one for one in found[-1].found}
-    shown = [(AS_IT_IS, measure) for measure in _HEADLINE]
-    shown += [(form, BASELINE) for form in (TOP_REMOVED, STANDARDISED)]
+    shown = [(measure, AS_IT_IS, measure) for measure in HEADLINE]
+    shown += [("baseline_mended", form, BASELINE) for form in (TOP_REMOVED, STANDARDISED)]
     numbers = []
-    for form, measure in shown:
+    for key, form, measure in shown:
         if (form, measure) in last and not np.isnan(last[form, measure].draws[0]):
             one = last[form, measure]
             low, high = jackknife_interval(one.draws, **_range(measure))
-            name = f"{measure}, last layer" + ("" if form == AS_IT_IS else f", {form}") + which
-            ends = {} if np.isnan(low) else {"low": float(low), "high": float(high)}
-            numbers.append(Number(name, float(one.draws[0]), n=one.n, unit=_UNITS.get(measure, "cosine"), **ends))
+            ends: dict[str, Any] = {} if np.isnan(low) else {"low": float(low), "high": float(high)}
+            of = {"model": checkpoint, "layer": str(found[-1].layer), "form": form}
+            unit = _UNITS.get(measure, "cosine")
+            numbers.append(Number(key, float(one.draws[0]), n=one.n, unit=unit, of=of, **ends))
     return numbers
+
+
+def sentence(result: Result) -> Statement | None:
+    key, model = next(iter(result.models.items()))
+    rows = result.tables["layers"].sort_values("layer")
+    rows = rows[(rows["checkpoint"] == key) & (rows["measure"] == BASELINE) & (rows["form"] == AS_IT_IS)]
+    first, last = (cell(rows.iloc[at], "value", "low", "high") for at in (0, -1))
+    told = (
+        f"Two random words have a cosine of {sure(first)} in {model.name}'s embeddings and {sure(last)} in its last "
+        "layer."
+    )
+    return Statement(told, last.value, decimals)
 
 
 def _notes(name: str, store: StatesStore, words: Words, config: GeometryConfig) -> list[str]:
@@ -180,37 +203,49 @@ def _notes(name: str, store: StatesStore, words: Words, config: GeometryConfig) 
     ]
 
 
-def _figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], same: str) -> list[Figure]:
+def _figures(tables: dict[str, pd.DataFrame], names: dict[str, str], same: str) -> list[Figure]:
     figures = [
         Figure(
-            "lines", "layers", x="layer", y="value", low="low", high="high", color="checkpoint", facet="measure",
-            where={"form": AS_IT_IS}, title="The cone, and how contextual words are in it",
-            caption=f"{_MEASURES} {_BAND}", labels=_LABELS | {"value": "cosine, or share"},
+            "lines", "layers", key="cone", x="layer", y="value", low="low", high="high", color="checkpoint",
+            facet="measure", where={"form": AS_IT_IS}, title="The cone, and how contextual words are in it",
+            caption=f"{_MEANINGS} {_BAND}", labels=_LABELS | {"value": "cosine, or share"},
         )
     ]  # fmt: skip
-    figures += [_mended(name, len(checkpoints) > 1) for name in checkpoints]
+    figures += [_mended(key, names) for key in names]
     figures += [_by_layer("dimensions", measure, meaning) for measure, meaning in _DIMENSIONS.items()]
     if "pairs" in tables:
         figures += _pairs(same)
     if len(tables.get("words", ())):
-        figures += [_words(name, len(checkpoints) > 1) for name in checkpoints]
+        figures += [_words(key, names) for key in names]
     return figures
 
 
-def _mended(name: str, several: bool) -> Figure:
+def _mended(checkpoint: str, names: dict[str, str]) -> Figure:
     return Figure(
-        "lines", "layers", x="layer", y="value", low="low", high="high", color="form", facet="measure",
-        where={"checkpoint": name}, title="After mending" + (f": {name}" if several else ""),
+        "lines", "layers", key=_of(checkpoint, "mended", names), x="layer", y="value", low="low", high="high",
+        color="form", facet="measure", where={"checkpoint": checkpoint},
+        title="After mending" + _which(checkpoint, names),
         caption="The same measures of the vectors as they are, without their mean and top directions, and with every "
         f"dimension brought to mean 0 and variance 1. {_BAND}",
         labels=_LABELS | {"value": "cosine, or share"},
     )  # fmt: skip
 
 
+def _of(checkpoint: str, figure: str, names: dict[str, str]) -> str:
+    """The key of a figure that each of several checkpoints has."""
+    return f"{figure}_{checkpoint}" if len(names) > 1 else figure
+
+
+def _which(checkpoint: str, names: dict[str, str]) -> str:
+    return f": {names[checkpoint]}" if len(names) > 1 else ""
+
+
 def _by_layer(table: str, measure: str, meaning: str) -> Figure:
+    words = _WORDS[measure]
     return Figure(
-        "lines", table, x="layer", y="value", low="low", high="high", color="checkpoint", where={"measure": measure},
-        title=measure.capitalize(), caption=f"{meaning} {_BAND}", labels=_LABELS | {"value": measure},
+        "lines", table, key=measure, x="layer", y="value", low="low", high="high", color="checkpoint",
+        where={"measure": measure}, title=words.capitalize(), caption=f"{meaning} {_BAND}",
+        labels=_LABELS | {"value": words},
     )  # fmt: skip
 
 
@@ -227,12 +262,13 @@ def _pairs(same: str) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _words(name: str, several: bool) -> Figure:
+def _words(checkpoint: str, names: dict[str, str]) -> Figure:
     return Figure(
-        "intervals", "words", x="value", y="word", low="low", high="high", color="kind", where={"checkpoint": name},
-        title="Most and least contextual words" + (f": {name}" if several else ""),
+        "intervals", "words", key=_of(checkpoint, "words", names), x="value", y="word", low="low", high="high",
+        color="kind", where={"checkpoint": checkpoint},
+        title="Most and least contextual words" + _which(checkpoint, names),
         caption="SelfSim* in the last layer: the mean cosine of two occurrences of the word, less the baseline. The "
         "words with the lowest upper and the highest lower ends: bars are 95% intervals by leaving groups of texts "
         "out.",
-        labels=_LABELS | {"value": "SelfSim*"},
+        labels=_LABELS | {"value": _WORDS[ADJUSTED[SELF]]},
     )  # fmt: skip

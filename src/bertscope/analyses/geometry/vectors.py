@@ -20,7 +20,7 @@ from bertscope.analyses.geometry.words import Sets, Words
 from bertscope.core.resampling import left_out
 from bertscope.models.evaluating import best_device
 
-AS_IT_IS, TOP_REMOVED, STANDARDISED = "as it is", "top directions removed", "standardised"
+AS_IT_IS, TOP_REMOVED, STANDARDISED = "as_it_is", "top_removed", "standardised"
 _CELLS = 2**22  # numbers of a stack of occurrence matrices
 _SQUARINGS, _STEPS, _NUDGE = 16, 8, 0.01  # of the power method
 

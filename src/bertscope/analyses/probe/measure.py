@@ -18,9 +18,11 @@ from bertscope.analyses.probe.sample import TEST, TRAIN, VALIDATION, Sample, con
 from bertscope.analyses.probe.targets import Target, choose_targets
 from bertscope.analyses.probe.training import Probes, Training, train_probes
 from bertscope.analyses.probe.vectors import Rows, Vectors, gather, have_vectors, same_layers
+from bertscope.analyses.side_by_side import subject
 from bertscope.analyses.state_inputs import Given, open_states
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.model_record import records
 from bertscope.core.progress import progress
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.result import Result
@@ -48,8 +50,8 @@ def measure(states: Sequence[Given], examples: Examples, config: ProbeConfig) ->
             bar.advance(target=target.name)
     left_out = {text for store in stores.values() for text in store.left_out}
     too_long = [f"{len(left_out)} texts are longer than a model reads and were left out"] if left_out else []
-    subject = {"model": " and ".join(stores)} | ({"task": examples.name} if examples.name else {})
-    return probe_result(probed, config, subject, [*examples.notes, *notes, *too_long])
+    notes = [*examples.notes, *notes, *too_long]
+    return probe_result(probed, config, records(stores.values()), subject(examples), notes)
 
 
 def probe_target(

@@ -90,10 +90,19 @@ probe = Question(
     inputs={"states": STATES, "examples": EXAMPLES},
     given={"models": MODELS, "examples": EXAMPLES},
     version=2,
-    main="mean accuracy",
+    main="mean_accuracy",
     cite="Hewitt & Liang 2019, Designing and Interpreting Probes with Control Tasks; Voita & Titov 2020, "
     "Information-Theoretic Probing with Minimum Description Length; Tenney et al. 2019, BERT Rediscovers the "
     "Classical NLP Pipeline",
     plan=plan,
     check=check,
+    numbers={"mean_accuracy": "mean accuracy", "accuracy": "{target}, layer {layer}"},
+    words={
+        "series": {
+            "probe": "probe",
+            "control": "control task",
+            "majority": "majority",
+            "usual_label": "the word's usual label",
+        }
+    },
 )

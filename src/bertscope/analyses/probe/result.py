@@ -14,10 +14,12 @@ from bertscope.analyses.probe.question import ProbeConfig, ProbeKind, probe
 from bertscope.analyses.probe.sample import PARTS, TEST, TRAIN, Sample, majority, usual_label
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.words import model_names
 
-MAJORITY, USUAL = "majority", "the word's usual label"
+PROBE, CONTROL, MAJORITY, USUAL = "probe", "control", "majority", "usual_label"
 _LABELS = {
     "low": "from", "high": "to", "series": "", "expected": "expected layer",
     "compression": "compression (uniform / online)",
@@ -67,22 +69,23 @@ class ProbedTarget:
 
 
 def probe_result(
-    probed: Sequence[ProbedTarget], config: ProbeConfig, subject: dict[str, str], notes: list[str]
-) -> Result:
-    checkpoints = list(dict.fromkeys(found.checkpoint for one in probed for found in one.found))
+    probed: Sequence[ProbedTarget], config: ProbeConfig, models: dict[str, ModelRecord], subject: dict[str, str],
+    notes: list[str],
+) -> Result:  # fmt: skip
+    checkpoints, names = list(models), model_names(models)
     tables = {
         "probes": _table(_probe_rows(one) for one in probed),
         "targets": _table([_about(one)] for one in probed),
-        "curves": _table(_curve_rows(one, config.probes[0], len(checkpoints)) for one in probed),
+        "curves": _table(_curve_rows(one, config.probes[0], names) for one in probed),
         "selectivity": _table(_selectivity_rows(one) for one in probed),
         "changes": _table(_change_rows(one, checkpoints) for one in probed),
         "mixes": _table(_mix_rows(one) for one in probed),
         "expected": _table(_expected_rows(one) for one in probed),
     }
     tables = {name: table for name, table in tables.items() if len(table)}
-    last = [f"the numbers are those of {checkpoints[-1]}"] if len(checkpoints) > 1 else []
+    last = [f"the numbers are those of {names[checkpoints[-1]]}"] if len(checkpoints) > 1 else []
     return probe.result(
-        tables=tables, subject=subject, headline=_headline(probed, checkpoints, config.probes[0]),
+        tables=tables, models=models, subject=subject, headline=_headline(probed, checkpoints, config.probes[0]),
         figures=[each for each in _figures(probed, config) if {*each.columns()} <= {*tables.get(each.table, ())}],
         notes=[*notes, *last, *_notes(probed)],
     )  # fmt: skip
@@ -133,15 +136,16 @@ def _probe_rows(one: ProbedTarget) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _curve_rows(one: ProbedTarget, kind: ProbeKind, checkpoints: int) -> Iterator[dict[str, Any]]:
-    """The accuracies that one figure shows together, a line each."""
+def _curve_rows(one: ProbedTarget, kind: ProbeKind, names: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """The accuracies that one figure shows together, a line each; of several checkpoints `series` says whose, in
+    words."""
     target = {"target": one.name}
     for found in (found for found in one.found if found.probe == kind):
-        name = found.checkpoint if checkpoints > 1 else "probe"
-        yield target | {"series": name, "layer": found.layers} | _with_interval("accuracy", found.accuracy)
+        name = names[found.checkpoint]
+        probes, control = (name, f"control: {name}") if len(names) > 1 else (PROBE, CONTROL)
+        yield target | {"series": probes, "layer": found.layers} | _with_interval("accuracy", found.accuracy)
         if found.control is not None:
-            name = f"control: {name}" if checkpoints > 1 else "control task"
-            yield target | {"series": name, "layer": found.layers} | _with_interval("accuracy", found.control)
+            yield target | {"series": control, "layer": found.layers} | _with_interval("accuracy", found.control)
     about, layers = _about(one), max((found.layers for found in one.found), key=len)
     yield target | {"series": MAJORITY, "layer": layers, "accuracy": about["majority"]}
     if one.sample.target.has_control:
@@ -200,13 +204,14 @@ def expected_layer(scores: np.ndarray, layers: Sequence[int]) -> np.ndarray:
 
 def _headline(probed: Sequence[ProbedTarget], checkpoints: Sequence[str], kind: ProbeKind) -> list[Number]:
     """The last checkpoint's: of two, the one after. Each target at the layer that validation chooses."""
-    last = checkpoints[-1]
-    best = {one.name: one.best(last, kind) for one in probed}
+    of = {"model": checkpoints[-1], "probe": kind}
+    best = {one.name: one.best(checkpoints[-1], kind) for one in probed}
     mean = np.mean([draws for _, draws in best.values()], axis=0)
-    numbers = [drawn_number("mean accuracy", mean, sum(one.n for one in probed), "accuracy")]
+    numbers = [drawn_number("mean_accuracy", mean, sum(one.n for one in probed), "accuracy", **of)]
     for one in probed:
         layer, draws = best[one.name]
-        numbers.append(drawn_number(f"{one.name}, layer {layer}", draws, one.n, "accuracy"))
+        about = of | {"target": one.name, "layer": str(layer)}
+        numbers.append(drawn_number("accuracy", draws, one.n, "accuracy", **about))
     return numbers
 
 
@@ -230,8 +235,8 @@ def _figures(probed: Sequence[ProbedTarget], config: ProbeConfig) -> list[Figure
     meant = "; ".join(f"{one.name}: {_MEANT[one.name]}" for one in probed if one.name in _MEANT)
     such = "a linear probe" if kind == "linear" else "a probe with one hidden layer"
     accuracy = Figure(
-        "lines", "curves", x="layer", y="accuracy", low="low", high="high", color="series", facet="target",
-        title="What each layer knows",
+        "lines", "curves", key="accuracy", x="layer", y="accuracy", low="low", high="high", color="series",
+        facet="target", title="What each layer knows",
         caption=f"How often {such} reads the label off a layer's vectors, on texts that it was not trained on, with "
         "its 95% bootstrap interval over texts. Control task: every word has a random label of its own; what a probe "
         "reaches there it learned by heart. Layer 0 is the output of the embeddings, which knows no context."
@@ -242,25 +247,25 @@ def _figures(probed: Sequence[ProbedTarget], config: ProbeConfig) -> list[Figure
     return [
         accuracy,
         replace(
-            by_checkpoint, table="changes", y="change", middle=0.0, title="Before and after",
+            by_checkpoint, key="changes", table="changes", y="change", middle=0.0, title="Before and after",
             caption="Each later checkpoint's accuracy minus the first's, on the same words, with its paired 95% "
             "bootstrap interval over texts.",
         ),
         replace(
-            by_checkpoint, table="selectivity", y="selectivity", title="Selectivity",
+            by_checkpoint, key="selectivity", table="selectivity", y="selectivity", title="Selectivity",
             caption="Accuracy minus that of the control task (Hewitt & Liang 2019), with its 95% bootstrap interval "
             "over texts: high where the label is in the vectors, low where a probe could as well learn any label by "
             "heart.",
         ),
         replace(
-            by_checkpoint, table="probes", y="compression", low=None, high=None, middle=1.0, log_y=True,
-            title="How easily it is read",
+            by_checkpoint, key="compression", table="probes", y="compression", low=None, high=None, middle=1.0,
+            log_y=True, title="How easily it is read",
             caption="How many times shorter an online code of the labels is than a uniform one (Voita & Titov 2020), "
             "in factors: 1 is no gain. A code is short if few examples teach a probe to read the label.",
         ),
         Figure(
-            "intervals", "expected", x="expected", y="target", low="low", high="high", color="checkpoint",
-            title="Expected layer",
+            "intervals", "expected", key="expected", x="expected", y="target", low="low", high="high",
+            color="checkpoint", title="Expected layer",
             caption="The layer at which a mix of all layers up to it gains its accuracy, on average over the gains "
             "(Tenney et al. 2019, cumulative scores), with its 95% bootstrap interval over texts. None is given "
             "where the gain of all layers over layer 0 isn't known to within half of itself.",

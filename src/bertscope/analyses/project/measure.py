@@ -13,13 +13,14 @@ from bertscope.analyses.project.result import Projected, Sentence, project_resul
 from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.model_record import records
 from bertscope.core.result import Result
 from bertscope.models.batches import Batch
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Seen, observe
 from bertscope.models.words import encode
 
-SPECIAL, TEXT, FIRST, SECOND, ANSWER = "special token", "text", "first text", "second text", "answer"
+SPECIAL, TEXT, FIRST, SECOND, ANSWER = "special", "text", "first_text", "second_text", "answer"
 _NEIGHBOURS = 15  # UMAP's own default
 
 
@@ -28,8 +29,8 @@ def measure(models: Sequence[Encoder], examples: Examples, config: ProjectConfig
     row = text_row(examples, config.example)
     sentence = read_sentence(list(checkpoints.values()), examples, row)
     pictures = dict(zip(checkpoints, _pictures(sentence, config), strict=True))
-    about = subject(list(checkpoints), examples, weighted=False) | {"text": examples.ids[row]}
-    return project_result(sentence, pictures, config, about, [*examples.notes])
+    about = subject(examples) | {"text": examples.ids[row]}
+    return project_result(sentence, pictures, config, records(models), about, [*examples.notes])
 
 
 def _pictures(sentence: Sentence, config: ProjectConfig) -> list[Projected]:
@@ -47,14 +48,11 @@ def read_sentence(encoders: Sequence[Encoder], examples: Examples, row: int) -> 
     """Read one text. It is given to the tokenizer whole, whatever words its source marks: so its pieces have places
     in it, and an answer's are known."""
     one = replace(examples.take([row]), words=None, first_words=None, marks={}, governors=None, links=None)
-    reader = _Reader()
-    try:
-        observe(encoders, one, [reader], long="left_out")
-    except UserError as error:
-        if "longer than" not in str(error):
-            raise
-        raise UserError(f"the text {one.ids[0]!r} is longer than the model reads; choose a shorter one") from error
     tokens, kinds = _tokens(encoders[0], one)
+    if len(tokens) > min(encoder.max_length for encoder in encoders):
+        raise UserError(f"the text {one.ids[0]!r} is longer than the model reads; choose a shorter one")
+    reader = _Reader()
+    observe(encoders, one, [reader])
     return Sentence(tokens, kinds, reader.states)
 
 

@@ -54,7 +54,21 @@ project = Question(
     config=ProjectConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
     version=1,
-    main="explained variance",
+    main="explained_variance",
     cite="van Aken et al. 2020, VisBERT: Hidden-State Visualizations for Transformers",
     check=check,
+    numbers={
+        "explained_variance": "explained variance",
+        "least_explained": "least explained, layer {layer}",
+        "tokens": "tokens",
+    },
+    words={
+        "kind": {
+            "special": "special token",
+            "text": "text",
+            "first_text": "first text",
+            "second_text": "second text",
+            "answer": "answer",
+        }
+    },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 from bertscope.analyses.project.question import ProjectConfig, project
 from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 
@@ -44,14 +45,15 @@ class Projected:
 
 
 def project_result(
-    sentence: Sentence, pictures: Mapping[str, Projected], config: ProjectConfig, subject: dict[str, str],
-    notes: list[str],
+    sentence: Sentence, pictures: Mapping[str, Projected], config: ProjectConfig, models: dict[str, ModelRecord],
+    subject: dict[str, str], notes: list[str],
 ) -> Result:  # fmt: skip
     """`pictures` are by checkpoint."""
-    names = list(pictures)
+    last = list(pictures)[-1]
     points = [_points(sentence, picture).assign(checkpoint=name) for name, picture in pictures.items()]
     tables = {"points": pd.concat(points, ignore_index=True)}
-    headline = [Number("tokens", float(len(sentence.tokens)))]
+    count = len(sentence.tokens)
+    headline = [Number("tokens", float(count))]
     shares = [
         pd.DataFrame({"checkpoint": name, "layer": range(len(shares)), "first": shares[:, 0], "second": shares[:, 1]})
         for name, shares in ((name, picture.explained) for name, picture in pictures.items())
@@ -60,15 +62,17 @@ def project_result(
     if shares:
         layers = pd.concat(shares, ignore_index=True)
         tables["layers"] = layers.assign(explained=layers["first"] + layers["second"])
-        of_last = tables["layers"].query("checkpoint == @names[-1]")["explained"].to_numpy()
-        least = int(of_last.argmin())
+        of_last = tables["layers"].query("checkpoint == @last")["explained"].to_numpy()
+        top, least = ({"model": last, "layer": str(layer)} for layer in (len(of_last) - 1, int(of_last.argmin())))
         headline = [
-            Number("explained variance", float(of_last[-1]), n=len(sentence.tokens), unit="share in the last layer"),
-            Number(f"least explained, layer {least}", float(of_last[least]), unit="share"),
+            Number("explained_variance", float(of_last[-1]), n=count, unit="share in the last layer", of=top),
+            Number("least_explained", float(of_last.min()), unit="share", of=least),
             *headline,
         ]
-    figures = _figures(tables, names, config)
-    return project.result(tables=tables, headline=headline, figures=figures, subject=subject, notes=notes)
+    return project.result(
+        tables=tables, headline=headline, figures=_figures(tables, len(pictures) > 1, config), models=models,
+        subject=subject, notes=notes,
+    )  # fmt: skip
 
 
 def _points(sentence: Sentence, picture: Projected) -> pd.DataFrame:
@@ -79,11 +83,11 @@ def _points(sentence: Sentence, picture: Projected) -> pd.DataFrame:
     return points.assign(token=sentence.tokens * layers, kind=sentence.kinds * layers)
 
 
-def _figures(tables: dict[str, pd.DataFrame], names: Sequence[str], config: ProjectConfig) -> list[Figure]:
+def _figures(tables: dict[str, pd.DataFrame], several: bool, config: ProjectConfig) -> list[Figure]:
     figures = [
         Figure(
-            "points", "points", x="x", y="y", color="kind", token="token", step="layer", path="position",
-            facet="checkpoint" if len(names) > 1 else None, title="Tokens, layer by layer",
+            "points", "points", key="points", x="x", y="y", color="kind", token="token", step="layer",
+            path="position", facet="checkpoint" if several else None, title="Tokens, layer by layer",
             caption=f"{_HOW[config.method]} Layer 0 is the output of the embeddings. The slider under the picture "
             "goes from layer to layer; a faint line leads to each token from where it was one layer below.",
             labels=_LABELS,
@@ -92,7 +96,8 @@ def _figures(tables: dict[str, pd.DataFrame], names: Sequence[str], config: Proj
     if "layers" in tables:
         figures.append(
             Figure(
-                "lines", "layers", x="layer", y="explained", color="checkpoint", title="How much the plane shows",
+                "lines", "layers", key="layers", x="layer", y="explained", color="checkpoint",
+                title="How much the plane shows",
                 caption="The share of the variance of a layer's tokens that lies in the plane. Where it is low, "
                 "tokens that look close may be far apart.",
                 labels=_LABELS,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
 
 _FEWEST = 10  # pairs
+_MEASURES = {"spearman": "Spearman", "alignment": "alignment", "uniformity": "uniformity"}
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,13 @@ sentences = Question(
     config=SentencesConfig,
     inputs={"model": MODEL, "task": TASK},
     version=1,
-    main="Spearman, mean",
+    main="spearman_mean_pool",
     better="higher",
     cite="Cer et al. 2017, SemEval-2017 Task 1 (STS); Wang and Isola 2020 (alignment and uniformity); Gao et al. "
     "2021, SimCSE",
     check=check,
+    numbers={
+        f"{key}_{pool}_pool": f"{words}, {pool}" for pool in ("cls", "mean") for key, words in _MEASURES.items()
+    },
+    words={"measure": _MEASURES},
 )

@@ -10,6 +10,7 @@ import pandas as pd
 from bertscope.analyses.sentences.question import SentencesConfig, sentences
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import interval, jackknife_interval
+from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.resampling import rank_draws
 from bertscope.core.result import Result
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
-SPEARMAN, ALIGNMENT, UNIFORMITY = "Spearman", "alignment", "uniformity"
+SPEARMAN, ALIGNMENT, UNIFORMITY = "spearman", "alignment", "uniformity"
 _MEANINGS = {
     SPEARMAN: "Spearman's correlation of the pairs' scores with the cosine of their two texts; 1 where the order is "
     "the same",
@@ -41,7 +42,8 @@ def sentences_result(
         arrays=arrays,
         headline=[_number(row) for _, row in last.iterrows()],
         figures=[_figure(measure, meaning.format(same=same)) for measure, meaning in _MEANINGS.items()],
-        subject={"model": encoder.name, "task": task.name},
+        models=records([encoder]),
+        subject={"task": task.name},
         notes=[*task.notes, *(longer if truncated else [])],
     )
 
@@ -65,16 +67,18 @@ def _table(arrays: dict[str, np.ndarray], config: SentencesConfig, sizes: dict[s
 
 
 def _number(row: pd.Series) -> Number:
-    ends = {} if np.isnan(row["low"]) else {"low": float(row["low"]), "high": float(row["high"])}
-    return Number(f"{row['measure']}, {row['pool']}", float(row["value"]), n=int(row["n"]), unit="last layer", **ends)
+    low, high = (None if np.isnan(row[end]) else float(row[end]) for end in ("low", "high"))
+    key, of = f"{row['measure']}_{row['pool']}_pool", {"pool": row["pool"], "layer": str(row["layer"])}
+    return Number(key, float(row["value"]), low, high, int(row["n"]), "last layer", of=of)
 
 
 def _figure(measure: str, meaning: str) -> Figure:
     how = "bootstrap over pairs" if measure == SPEARMAN else "leaving groups of pairs out"
+    words = sentences.words["measure"][measure]
     return Figure(
-        "lines", "layers", x="layer", y="value", low="low", high="high", color="pool", where={"measure": measure},
-        title=measure.capitalize(),
+        "lines", "layers", key=measure, x="layer", y="value", low="low", high="high", color="pool",
+        where={"measure": measure}, title=words.capitalize(),
         caption=f"{meaning}. A text's vector is its first token's (cls) or the mean of its tokens', special ones "
         f"excepted. Bands are 95% intervals ({how}).",
-        labels={"value": measure, "pool": "vector"},
+        labels={"value": words, "pool": "vector"},
     )  # fmt: skip

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from bertscope.analyses.occurrences import common_words, owners
-from bertscope.analyses.side_by_side import distinct_names
 from bertscope.analyses.similarity.question import SimilarityConfig
 from bertscope.analyses.similarity.result import CKA, PLAIN, RSA, Compared, Sides, Space, similarity_result
 from bertscope.analyses.similarity.rsa_cka import cka, plain_cosine, rsa
@@ -45,8 +44,8 @@ def measure(
             raise UserError("the second corpus is the first one; give other texts to compare with")
         stores.append(open_states(against_states, against))
         texts.append(against)
-    names = distinct_names(one.name or "these texts" for one in texts)
-    corpora = [Corpus(*named, config.seed) for named in zip(names, stores, texts, strict=True)]
+        _refuse_other(*stores)
+    corpora = [Corpus(*named, config.seed) for named in zip(_corpus_names(texts), stores, texts, strict=True)]
     _refuse_few(corpora)
     first = corpora[0]
     with full_precision():
@@ -57,6 +56,12 @@ def measure(
         every_two = every_two_layers(first.stores, config.pairs)
         grid = _compared(first, every_two, config.words, config.groups) if config.grid else None
     return similarity_result(corpora, layers, settling, grid, config)
+
+
+def _corpus_names(texts: Sequence[Examples]) -> list[str]:
+    """What tables call the corpora: as their data are called, the second with a number where that is the same."""
+    first, *others = (one.name or "these texts" for one in texts)
+    return [first, *(f"{name} (2)" if name == first else name for name in others)]
 
 
 def _encoders(states: Sequence[Given]) -> list[Encoder]:
@@ -77,6 +82,7 @@ class Corpus:
 
     name: str
     stores: dict[str, StatesStore]
+    """By checkpoint."""
     examples: Examples
     seed: int
 
@@ -94,9 +100,9 @@ def by_layer(stores: dict[str, StatesStore], which: str) -> list[Sides]:
     """Layer k of one checkpoint beside layer k of another; of a single checkpoint each layer beside the one below."""
     if len(stores) == 1:
         name, store = next(iter(stores.items()))
-        return [Sides(Space(name, layer), Space(name, below), name) for below, layer in pairwise(store.layers)]
+        return [Sides(Space(name, layer), Space(name, below)) for below, layer in pairwise(store.layers)]
     return [
-        Sides(Space(one, layer), Space(other, layer), f"{one} and {other}")
+        Sides(Space(one, layer), Space(other, layer))
         for one, other in _pairs(stores, which)
         for layer in stores[one].layers
         if layer in stores[other].layers
@@ -107,7 +113,7 @@ def every_two_layers(stores: dict[str, StatesStore], which: str) -> list[Sides]:
     """Within each checkpoint, and between those that are compared."""
     within = [(name, name) for name in stores]
     return [
-        Sides(Space(one, layer), Space(other, beside), one if one == other else f"{one} · and {other}")
+        Sides(Space(one, layer), Space(other, beside))
         for one, other in [*within, *_pairs(stores, which)]
         for layer in stores[one].layers
         for beside in stores[other].layers
@@ -165,6 +171,15 @@ def _sizes(whole: int) -> list[int]:
     return [n for n in sorted(whole >> halvings for halvings in range(_HALVINGS + 1)) if n >= _FEWEST]
 
 
+def _refuse_other(here: dict[str, StatesStore], there: dict[str, StatesStore]) -> None:
+    if list(here) != list(there):
+        names = [", ".join(store.record.name for store in stores.values()) for stores in (here, there)]
+        raise UserError(
+            f"the states of the first corpus are those of {names[0]}, of the second those of {names[1]}; give the "
+            "same models' in the same order"
+        )
+
+
 def _refuse_few(corpora: list[Corpus]) -> None:
     for corpus in corpora:
         if (found := corpus.words.shape[1]) < _FEWEST:
@@ -176,4 +191,5 @@ def _refuse_few(corpora: list[Corpus]) -> None:
         if len(corpus.stores) == 1 and len(next(iter(stores)).layers) < 2:
             raise UserError("one layer of one checkpoint has nothing to be compared with; keep two layers or more")
         if not any(layer > 0 for layer in set.intersection(*(set(store.layers) for store in stores))):
-            raise UserError(f"{' and '.join(corpus.stores)} have no layer in common; keep the same layers of all")
+            names = " and ".join(store.record.name for store in stores)
+            raise UserError(f"{names} have no layer in common; keep the same layers of all")

@@ -10,6 +10,9 @@ from bertscope.core.config import check_choices, check_least
 from bertscope.core.question import EXAMPLES, MODELS, STATES, Input, Question
 from bertscope.core.step import Root, Step
 
+_MEASURES = {"rsa": "RSA", "cka": "CKA", "plain_cosine": "plain cosine (defeated by rotation)"}
+_WITH = {"": "", "_below": " with the layer below"}  # the latter of a single checkpoint
+
 
 @dataclass(frozen=True)
 class SimilarityConfig:
@@ -55,8 +58,17 @@ similarity = Question(
     },
     given={"models": MODELS, "examples": EXAMPLES},
     version=1,
-    main="RSA, last layer",
+    main="rsa_last_layer",
     cite="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?; Kornblith et al. 2019, "
     "Similarity of Neural Network Representations Revisited",
     plan=plan,
+    numbers={
+        f"{key}{other}_{over}": f"{words}{other_words}, {over_words}"
+        for other, other_words in _WITH.items()
+        for key, words in _MEASURES.items()
+        for over, over_words in (("last_layer", "last layer ({layer})"), ("mean", "mean"))
+    }
+    | {f"lowest_rsa{other}_layer": f"layer with the lowest RSA{words}" for other, words in _WITH.items()},
+    words={"measure": _MEASURES},
+    compared="RSA of the last layer before and after fine-tuning",
 )

@@ -10,15 +10,20 @@ import pandas as pd
 
 from bertscope.analyses.occurrences import left_out_notes
 from bertscope.analyses.similarity.question import SimilarityConfig, similarity
+from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import jackknife_interval, jackknife_interval_of_difference
+from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, decimals, sure
+from bertscope.core.words import model_names
 
 if TYPE_CHECKING:
     from bertscope.analyses.similarity.measure import Corpus
 
-RSA, CKA, PLAIN = "RSA", "CKA", "plain cosine (defeated by rotation)"
+RSA, CKA, PLAIN = "rsa", "cka", "plain_cosine"
+_WORDS = similarity.words["measure"]
 _UNITS = {RSA: "correlation", CKA: "alignment", PLAIN: "cosine"}
 _LABELS = {
     "value": "similarity", "other_layer": "layer", "n": "words", "series": "", "measure": "", "low": "from",
@@ -44,8 +49,11 @@ class Sides:
 
     one: Space
     other: Space
-    pair: str
-    """What tables call the two checkpoints."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two checkpoints."""
+        return self.one.checkpoint, self.other.checkpoint
 
 
 @dataclass(frozen=True)
@@ -64,69 +72,76 @@ def similarity_result(
     config: SimilarityConfig,
 ) -> Result:  # fmt: skip
     """`layers` are compared in each corpus; `settling`, in growing parts of the sample, and `grid` in the first."""
-    stores, texts = corpora[0].stores, corpora[0].examples.name
-    tables = {"layers": _layers_table(layers, corpora, config)}
+    models, texts = records(corpora[0].stores.values()), corpora[0].examples.name
+    names = model_names(models)
+    tables = {"layers": _layers_table(layers, corpora, names, config)}
     if len(corpora) > 1:
-        tables["corpora"] = _corpora_table(layers, corpora)
-    tables["by_words"] = _settling_table(settling)
+        tables["corpora"] = _corpora_table(layers, corpora, names)
+    tables["by_words"] = _settling_table(settling, names)
     if grid is not None:
-        tables["grid"] = _table(grid)
+        tables["grid"] = _table(grid, names, between=" · and ")
     against = {"against": corpora[1].name} if len(corpora) > 1 else {}
     return similarity.result(
         tables=tables,
         headline=_headline(layers, corpora),
-        figures=_figures(tables, list(stores), config.pairs),
-        subject={"model": " and ".join(stores)} | ({"task": texts} if texts else {}) | against,
-        notes=_notes(corpora, config),
+        figures=_figures(tables, list(names.values()), config.pairs),
+        models=models,
+        subject=({"task": texts} if texts else {}) | against,
+        notes=_notes(corpora, names, config),
     )
 
 
-def _layers_table(layers: list[Compared], corpora: list[Corpus], config: SimilarityConfig) -> pd.DataFrame:
+def _layers_table(
+    layers: list[Compared], corpora: list[Corpus], names: dict[str, str], config: SimilarityConfig
+) -> pd.DataFrame:
     """`series` says what a line is of, in the words that tell it from the others."""
     tables = []
     for corpus, compared in zip(corpora, layers, strict=True):
-        table = _table(compared).assign(corpus=corpus.name)
-        table["series"] = table["pair"] if config.pairs == "all" else table["other"]
+        table = _table(compared, names).assign(corpus=corpus.name)
+        table["series"] = table["pair"] if config.pairs == "all" else table["other"].map(names)
         if len(corpora) > 1:
             table["series"] = table["series"] + f", {corpus.name}" if table["series"].nunique() > 1 else corpus.name
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
-def _corpora_table(layers: list[Compared], corpora: list[Corpus]) -> pd.DataFrame:
+def _corpora_table(layers: list[Compared], corpora: list[Corpus], names: dict[str, str]) -> pd.DataFrame:
     """The difference of two corpora, which are independent samples."""
     tables = []
     for measure, here in layers[0].draws.items():
         there = layers[1].draws[measure]
         low, high = jackknife_interval_of_difference(here, there)
-        table = _named(layers[0].sides).assign(
+        table = _named(layers[0].sides, names).assign(
             measure=measure, here=here[0], there=there[0], difference=here[0] - there[0], low=low, high=high
         )
         tables.append(table[table["difference"].notna()])
     return pd.concat(tables, ignore_index=True).assign(corpus=corpora[0].name, against=corpora[1].name)
 
 
-def _settling_table(settling: list[Compared]) -> pd.DataFrame:
+def _settling_table(settling: list[Compared], names: dict[str, str]) -> pd.DataFrame:
     """RSA and CKA of three layers from parts of the sample, each of which holds the one before."""
-    table = pd.concat([_table(compared) for compared in settling], ignore_index=True)
+    table = pd.concat([_table(compared, names) for compared in settling], ignore_index=True)
     several = table["pair"].nunique() > 1
-    return table.assign(panel=table["measure"] + (" · " + table["pair"] if several else ""))
+    return table.assign(panel=table["measure"].map(_WORDS) + (" · " + table["pair"] if several else ""))
 
 
-def _table(compared: Compared) -> pd.DataFrame:
+def _table(compared: Compared, names: dict[str, str], between: str = " and ") -> pd.DataFrame:
     """A row for each comparison and measure."""
     tables = []
     for measure, values in compared.draws.items():
         low, high = jackknife_interval(values, least=-1.0, most=1.0)
-        table = _named(compared.sides).assign(measure=measure, value=values[0], low=low, high=high, n=compared.n)
+        table = _named(compared.sides, names, between).assign(
+            measure=measure, value=values[0], low=low, high=high, n=compared.n
+        )
         tables.append(table[table["value"].notna()])
     return pd.concat(tables, ignore_index=True)
 
 
-def _named(sides: list[Sides]) -> pd.DataFrame:
+def _named(sides: list[Sides], names: dict[str, str], between: str = " and ") -> pd.DataFrame:
+    """`pair` has both checkpoints in words, for figures."""
     return pd.DataFrame(
         {
-            "pair": [each.pair for each in sides],
+            "pair": [between.join(names[key] for key in dict.fromkeys(each.pair)) for each in sides],
             "checkpoint": [each.one.checkpoint for each in sides],
             "other": [each.other.checkpoint for each in sides],
             "layer": [each.one.layer for each in sides],
@@ -137,34 +152,48 @@ def _named(sides: list[Sides]) -> pd.DataFrame:
 
 def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
     sides = layers[0].sides
-    pairs = list(dict.fromkeys(each.pair for each in sides))
-    below = " with the layer below" if len(corpora[0].stores) == 1 else ""
+    below = "_below" if len(corpora[0].stores) == 1 else ""
     numbers = []
-    for pair in pairs:
+    for pair in dict.fromkeys(each.pair for each in sides):
         blocks = [at for at, each in enumerate(sides) if each.pair == pair and each.one.layer > 0]
-        depths = {store.n_layers for store in corpora[0].stores.values()}
-        last = "last layer" if len(depths) == 1 else f"layer {sides[blocks[-1]].one.layer}"
+        last = {"layer": str(sides[blocks[-1]].one.layer)}
+        models = {"model": pair[1]} | ({} if below else {"against": pair[0]})
         for corpus, compared in zip(corpora, layers, strict=True):
-            which = (f", {pair}" if len(pairs) > 1 else "") + (f", {corpus.name}" if corpus is not corpora[0] else "")
-            n = compared.n
+            of, n = models | {"corpus": corpus.name}, compared.n
             for measure, values in compared.draws.items():
+                key, unit = f"{measure}{below}", _UNITS[measure]
                 numbers += [
-                    _number(f"{measure}{below}, {last}{which}", values[:, blocks[-1]], n, _UNITS[measure]),
-                    _number(f"{measure}{below}, mean{which}", values[:, blocks].mean(1), n, _UNITS[measure]),
+                    _number(f"{key}_last_layer", values[:, blocks[-1]], n, unit, of | last),
+                    _number(f"{key}_mean", values[:, blocks].mean(1), n, unit, of),
                 ]
             lowest = sides[blocks[int(np.argmin(compared.draws[RSA][0, blocks]))]].one.layer
-            numbers.append(Number(f"layer with the lowest RSA{which}", float(lowest), n=len(blocks)))
+            numbers.append(Number(f"lowest_rsa{below}_layer", float(lowest), n=len(blocks), of=of))
     return [number for number in numbers if not np.isnan(number.value)]
 
 
-def _number(name: str, draws: np.ndarray, n: int, unit: str) -> Number:
+def _number(key: str, draws: np.ndarray, n: int, unit: str, of: dict[str, str]) -> Number:
     low, high = jackknife_interval(draws, least=-1.0, most=1.0)
     if np.isnan(low):
-        return Number(name, float(draws[0]), n=n, unit=unit)
-    return Number(name, float(draws[0]), float(low), float(high), n, unit)
+        return Number(key, float(draws[0]), n=n, unit=unit, of=of)
+    return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of)
 
 
-def _notes(corpora: list[Corpus], config: SimilarityConfig) -> list[str]:
+def sentence(result: Result) -> Statement | None:
+    """Of two checkpoints, the second of which may have come of the first."""
+    if len(result.models) != 2:
+        return None
+    before, after = result.models.values()
+    if after.came_of(before) is False:
+        return None
+    last, moved = (result.numbers(key=key)[0] for key in ("rsa_last_layer", "lowest_rsa_layer"))
+    told = (
+        f"Layer {int(moved.value)} moved farthest in fine-tuning; the last layer's RSA with what it was is "
+        f"{sure(Estimate.of_number(last))}."
+    )
+    return Statement(told, last.value, decimals)
+
+
+def _notes(corpora: list[Corpus], names: dict[str, str], config: SimilarityConfig) -> list[str]:
     notes = []
     if len(depths := {store.n_layers for store in corpora[0].stores.values()}) > 1:
         counts = " and ".join(map(str, sorted(depths)))
@@ -176,8 +205,9 @@ def _notes(corpora: list[Corpus], config: SimilarityConfig) -> list[str]:
         notes += [*corpus.examples.notes, *left_out_notes(corpus.stores)]
         shared = corpus.words.shape[1]
         notes += [
-            f"of {len(store):,} words of {name}, {shared:,} are words for all checkpoints; the others were left out"
-            for name, store in corpus.stores.items()
+            f"of {len(store):,} words of {names[key]}, {shared:,} are words for all checkpoints; the others were "
+            "left out"
+            for key, store in corpus.stores.items()
             if len(store) != shared
         ]
         if shared < config.words:
@@ -198,7 +228,7 @@ def _by_layer(table: pd.DataFrame, checkpoints: list[str], pairs: str) -> Figure
     if len(checkpoints) > 2 and pairs == "first":
         meanings.insert(0, f"Each checkpoint beside {checkpoints[0]}.")
     return Figure(
-        "lines", "layers", x="layer", y="value", low="low", high="high",
+        "lines", "layers", key="layers", x="layer", y="value", low="low", high="high",
         color="measure" if alone else "series", facet=None if alone else "measure",
         title="Similarity by layer" if len(checkpoints) > 1 else "Similarity of each layer with the one below",
         caption=" ".join([*meanings, _BAND]), labels=_LABELS,
@@ -209,16 +239,17 @@ def _grid(table: pd.DataFrame, measure: str) -> Figure:
     several = table["pair"].nunique() > 1
     order = " Rows are layers of the checkpoint named first, columns of the second." if several else ""
     return Figure(
-        "heatmap", "grid", x="other_layer", y="layer", value="value", low="low", high="high",
-        facet="pair" if several else None, where={"measure": measure}, title=f"{measure} of every two layers",
-        caption=f"{_MEANINGS[measure]} Layer 0 is the embedding output.{order}", labels=_LABELS | {"value": measure},
+        "heatmap", "grid", key=f"grid_{measure}", x="other_layer", y="layer", value="value", low="low", high="high",
+        facet="pair" if several else None, where={"measure": measure}, title=f"{_WORDS[measure]} of every two layers",
+        caption=f"{_MEANINGS[measure]} Layer 0 is the embedding output.{order}",
+        labels=_LABELS | {"value": _WORDS[measure]},
     )  # fmt: skip
 
 
 def _settling() -> Figure:
     return Figure(
-        "lines", "by_words", x="n", y="value", low="low", high="high", color="layer", facet="panel", log_x=True,
-        title="As more words are taken",
+        "lines", "by_words", key="by_words", x="n", y="value", low="low", high="high", color="layer", facet="panel",
+        log_x=True, title="As more words are taken",
         caption="The same measure from parts of the sample, each holding the one before. Where a line is flat, more "
         "words would change nothing. CKA of few words is too high: with as few as dimensions, any two spaces look "
         f"alike. {_BAND}",

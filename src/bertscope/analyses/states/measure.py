@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from bertscope.analyses.side_by_side import subject
 from bertscope.analyses.states.question import StatesConfig, states
 from bertscope.core.examples import Examples
 from bertscope.core.files import refuse_foreign
+from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
@@ -44,7 +46,8 @@ def measure(
             Number("layers", len(store.layers)),
             Number("megabytes", store.array.nbytes / 1e6),
         ],
-        subject={"model": model.name} | ({"task": examples.name} if examples.name else {}) | {"pool": config.pool},
+        models=records([store]),
+        subject=subject(examples) | {"pool": config.pool},
         notes=[*examples.notes, *(left_out if store.left_out else [])],
     )
     return States(store, result)

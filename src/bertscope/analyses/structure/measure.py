@@ -10,23 +10,16 @@ import torch
 
 from bertscope.analyses.side_by_side import subject
 from bertscope.analyses.state_inputs import Given, open_in_turn, open_states
+from bertscope.analyses.structure.findings import CHAIN, CONTROL, PROBE, Arm, Drawn, Findings, Probe
 from bertscope.analyses.structure.metrics import Scored, evaluate, linear_chain, spanning_trees
 from bertscope.analyses.structure.probes import KINDS, Corpus, Kind, Stack, Vectors, train_stacks
 from bertscope.analyses.structure.question import StructureConfig
-from bertscope.analyses.structure.result import (
-    CHAIN,
-    CONTROL,
-    PROBE,
-    Arm,
-    Drawn,
-    Findings,
-    Probe,
-    structure_result,
-)
+from bertscope.analyses.structure.result import structure_result
 from bertscope.analyses.structure.trees import Trees, parts
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed
+from bertscope.core.model_record import records
 from bertscope.core.resampling import Resampling
 from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
@@ -58,10 +51,11 @@ def measure(
     material = gather(scored, examples, train_stores, train, config.seed)
     with full_precision():
         findings = find(material, config)
-    about = subject(list(scored), examples, weighted=False)
+    about = subject(examples)
     if train is not None and train.name:
         about["probes trained on"] = train.name
-    return structure_result(findings, about, [*examples.notes, *(train.notes if train else ()), *material.notes])
+    notes = [*examples.notes, *(train.notes if train else ()), *material.notes]
+    return structure_result(findings, records(scored.values()), about, notes)
 
 
 def _with_random(states: Sequence[Given], config: StructureConfig) -> list[StatesStore | Encoder]:
@@ -123,9 +117,10 @@ def _refuse_other(scored: Stores, texts: Examples, train_stores: Stores, train_t
     both = (scored, train_stores)
     shapes = [{name: (store.layers, store.dim) for name, store in stores.items()} for stores in both]
     if list(shapes[0].items()) != list(shapes[1].items()):
+        names = [", ".join(store.record.name for store in stores.values()) for stores in both]
         raise UserError(
-            f"the states to be scored are those of {', '.join(scored)}, the states to train on those of "
-            f"{', '.join(train_stores)}; give the same models' in the same order"
+            f"the states to be scored are those of {names[0]}, the states to train on those of {names[1]}; give the "
+            "same models' in the same order"
         )
 
 

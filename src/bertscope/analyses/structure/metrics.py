@@ -17,7 +17,7 @@ from bertscope.analyses.structure.trees import Batch, Trees, of_one_length
 from bertscope.core.examples import ROOT
 from bertscope.core.resampling import Resampling, RunningMean
 
-UUAS, DSPR, ROOT_ACCURACY, NSPR = "UUAS", "DSpr", "root accuracy", "NSpr"
+UUAS, DSPR, ROOT_ACCURACY, NSPR = "uuas", "dspr", "root_accuracy", "nspr"
 METRICS: dict[Kind, tuple[str, str]] = {"distance": (UUAS, DSPR), "depth": (ROOT_ACCURACY, NSPR)}
 """Of each kind of probe: the metric that decides, and the correlation."""
 SHORTEST, LONGEST = 5, 50

@@ -14,6 +14,8 @@ from bertscope.core.step import Root, Step
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
 
+_METRICS = {"uuas": "UUAS", "dspr": "DSpr", "root_accuracy": "root accuracy", "nspr": "NSpr"}
+
 
 @dataclass(frozen=True)
 class StructureConfig:
@@ -89,11 +91,24 @@ structure = Question(
     },
     given={"models": MODELS, "examples": EXAMPLES},
     version=2,
-    main="UUAS",
+    main="uuas",
     better="higher",
     cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "
     "2019, Designing and Interpreting Probes with Control Tasks",
     plan=plan,
     check=check,
     card=(),  # its table of trees has heads too: the words that others depend on
+    numbers={
+        **_METRICS,
+        "linear_chain": "linear chain",
+        "control": "control",
+        "selectivity": "selectivity",
+        "best_layer": "best layer for {probe}",
+    },
+    words={
+        "metric": _METRICS,
+        "arm": {"probe": "probe", "control": "control", "linear_chain": "linear chain"},
+        "edge": {"in_both": "in both trees", "in_one": "in one tree only"},
+    },
+    compared="the share of the syntax trees' edges that a linear map finds",
 )  # fmt: skip

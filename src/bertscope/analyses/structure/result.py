@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.structure.findings import CHAIN, CONTROL, PROBE, Drawn, Findings
 from bertscope.analyses.structure.metrics import DSPR, LONGEST, METRICS, NSPR, ROOT_ACCURACY, SHORTEST, UUAS
 from bertscope.analyses.structure.probes import KINDS, Kind
 from bertscope.analyses.structure.question import structure
+from bertscope.core.estimate import Estimate
 from bertscope.core.examples import ROOT
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, percent, sure
+from bertscope.core.words import model_names
 
 if TYPE_CHECKING:
-    from bertscope.analyses.structure.metrics import Scored
-    from bertscope.analyses.structure.probes import Stack
+    from bertscope.core.model_record import ModelRecord
 
-PROBE, CONTROL, CHAIN = "probe", "control", "linear chain"
-_WORDS = {
+_WORDS = structure.words["metric"]
+_MEANINGS = {
     UUAS: "The share of the gold tree's edges, punctuation excluded, that are in the minimum spanning tree of the "
     "distances that the layer's probe predicts",
     DSPR: "Spearman's correlation of a word's predicted and gold distances to all words of its sentence, averaged "
@@ -33,72 +35,12 @@ _WORDS = {
 }
 _UNITS = {UUAS: "share of edges", DSPR: "correlation", ROOT_ACCURACY: "share of sentences", NSPR: "correlation"}
 _LABELS = {"rank": "rank of the probe", "edge": "", "head": "head (0: root)", "checkpoint": ""}
-BOTH, ONE = "in both trees", "in one tree only"
+BOTH, ONE = "in_both", "in_one"
 
 
-@dataclass(frozen=True)
-class Arm:
-    """One prediction that is scored."""
-
-    name: str
-    """`probe`, `control` or `linear chain`."""
-    checkpoint: str | None = None
-    layer: int | None = None
-    rank: int | None = None
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A trained probe, and how it does on the validation sentences."""
-
-    stack: Stack
-    place: int
-    """Its place in the stack."""
-    score: float
-    """UUAS or root accuracy."""
-
-    @property
-    def layer(self) -> int:
-        return self.stack.layers[self.place]
-
-    @property
-    def epochs(self) -> int:
-        return self.stack.epochs[self.place]
-
-    @property
-    def loss(self) -> float:
-        return self.stack.schedules[self.place].least
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A sentence's tree, and the one that a checkpoint's best probes predict."""
-
-    checkpoint: str
-    layer: int
-    id: str
-    words: tuple[str, ...]
-    outside: np.ndarray
-    """bool [N]: punctuation."""
-    gold: np.ndarray
-    predicted: np.ndarray
-    """Governors [N]: the spanning tree of the distances, hung from the word of the least depth."""
-
-
-@dataclass(frozen=True)
-class Findings:
-    probes: list[Probe]
-    chosen: dict[tuple[str, Kind], Probe]
-    """Each checkpoint's best of each kind, by validation."""
-    arms: dict[Kind, list[Arm]]
-    scored: dict[Kind, Scored]
-    """How each arm does on each test sentence."""
-    draws: dict[str, np.ndarray]
-    """By metric, [1 + repeats, arm of its kind]."""
-    drawn: list[Drawn]
-
-
-def structure_result(findings: Findings, subject: dict[str, str], notes: list[str]) -> Result:
+def structure_result(
+    findings: Findings, models: dict[str, ModelRecord], subject: dict[str, str], notes: list[str]
+) -> Result:
     tables = {"scores": _scores(findings), "training": _training(findings)}
     if (changes := _changes(findings)) is not None:
         tables["changes"] = changes
@@ -108,7 +50,8 @@ def structure_result(findings: Findings, subject: dict[str, str], notes: list[st
     return structure.result(
         tables=tables,
         headline=_headline(findings),
-        figures=_figures(findings, tables),
+        figures=_figures(findings, tables, model_names(models)),
+        models=models,
         subject=subject,
         notes=[*notes, *_notes(findings)],
     )
@@ -138,7 +81,7 @@ def _scores(findings: Findings) -> pd.DataFrame:
 
 def _changes(findings: Findings) -> pd.DataFrame | None:
     """How much more each checkpoint's best probe finds than the first one's, on the same sentences: paired."""
-    first, *others = dict.fromkeys(checkpoint for checkpoint, _ in findings.chosen)
+    first, *others = findings.checkpoints
     rows: list[dict[str, Any]] = []
     for name in others:
         for metric in _WORDS:
@@ -190,22 +133,40 @@ def _controlled(findings: Findings) -> bool:
 def _headline(findings: Findings) -> list[Number]:
     """The first checkpoint beside its baselines, then the others; each by the layer that validation chose for it."""
 
-    def number(name: str, metric: str, draws: np.ndarray) -> Number:
-        return drawn_number(name, draws, _n(findings, metric), _UNITS[metric])
+    def number(key: str, metric: str, draws: np.ndarray, **of: str) -> Number:
+        return drawn_number(key, draws, _n(findings, metric), _UNITS[metric], **of)
 
-    first, *others = dict.fromkeys(checkpoint for checkpoint, _ in findings.chosen)
+    first, *others = findings.checkpoints
     found = _draws(findings, UUAS, PROBE, first)
-    numbers = [number(UUAS, UUAS, found), number(CHAIN, UUAS, _draws(findings, UUAS, CHAIN))]
+    numbers = [number(UUAS, UUAS, found, model=first), number(CHAIN, UUAS, _draws(findings, UUAS, CHAIN))]
     if _controlled(findings):
         control = _draws(findings, UUAS, CONTROL, first)
-        numbers += [number("control", UUAS, control), number("selectivity", UUAS, found - control)]
-    numbers += [number(metric, metric, _draws(findings, metric, PROBE, first)) for metric in _WORDS if metric != UUAS]
+        numbers.append(number("control", UUAS, control, model=first))
+        numbers.append(number("selectivity", UUAS, found - control, model=first))
+    numbers += [
+        number(metric, metric, _draws(findings, metric, PROBE, first), model=first)
+        for metric in _WORDS
+        if metric != UUAS
+    ]
     for kind in KINDS:
         layers = len({arm.layer for arm in findings.arms[kind] if arm.checkpoint == first})
-        numbers.append(Number(f"best layer for {kind}", float(findings.chosen[first, kind].layer), n=layers))
-    for name in others:
-        numbers += [number(f"{metric}, {name}", metric, _draws(findings, metric, PROBE, name)) for metric in _WORDS]
+        best = float(findings.chosen[first, kind].layer)
+        numbers.append(Number("best_layer", best, n=layers, of={"model": first, "probe": kind}))
+    for one in others:
+        numbers += [number(metric, metric, _draws(findings, metric, PROBE, one), model=one) for metric in _WORDS]
     return numbers
+
+
+def sentence(result: Result) -> Statement | None:
+    (first, found), *others = ((result.models[number.of["model"]], number) for number in result.numbers(key=UUAS))
+    chain, layer = result[CHAIN], int(result.numbers(key="best_layer", probe="distance")[0].value)
+    after = [f"{sure(Estimate.of_number(number), percent)} in {model.name}" for model, number in others]
+    further = "".join(f", {each}" for each in after)
+    told = (
+        f"A linear map finds {sure(Estimate.of_number(found), percent)} of the syntax trees' edges in layer {layer} "
+        f"of {first.name}{further}; a chain of neighbours has {sure(Estimate.of_number(chain), percent)}."
+    )
+    return Statement(told, found.value, percent)
 
 
 def _tree(drawn: Drawn) -> pd.DataFrame:
@@ -234,7 +195,7 @@ def _edges(governors: np.ndarray, outside: np.ndarray) -> set[frozenset[int]]:
     return {frozenset(edge) for edge in inside if edge[1] == ROOT or not outside[edge[1]]}
 
 
-def _figures(findings: Findings, tables: dict[str, pd.DataFrame]) -> list[Figure]:
+def _figures(findings: Findings, tables: dict[str, pd.DataFrame], names: dict[str, str]) -> list[Figure]:
     several = len({probe.stack.rank for probe in findings.probes}) > 1
     figures = []
     for metric in _WORDS:
@@ -248,31 +209,32 @@ def _figures(findings: Findings, tables: dict[str, pd.DataFrame]) -> list[Figure
         if several:
             more = "Each checkpoint at its best layer; dashed as above."
             figures.append(_lines(findings, metric, "rank", where={"best_layer": True}, more=more))
-    return [*figures, *([_pictures(findings)] if "trees" in tables else [])]
+    return [*figures, *([_pictures(findings, names)] if "trees" in tables else [])]
 
 
 def _lines(findings: Findings, metric: str, x: str, *, where: dict[str, Any], more: str) -> Figure:
     """A metric of every checkpoint against the layer or the rank, baselines as rules."""
-    first = next(checkpoint for checkpoint, _ in findings.chosen)
-    rules = {CHAIN: float(_draws(findings, metric, CHAIN)[0])}
+    first, what = findings.checkpoints[0], _WORDS[metric]
+    rules = {structure.words["arm"][CHAIN]: float(_draws(findings, metric, CHAIN)[0])}
     if _controlled(findings):
         rules["random trees"] = float(_draws(findings, metric, CONTROL, first)[0])
     return Figure(
-        "lines", "scores", x=x, y="value", color="checkpoint", low="low", high="high", log_x=x == "rank",
-        where={"metric": metric, "arm": PROBE} | where, title=f"{metric[0].upper()}{metric[1:]} by {x}",
-        caption=f"{_WORDS[metric]}; with its 95% bootstrap interval over sentences. {more}",
-        labels=_LABELS | {"value": metric}, rules=rules,
+        "lines", "scores", key=f"{metric}_by_{x}", x=x, y="value", color="checkpoint", low="low", high="high",
+        log_x=x == "rank", where={"metric": metric, "arm": PROBE} | where,
+        title=f"{what[0].upper()}{what[1:]} by {x}",
+        caption=f"{_MEANINGS[metric]}; with its 95% bootstrap interval over sentences. {more}",
+        labels=_LABELS | {"value": what}, rules=rules,
     )  # fmt: skip
 
 
-def _pictures(findings: Findings) -> Figure:
-    first = next(checkpoint for checkpoint, _ in findings.chosen)
+def _pictures(findings: Findings, names: dict[str, str]) -> Figure:
+    first = findings.checkpoints[0]
     return Figure(
-        "trees", "trees", x="position", y="head", token="word", side="tree", color="edge", facet="picture",
-        where={"checkpoint": first}, title="Gold trees and predicted trees",
+        "trees", "trees", key="trees", x="position", y="head", token="word", side="tree", color="edge",
+        facet="picture", where={"checkpoint": first}, title="Gold trees and predicted trees",
         caption="Above the words the gold tree, below the spanning tree of the distances that the probe on layer "
-        f"{findings.chosen[first, 'distance'].layer} of {first} predicts. The root of each has a stem; punctuation "
-        "isn't attached. Sentences that weren't named are chosen by a hash of their ids, not by score.",
+        f"{findings.chosen[first, 'distance'].layer} of {names[first]} predicts. The root of each has a stem; "
+        "punctuation isn't attached. Sentences that weren't named are chosen by a hash of their ids, not by score.",
         labels=_LABELS,
     )  # fmt: skip
 
@@ -284,5 +246,6 @@ def _notes(findings: Findings) -> list[str]:
         "layers and ranks were chosen on the validation sentences: by UUAS for distances, root accuracy for depths"
     ]
     if outside:
-        notes.append(f"{DSPR} and {NSPR} leave out {outside:,} sentences of under {SHORTEST} or over {LONGEST} words")
+        both = f"{_WORDS[DSPR]} and {_WORDS[NSPR]}"
+        notes.append(f"{both} leave out {outside:,} sentences of under {SHORTEST} or over {LONGEST} words")
     return notes

@@ -13,18 +13,20 @@ from bertscope.study.claims.records.evidence import (
     INFERENCE,
     SPANS,
     TREES,
-    UNTRAINED,
-    by_name,
+    by_key,
     evidence,
+    first_model,
     layer_third,
-    lessons,
     of_training,
-    tuned_from,
+    of_tuned,
+    taught,
+    tuned_from_first,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bertscope.core.model_record import ModelRecord
     from bertscope.core.result import Result
 
 EMBEDDINGS = Source("Embeddings", "Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?")
@@ -37,68 +39,71 @@ _claim = partial(Claim, source=EMBEDDINGS)
 def _rsa(result: Result) -> pd.DataFrame:
     """RSA of each layer with the same layer before, by corpus."""
     rows = result.tables["layers"]
-    rows = rows[(rows["measure"] == "RSA") & (rows["layer"] == rows["other_layer"]) & (rows["layer"] > 0)]
-    rows = rows if "corpus" in rows else rows.assign(corpus=result.subject["task"])
+    rows = rows[(rows["measure"] == "rsa") & (rows["layer"] == rows["other_layer"]) & (rows["layer"] > 0)]
     return rows.assign(third=layer_third(rows["layer"], rows["layer"].max()))
+
+
+def _words(result: Result) -> int | None:
+    """How many are compared."""
+    return result.numbers(key="rsa_last_layer")[0].n
 
 
 def top_moves_most(result: Result) -> Iterator[Evidence]:
     found = _rsa(result)
-    for name, rows in found[found["corpus"] == result.subject["task"]].groupby("other", sort=False):
+    for key, rows in found[found["corpus"] == result.subject["task"]].groupby("other", sort=False):
         top, below = (column(rows[chosen], "value") for chosen in (rows["third"] == 3, rows["third"] < 3))
-        yield evidence(result, mean(below) - mean(top), int(rows["n"].max()), "texts", model=name, runs=1)
+        about = {"model": result.models[str(key)], "runs": 1}
+        yield evidence(result, mean(below) - mean(top), int(rows["n"].max()), "texts", **about)
 
 
 def elsewhere_moves_less(result: Result) -> Iterator[Evidence]:
     if "corpora" in result.tables:
         rows = result.tables["corpora"]
-        rows = rows[(rows["measure"] == "RSA") & (rows["layer"] == rows["layer"].max())]
+        rows = rows[(rows["measure"] == "rsa") & (rows["layer"] == rows["layer"].max())]
         for _, row in rows.iterrows():
-            effect, n = cell(row, "difference", "low", "high"), result.number("RSA, last layer").n
-            yield evidence(result, effect, n, "texts", model=row["other"], runs=1)
+            effect, about = cell(row, "difference", "low", "high"), {"model": result.models[row["other"]], "runs": 1}
+            yield evidence(result, effect, _words(result), "texts", **about)
 
 
-def _trees(result: Result) -> dict[str, pd.Series]:
-    """The best layer's UUAS of each checkpoint, in the order in which they were named."""
+def _uuas(result: Result, arm: str) -> pd.DataFrame:
     rows = result.tables["scores"]
-    rows = rows[(rows["metric"] == "UUAS") & (rows["arm"] == "probe") & rows["best_layer"] & rows["best_rank"]]
-    return by_name(rows, "checkpoint")
+    return rows[(rows["metric"] == "uuas") & (rows["arm"] == arm)]
 
 
-def _edges(row: pd.Series) -> Estimate:
-    return cell(row, "value", "low", "high")
+def _trees(result: Result) -> dict[str, Estimate]:
+    """The best layer's UUAS of each checkpoint."""
+    rows = _uuas(result, "probe")
+    best = by_key(rows[rows["best_layer"] & rows["best_rank"]], "checkpoint")
+    return {key: cell(row, "value", "low", "high") for key, row in best.items()}
 
 
 def _sentences(result: Result) -> int:
     """How many are scored: a root is looked for in each."""
     rows = result.tables["scores"]
-    return int(rows.loc[rows["metric"] == "root accuracy", "n"].max())
+    return int(rows.loc[rows["metric"] == "root_accuracy", "n"].max())
 
 
 def keeps_trees(result: Result) -> Iterator[Evidence]:
     """After a fine-tuning that has not taught the trees themselves."""
-    best = _trees(result)
-    base, taught = next(iter(best), ""), lessons(result, list(best))
-    paired = result.tables.get("changes")
-    changes = by_name(paired[paired["metric"] == "UUAS"], "checkpoint") if paired is not None else {}
-    for name in tuned_from(base, list(best)):
-        if taught[name] != TREES:
-            effect = _edges(changes[name]) if name in changes else _edges(best[name]) - _edges(best[base])
-            note = "paired by sentence" if name in changes else "not paired by sentence: structure was of version 1"
-            yield evidence(result, effect, _sentences(result), "sentences", model=name, note=note)
+    if "changes" not in result.tables:  # there is one checkpoint
+        return
+    paired = result.tables["changes"]
+    changes = by_key(paired[paired["metric"] == "uuas"], "checkpoint")
+    for tuned in tuned_from_first(result):
+        if tuned.id in changes and taught(tuned) != TREES:
+            effect = cell(changes[tuned.id], "value", "low", "high")
+            yield of_tuned(result, tuned, effect, _sentences(result), "sentences", note="paired by sentence")
 
 
 def trees_by_training(result: Result) -> Iterator[Evidence]:
     """The pretrained model's tree beside the best that can be had without training: of random weights, or a chain of
     words. Not of a model that was taught trees."""
-    best = _trees(result)
-    base = next(iter(best), "")
-    random = best.get(f"{base} {UNTRAINED}")
-    rows = result.tables["scores"]
-    chain = rows[(rows["metric"] == "UUAS") & (rows["arm"] == "linear chain")].iloc[0]
-    if random is not None and lessons(result, list(best))[base] != TREES:
-        without = {"random weights": _edges(random), "a chain": _edges(chain)}
-        effect = _edges(best[base]) - extreme(list(without.values()), max)
+    best, base = _trees(result), first_model(result)
+    random = [one for one in result.models.values() if one.origin and one.origin.by == "random" and one.came_of(base)]
+    if random and taught(base) != TREES:
+        chain = column(_uuas(result, "linear_chain"), "value")[0]
+        without = {"random weights": best[random[0].id], "a chain": chain}
+        effect = best[base.id] - extreme(list(without.values()), max)
         note = ", ".join(f"{name} {found.value:.3f}" for name, found in without.items())
         yield evidence(result, effect, _sentences(result), "sentences", model=base, note=note)
 
@@ -108,27 +113,29 @@ _LINGUISTIC = ("pos", "relation", "frame", "entity", "gender")
 
 
 def keeps_knowledge(result: Result) -> Iterator[Evidence]:
-    rows = result.tables["changes"] if "changes" in result.tables else result.tables["probes"].iloc[:0]
-    rows = rows[rows["target"].isin(_LINGUISTIC)]
-    taught = lessons(result, list(dict.fromkeys(result.tables["probes"]["checkpoint"])))
-    for name, mine in rows.groupby("checkpoint", sort=False):
-        if taught[str(name)] != TREES:
+    if "changes" not in result.tables:  # there is one checkpoint
+        return
+    rows = result.tables["changes"]
+    for key, mine in rows[rows["target"].isin(_LINGUISTIC)].groupby("checkpoint", sort=False):
+        model = result.models[str(key)]
+        if taught(model) != TREES:
             targets = list(dict.fromkeys(mine["target"]))
             n = int(result.tables["targets"].set_index("target").loc[targets, "texts"].max())
             effect = mean([mean(column(target, "change")) for _, target in mine.groupby("target")])
-            yield evidence(result, effect, n, "texts", model=name, note=" and ".join(targets))
+            yield evidence(result, effect, n, "texts", model=model, note=" and ".join(targets))
 
 
 def low_level_low(result: Result) -> Iterator[Evidence]:
     """Where, from 0 to 1, what the probes read is found."""
     if "expected" in result.tables:
         depth = int(result.tables["probes"]["layer"].max())
-        for name, rows in result.tables["expected"].groupby("checkpoint", sort=False):
+        for model, rows in result.tables["expected"].groupby("checkpoint", sort=False):
             known = rows[rows["target"].isin(("pos", "relation"))]
             if len(known):
                 scaled = known.assign(**{key: known[key] / depth for key in ("expected", "low", "high")})
                 n = int(result.tables["probes"]["n"].max())
-                yield evidence(result, mean(column(scaled, "expected")), n, "texts", model=name)
+                effect = mean(column(scaled, "expected"))
+                yield evidence(result, effect, n, "texts", model=result.models[str(model)])
 
 
 def below_parsing(result: Result, others: Sequence[Result]) -> Iterator[Evidence]:
@@ -137,19 +144,18 @@ def below_parsing(result: Result, others: Sequence[Result]) -> Iterator[Evidence
         for other in others:
             for base, parser, theirs in _below(other, TREES):
                 same = [corpus for corpus in mine if corpus in theirs]
-                if base == before and same:
-                    effect, n = mine[same[0]] - theirs[same[0]], result.number("RSA, last layer").n
-                    about = {"model": after, "task": same[0], "note": f"minus {parser}"}
-                    yield evidence(result, effect, n, "texts", runs=1, **about)
+                if base.is_same(before) and same:
+                    effect = mine[same[0]] - theirs[same[0]]
+                    about = {"model": after, "task": same[0], "note": f"minus {parser.name}", "runs": 1}
+                    yield evidence(result, effect, _words(result), "texts", **about)
 
 
-def _below(result: Result, *taught: str) -> Iterator[tuple[str, str, dict[str, Estimate]]]:
+def _below(result: Result, *lessons: str) -> Iterator[tuple[ModelRecord, ModelRecord, dict[str, Estimate]]]:
     """Models before and after such a training, and the RSA of the lower two thirds on each corpus."""
     rows = _rsa(result)
-    learned = lessons(result, list(dict.fromkeys([*rows["checkpoint"], *rows["other"]])))
-    for names, pair in rows[rows["third"] < 3].groupby(["checkpoint", "other"], sort=False):
-        before, after = map(str, names)
-        if learned[after] in taught:
+    for keys, pair in rows[rows["third"] < 3].groupby(["checkpoint", "other"], sort=False):
+        before, after = (result.models[key] for key in keys)
+        if taught(after) in lessons:
             found = {str(corpus): mean(column(mine, "value")) for corpus, mine in pair.groupby("corpus", sort=False)}
             yield before, after, found
 

@@ -13,6 +13,7 @@ from bertscope.study.claims.records.evidence import evidence, studied
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bertscope.core.model_record import ModelRecord
     from bertscope.core.result import Result
 
 GEOMETRY = Source("Geometry", "Ethayarajh 2019, How Contextual are Contextualized Word Representations?")
@@ -23,25 +24,26 @@ def from_bottom_to_top(measure: str) -> Callable[[Result], Iterator[Evidence]]:
     """A measure of the last layer minus that of the embeddings."""
 
     def read(result: Result) -> Iterator[Evidence]:
-        for name, mine in _as_it_is(result, measure).groupby("checkpoint", sort=False):
+        for model, mine in _as_it_is(result, measure):
             first, *_, last = column(mine, "value")
-            yield evidence(result, last - first, int(mine["n"].iloc[-1]), "texts", model=name)
+            yield evidence(result, last - first, int(mine["n"].iloc[-1]), "texts", model=model)
 
     return read
 
 
 def least_intra_sentence(result: Result) -> Iterator[Evidence]:
-    rows = _as_it_is(result, "intra-sentence*")
-    for name, mine in rows.groupby("checkpoint", sort=False):
+    for model, mine in _as_it_is(result, "intra_sentence_adjusted"):
         effect = extreme(column(mine, "value"), min)
-        yield evidence(result, effect, int(mine["n"].iloc[-1]), "texts, corrected for layers", model=name)
+        yield evidence(result, effect, int(mine["n"].iloc[-1]), "texts, corrected for layers", model=model)
 
 
-def _as_it_is(result: Result, measure: str) -> pd.DataFrame:
+def _as_it_is(result: Result, measure: str) -> Iterator[tuple[ModelRecord, pd.DataFrame]]:
     """The measure by layer, of the space as the model has it; of models that the paper speaks of."""
-    rows = result.tables["layers"]
-    rows = rows[(rows["measure"] == measure) & (rows["form"] == "as it is")]
-    return rows[rows["checkpoint"].map(studied).astype(bool)].sort_values("layer")
+    rows = result.tables["layers"].sort_values("layer")
+    rows = rows[(rows["measure"] == measure) & (rows["form"] == "as_it_is")]
+    for key, mine in rows.groupby("checkpoint", sort=False):
+        if studied(model := result.models[str(key)]):
+            yield model, mine
 
 
 CLAIMS = (
@@ -62,7 +64,7 @@ CLAIMS = (
         effect="SelfSim less the baseline, last layer minus embeddings",
         unit="cosine",
         asks=Bound("<", 0),
-        read=from_bottom_to_top("SelfSim*"),
+        read=from_bottom_to_top("self_similarity_adjusted"),
         published=Published("0.849 to 0.278 (bert-base-cased)", {"": -0.571}),
     ),
     _claim(
