@@ -11,8 +11,11 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
+from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+
+DATA = DataRecord("d1", "demo/sentiment", "classification", ("negative", "positive"))
 
 
 @pytest.fixture
@@ -31,11 +34,12 @@ def result() -> Result:
         3,
         tables={"effects": table, "empty": table.iloc[:0]},
         arrays={"maps": np.random.default_rng(0).random((2, 3)).astype(np.float32), "ids": np.arange(4)},
-        headline=[Number("score", 0.75, 0.7, 0.8, 400), Number("chance", 0.5)],
+        headline=[Number("score", 0.75, 0.7, 0.8, 400, of={"arm": "whole"}), Number("chance", 0.5)],
         figures=[
             Figure("heatmap", "effects", x="head", y="layer", value="effect", title="t", caption="c", middle=0.0)
         ],
-        subject={"model": "pocket", "task": "demo/sentiment"},
+        models={"m1": ModelRecord("m1", "pocket tuned", Origin("finetune", ModelRecord("m0", "pocket"), DATA, 3))},
+        subject={"task": "demo/sentiment"},
         notes=["12 texts were cut"],
         provenance={"seconds": 1.5},
     )
@@ -46,7 +50,8 @@ def test_saved_and_loaded_equal(result, tmp_path):
     assert again.equals(result) and result.equals(again)
     assert again.provenance == result.provenance
     assert again.tables["effects"]["head"].dtype == "Int64"
-    assert again.number("score") == Number("score", 0.75, 0.7, 0.8, 400)
+    assert again["score"] == Number("score", 0.75, 0.7, 0.8, 400, of={"arm": "whole"})
+    assert again.models == result.models and again.models["m1"].origin.data == DATA
 
 
 @pytest.mark.parametrize(
@@ -55,6 +60,8 @@ def test_saved_and_loaded_equal(result, tmp_path):
         lambda r: r.tables.update(effects=r.tables["effects"].assign(effect=[0.125, 0.0, np.nan])),
         lambda r: r.arrays["maps"].__setitem__((0, 0), 9),
         lambda r: r.headline.append(Number("more", 1.0)),
+        lambda r: r.headline.__setitem__(0, replace(r.headline[0], of={"arm": "good"})),
+        lambda r: r.models.update(m1=replace(r.models["m1"], id="m2")),
         lambda r: r.notes.clear(),
         lambda r: r.figures.__setitem__(0, replace(r.figures[0], caption="other")),
         lambda r: r.tables.pop("empty"),

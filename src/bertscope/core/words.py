@@ -67,7 +67,7 @@ def labelled(numbers: Sequence[Number], phrases: Mapping[str, str], words: Words
 
 
 def _label(number: Number, phrases: Mapping[str, str], words: Words, several: set[tuple[str, str]]) -> str:
-    phrase = phrases.get(number.key, number.label or number.key)
+    phrase = phrases.get(number.key, number.label)
     of = {name: words.get(name, {}).get(value, value) for name, value in number.of.items()}
     further = [
         of[name] for name in of if f"{{{name}}}" not in phrase and (number.key, name) in several

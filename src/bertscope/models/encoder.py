@@ -223,5 +223,7 @@ class Encoder:
 
 
 def touched(model: Any) -> int:
-    """How often a model's weights have been written to since they are in memory."""
-    return sum(tensor._version for tensor in (*model.parameters(), *model.buffers()))
+    """How often a model's weights have been written to since they are in memory; what was made in inference mode
+    isn't counted."""
+    tensors = (*model.parameters(), *model.buffers())
+    return sum(tensor._version for tensor in tensors if not tensor.is_inference())
