@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from planted_parts import (
+    ablate,
+    agreeing,
+    compared,
+    gained,
+    good,
+    heads_left,
+    in_every_seed,
+    shapes,
+    weights_left,
+)
 from planted_results import (
     BASE,
     RANDOM,
     TUNED,
     Planted,
-    ablate,
     attention,
     elsewhere,
     expected,
@@ -28,21 +38,7 @@ from planted_results import (
     taught,
     unchanged,
 )
-from planted_trainings import (
-    agreeing,
-    bias,
-    compared,
-    contrast,
-    freeze,
-    gained,
-    good,
-    heads_left,
-    in_every_seed,
-    scratch,
-    shapes,
-    truncate,
-    weights_left,
-)
+from planted_trainings import bias, contrast, freeze, scratch, truncate
 
 
 def depths(value: float) -> list[float]:

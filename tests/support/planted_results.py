@@ -128,21 +128,6 @@ def relations(value: float = 0.1, reach: float = SURE) -> pd.DataFrame:
     return pd.DataFrame([{"checkpoint": BASE, "relation": "obj", "p": 0.01, "test_pairs": 50, **effect}])
 
 
-def ablate(kind: str, best: bool) -> Planted:
-    """A part with the effect, and one whose effect is certainly less (or more)."""
-
-    def results(value: float, reach: float) -> list[Result]:
-        other = -0.9 if best else 0.9
-        rows = [
-            {"kind": kind, "certain": wide < abs(effect), **ends(effect, wide, "effect")}
-            for effect, wide in ((value, reach), (other, SURE))
-        ]
-        scores = [Number("score", 0.9, 0.88, 0.92, 400), Number("chance", 0.5)]
-        return [result("ablate", {"effects": pd.DataFrame(rows)}, scores, mode="uniform")]
-
-    return results
-
-
 def redundancy(name: str) -> Planted:
     return lambda value, reach: [
         result("redundancy", {}, [Number(name, value, value - reach, value + reach, 400)])
