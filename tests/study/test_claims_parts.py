@@ -133,9 +133,9 @@ def test_whether_the_whole_model_is_at_chance_is_told_by_keys(claim_id):
 
 
 def test_agreement_is_that_of_the_heads_alone():
-    (result,) = heads_left(0.5, SURE)
+    (result,) = agreeing(0.4, 0.3)  # seeds agree in the first four of ten layers
     (before,) = read("masks-are-unstable", result)
     parts = result.tables["survivors"]
-    result.tables["survivors"] = parts.assign(kind=np.where(parts["layer"] < 5, "head", "mlp"))
+    result.tables["survivors"] = parts.assign(kind=np.where(parts["layer"] < 4, "head", "mlp"))
     (after,) = read("masks-are-unstable", result)
-    assert (before.n, after.n) == (1000, 500) and before.effect.value == after.effect.value == 1
+    assert (before.n, after.n) == (600, 240) and before.effect.value < 0.6 < after.effect.value == 1
