@@ -50,8 +50,10 @@ def measure(
     every = [Who(method, arm, seed) for method in config.methods for arm in ARMS for seed in config.seeds]
     drawn = {who: by_who[who] for who in every if who in by_who}
     by_method = {(one.subject["method"], _seed(one)): one for one in pruned}
-    prunings = {method: {seed: by_method[method, seed] for seed in config.seeds} for method in config.methods}
-    survivors = {
+    prunings: Prunings = {
+        method: {seed: by_method[method, seed] for seed in config.seeds} for method in config.methods
+    }
+    survivors: Masks = {
         method: {seed: Subnetwork.of(one).kept for seed, one in of_seed.items()}
         for method, of_seed in prunings.items()
     }
