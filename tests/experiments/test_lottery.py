@@ -78,6 +78,7 @@ def test_the_whole_of_it(tmp_path, step):
     ]  # fmt: skip
     assert list(result.models) == [load(tmp_path / "tiny").id] and list(result.subject) == ["task"]
     told = lottery.sentence(result)
+    assert "heads and MLPs" in set(result.in_words().tables["steps"]["phase"])
     assert told.main == arms.loc[("s", "good", "retrained"), "left"] and "(2 seeds, s-pruning)" in told.sentence
 
 

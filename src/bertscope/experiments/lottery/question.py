@@ -146,6 +146,7 @@ lottery = Question(
     },
     words={
         "stage": {"fine_tuned": "fine-tuned"},
+        "phase": prune.words["phase"],
         "parts": {"mlps": "MLPs"},
         "attention": {"norm_weighted": "norm-weighted"},
         "of": {"all_heads": "all heads"},
