@@ -16,6 +16,7 @@ from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
+from bertscope.experiments.comparison import WHOLE
 from bertscope.experiments.shrink.question import ShrinkConfig
 from bertscope.models.source import model_root
 from bertscope.study.runner import run_steps
@@ -55,17 +56,18 @@ class Shrunk:
 
     def rows(self) -> list[dict[str, Any]]:
         models, times = (self.result.tables[name].to_dict("records") for name in ("models", "times"))
-        chance, whole = self.result.number("chance").value, models[0]["score"]
-        speeds = {(row["model"], row["texts"]): row for row in times}
+        (whole,) = (number.value for number in self.result.numbers(key="score", arm=WHOLE))
+        chance = self.result["chance"].value
+        speeds = {(row["arm"], row["texts"]): row for row in times}
         loads = sorted({row["texts"] for row in times})
         return [
             {
                 key: row[key]
-                for key in ("model", "way", "parameters", "megabytes", "validation", "score", "low", "high")
+                for key in ("arm", "model", "way", "parameters", "megabytes", "validation", "score", "low", "high")
             }
             | {"kept": (row["score"] - chance) / ((whole - chance) or math.nan)}
             | {
-                f"{what}, {texts}": speeds[row["model"], texts][what]
+                f"{what}, {texts}": speeds[row["arm"], texts][what]
                 for texts in loads
                 for what in ("milliseconds", "faster", "low", "high")
             }
@@ -81,7 +83,7 @@ class Shrunk:
         loads = [key.partition(", ")[2] for key in rows[0] if key.startswith("faster")]
         wide = max(len(row["model"]) for row in rows)
         speeds = "".join(f"{f'ms, {load}':>10}{'x':>7}" for load in loads)
-        metric = self.result.number("change").unit
+        metric = self.result["change"].unit
         lines = [f"{self.result.about}; cut for {self.batch} text(s) at a time", ""]
         lines += [f"  {'model':{wide}}{'parameters':>12}{'MB':>8}{speeds}{metric:>10}{'95% interval':>18}{'kept':>7}"]
         for row in rows:

@@ -71,7 +71,7 @@ def test_effects_are_differences_of_plain_scores(tiny, examples):
     task = replace(task_of(examples, tiny), test=examples)
     result = ablate(tiny, task, QUICK_ABLATE)
     full = (tiny.predict(examples).logits.argmax(-1) == examples.label).mean()
-    assert result.number("score").value == pytest.approx(full)
+    assert result["score"].value == pytest.approx(full)
     for unit in ("head:1.2", "heads:3", "mlp:2", "layer:1"):
         with tiny.gates(off=[unit], mode="uniform"):
             score = (tiny.predict(examples).logits.argmax(-1) == examples.label).mean()
@@ -93,14 +93,16 @@ def test_named_sets_are_switched_off_together(tiny, examples):
         with tiny.gates(off=off, mode="uniform"):
             score = (tiny.predict(examples).logits.argmax(-1) == examples.label).mean()
         assert sets.loc[name, "effect"] == pytest.approx(score - full)
-        number = result.number(f"change without {name}")
+        (number,) = result.numbers(key="change_without", unit=name)
+        assert number.label == f"change without {name}"
         assert (number.value, number.low, number.high) == tuple(sets.loc[name, ["effect", "low", "high"]])
     assert "top is head:3.1 + head:3.2" in result.notes
     np.testing.assert_allclose(sets["p_holm"], holm(sets["p"].to_numpy()))  # a family of their own
-    assert result.figures[-1].where == {"kind": "set"} and result.number("parts it needs (p < .05, Holm)").n == 3
+    assert result.figures[-1].where == {"kind": "set"} and result["parts_needed"].n == 3
     alone = ablate(tiny, task, replace(config, units=()))
     assert alone.table.equals(result.table[result.table["kind"] == "set"].reset_index(drop=True))
-    assert [number.name for number in alone.headline][2:] == ["change without top", "change without mixed"]
+    assert [number.label for number in alone.headline][2:] == ["change without top", "change without mixed"]
+    assert [figure.key for figure in result.figures] == ["mlp", "set"]
 
 
 def test_what_improves_is_listed_best_first(tiny, examples):
@@ -109,11 +111,9 @@ def test_what_improves_is_listed_best_first(tiny, examples):
     assert 0 < len(improves) < len(effects)
     assert set(improves["unit"]) == set(effects[effects["effect"] > 0]["unit"])
     assert improves["effect"].is_monotonic_decreasing and list(improves) == list(effects)
-    assert result.number("parts without which the score is higher").value == len(improves)
+    assert result["parts_better_without"].value == len(improves)
     perfect = ablate(tiny, task_of(examples, tiny), QUICK_ABLATE)  # nothing is better than all
-    assert (
-        not len(perfect.tables["improves"]) and perfect.number("parts without which the score is higher").value == 0
-    )
+    assert not len(perfect.tables["improves"]) and perfect["parts_better_without"].value == 0
 
 
 def test_accuracy_is_tested_by_mcnemar_and_others_by_permutation(tiny, examples):
@@ -135,16 +135,32 @@ def test_accuracy_is_tested_by_mcnemar_and_others_by_permutation(tiny, examples)
 
 def test_the_range_is_that_of_single_heads_and_of_layers_heads(tiny, examples):
     result = ablate(tiny, replace(task_of(examples, tiny), test=examples), QUICK_ABLATE)
-    for kind, words in (("head", "one head"), ("heads", "all heads of a layer")):
+    for kind, words in (("head", "one head"), ("heads", "one layer's heads")):
         scores = result.table[result.table["kind"] == kind].set_index("unit")["score"]
-        ends = [number for number in result.headline if f"without {words} " in number.name]
+        ends = result.numbers(kind=kind)
+        assert [number.key for number in ends] == ["lowest_score", "highest_score"]
         assert [number.value for number in ends] == [scores.min(), scores.max()]
-        assert [scores[number.name.split("(")[1][:-1]] for number in ends] == [scores.min(), scores.max()]
-    names = [
-        number.name
-        for number in ablate(tiny, task_of(examples, tiny), replace(QUICK_ABLATE, units=("mlp",))).headline
-    ]
-    assert sum("without the MLP of a layer" in name for name in names) == 2
+        assert [scores[number.of["unit"]] for number in ends] == [scores.min(), scores.max()]
+        assert ends[0].label == f"lowest without {words} ({ends[0].of['unit']})"
+    alone = ablate(tiny, task_of(examples, tiny), replace(QUICK_ABLATE, units=("mlp",)))
+    assert len(alone.numbers(kind="mlp")) == 2
+
+
+def test_every_number_has_its_words_and_what_it_is_about_is_recorded(tiny, examples):
+    result = ablate(tiny, task_of(examples, tiny), replace(QUICK_ABLATE, sets=("top=head:3.1",)))
+    assert {number.key for number in result.headline} == set(ablate.numbers)
+    assert list(result.models) == [tiny.id] and result.subject == {"task": "own", "mode": "uniform"}
+    assert set(result.in_words().table["kind"]) == {"head", "layer's heads", "MLP", "layer", "set"}
+
+
+def test_the_sentence_says_what_the_worst_head_costs(tiny, examples):
+    leave_one_head(tiny, examples, mlps=False)
+    task = task_of(examples, tiny)
+    result = ablate(tiny, task, replace(QUICK_ABLATE, mode="zero"))
+    told = ablate.sentence(result)
+    assert told.main == -result.table.set_index("unit").loc["head:2.3", "effect"]
+    assert "(head 2.3); of 21 parts" in told.sentence and told.written(0.1) == "10.0 points"
+    assert ablate.sentence(ablate(tiny, task, replace(QUICK_ABLATE, units=("mlp",)))) is None
 
 
 def test_results_repeat_and_come_back(tiny, examples, tmp_path):

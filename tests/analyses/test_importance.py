@@ -65,9 +65,12 @@ def test_the_table_holds_the_gradients_of_the_validation_set(tiny, task):
         assert kind.sort_values("normalised_rank")["normalised"].is_monotonic_decreasing
         assert sorted(kind["rank"]) == list(range(1, len(kind) + 1))
     assert list(result.tables) == ["parts"]
-    assert result.number("loss").value == pytest.approx(losses_of(tiny, task.validation).mean(), rel=1e-5)
-    most = heads["importance"].idxmax()
-    assert result.number(f"most important head ({most})").value == heads["importance"].max()
+    assert result["loss"].value == pytest.approx(losses_of(tiny, task.validation).mean(), rel=1e-5)
+    (most,) = result.numbers(key="highest_importance", kind="head")
+    assert (most.of["unit"], most.value) == (heads["importance"].idxmax(), heads["importance"].max())
+    assert most.label == f"most important head ({most.of['unit']})"
+    assert result.numbers(kind="mlp")[0].label.startswith("most important MLP (mlp:")
+    assert list(result.models) == [tiny.id] and result.subject == {"task": "own", "form": "example"}
 
 
 def test_intervals_are_those_of_means_over_examples(tiny, task):
@@ -109,7 +112,8 @@ def test_agreement_is_spearmans(tiny, task):
         by = here["importance"] if row["ranked_by"] == "importance" else here["normalised"]
         assert row["correlation"] == pytest.approx(spearmanr(by, here[row["effect"]]).statistic)
         assert row["low"] <= row["high"] and row["n"] == len(here)
-    number = result.number("Spearman with the loss's rise (heads)")
+    (number,) = result.numbers(key="rank_correlation", effect="rise", kind="head")
+    assert number.label == "Spearman with the loss's rise (heads)"
     row = agreement[(agreement["kind"] == "head") & (agreement["ranked_by"] == "importance")].iloc[0]
     assert (row["effect"], row["correlation"]) == ("rise", number.value)
 
@@ -133,8 +137,8 @@ def test_curves_are_scores_of_the_test_set_with_nested_sets_off(tiny, task):
 
     for order, by in (
         ("importance", "importance"),
-        ("normalised importance", "normalised"),
-        ("effect alone", "rise"),
+        ("normalised_importance", "normalised"),
+        ("effect_alone", "rise"),
     ):
         line = curves[(curves["kind"] == "head") & (curves["order"] == order)]
         assert line["off"].tolist() == [0, 3, 6, 9, 12] and line["share"].tolist() == [0, 0.25, 0.5, 0.75, 1]
@@ -142,10 +146,13 @@ def test_curves_are_scores_of_the_test_set_with_nested_sets_off(tiny, task):
         assert line["score"].tolist() == pytest.approx([score(units[:size]) for size in (0, 3, 6, 9, 12)])
         area = result.tables["areas"].query("kind == 'head' and order == @order").iloc[0]
         assert area["area"] == pytest.approx(trapezoid(line["score"], line["share"]))
-        assert result.number(f"area, heads in order of {order}").value == area["area"]
+        assert [number.value for number in result.numbers(key="area", kind="head", order=order)] == [area["area"]]
     ends = curves[curves["share"].isin([0, 1])].groupby(["kind", "share"])["score"].nunique()
     assert (ends == 1).all(), "all orders begin and end alike"
-    assert "normalised importance" not in set(curves[curves["kind"] == "mlp"]["order"])
+    assert "normalised_importance" not in set(curves[curves["kind"] == "mlp"]["order"])
+    shown = result.in_words()
+    assert "normalised importance" in set(shown.tables["curves"]["order"])
+    assert shown.numbers(key="area", kind="mlp", order="effect_alone")[0].label == "area, MLPs (order: effect alone)"
 
 
 def test_random_order_is_a_mean_of_orders_with_their_range(tiny, task):
@@ -220,7 +227,7 @@ def test_neurons(tiny, task):
     assert result.table["rank"].tolist() == list(range(1, 3 * 48 + 1)) and result.table["unit"].is_unique
     found = gate_gradients(tiny, task, task.validation, neurons=True).normalised()
     np.testing.assert_allclose(table["normalised"], np.concatenate(found.neurons), rtol=1e-4, atol=1e-6)
-    share = result.number("share of neurons with half of the importance").value
+    share = result["neurons_with_half"].value
     largest = np.sort(each.mean(0))[::-1]
     count = round(share * 144)
     assert largest[:count].sum() >= largest.sum() / 2 > largest[: count - 1].sum()
@@ -247,9 +254,9 @@ def test_a_regression(tiny, task):
     splits = {name: scored(getattr(task, name)) for name in ("train", "validation", "test")}
     task = replace(task, kind="regression", labels=(), metric="pearson", **splits)
     result = importance(tiny, task, FEW)
-    assert result.number("score").value == pytest.approx(1)
+    assert result["score"].value == pytest.approx(1)
     errors = (tiny.predict(task.validation).logits[:, 0] - task.validation.label) ** 2 / task.train.label.var()
-    assert result.number("loss").value == pytest.approx(errors.mean(), rel=1e-4)
+    assert result["loss"].value == pytest.approx(errors.mean(), rel=1e-4)
 
 
 def test_results_repeat_and_come_back(tiny, task, tmp_path):
@@ -260,6 +267,10 @@ def test_results_repeat_and_come_back(tiny, task, tmp_path):
     assert not one.equals(importance(tiny, task, replace(config, seed=1)))
     kinds = [figure.kind for figure in one.figures]
     assert kinds == ["heatmap", "heatmap", "intervals", "intervals", "points", "points", "lines", "lines"]
+    assert [figure.key for figure in one.figures] == [
+        "heads", "heads_normalised", "mlps", "neurons", "against_size", "against_rise", "heads_off", "mlps_off",
+    ]  # fmt: skip
+    assert {number.key for number in one.headline} == set(importance.numbers)
 
 
 def test_what_can_not_work_is_refused_before_computing(tiny, pocket, task):

@@ -13,10 +13,9 @@ from bertscope.core.examples import Examples
 from bertscope.core.resampling import seed_draws
 from bertscope.core.result import Result
 from bertscope.core.store import Store
-from bertscope.data.read import task_root
-from bertscope.experiments.lottery.question import LotteryConfig, plan
+from bertscope.data.read import read_task, task_root
+from bertscope.experiments.lottery.question import LotteryConfig, lottery, plan
 from bertscope.experiments.lottery.ticket import TicketConfig, _right_on_hans, ticket
-from bertscope.experiments.overlap.question import overlap
 from bertscope.experiments.subnetworks import Subnetwork, draw
 from bertscope.models.load import load
 from bertscope.models.masks import prunable, split
@@ -64,6 +63,59 @@ def test_the_whole_of_it(tmp_path, step):
     named = survivors["seeds"].str.split(", ").map(lambda seeds: len(set(seeds) - {""}))
     assert (named == survivors["survived"]).all() and set(",".join(survivors["seeds"])) <= set("01, ")
     assert made_by(step, store) == []
+    assert {number.key for number in result.headline} == set(lottery.numbers)
+    for number in result.numbers(key="score"):
+        method, stage = number.of.get("method", ""), number.of.get("stage", "fine_tuned")
+        assert number.value == arms.loc[(method, number.of["arm"], stage), "score"]
+    assert result.headline[0].of == {"arm": "good", "stage": "retrained", "method": "s"}  # the main one
+    assert [number.label for number in result.headline[:4]] == [
+        "good, retrained, s", "full", "majority", "good, pruned, s",
+    ]  # fmt: skip
+    assert (result["chance"].value, result["chance"].n) == (0.5, len(read_task(step.inputs["task"].source).test))
+    assert [number.value for number in result.numbers(key="survive", parts="heads")] == [heads["survive"]]
+    assert [figure.key for figure in result.figures] == [
+        "arms_s", "arms_m", "steps", "surviving_heads", "surviving_mlps", "weights", "overlaps",
+    ]  # fmt: skip
+    assert list(result.models) == [load(tmp_path / "tiny").id] and list(result.subject) == ["task"]
+    told = lottery.sentence(result)
+    assert "heads and MLPs" in set(result.in_words().tables["steps"]["phase"])
+    assert told.main == arms.loc[("s", "good", "retrained"), "left"] and "(2 seeds, s-pruning)" in told.sentence
+
+
+def test_results_say_which_they_are_so_that_their_order_is_nothing(tmp_path, tiny, rows):
+    config = replace(QUICK_LOTTERY, seeds=(3, 1), epochs=1)
+    step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
+    store = Store(tmp_path / "store")
+    run_steps([step], store)
+    given: dict[str, list[Result]] = {}
+    for name, one in step.inputs.items():
+        if name != "task":
+            given.setdefault(name.partition(".")[0], []).append(store.result(one))
+    task, generator = read_task(rows), np.random.default_rng(0)
+
+    def asked(**more: list[Result]) -> Result:
+        mixed = {name: [some[at] for at in generator.permutation(len(some))] for name, some in (given | more).items()}
+        return lottery(**mixed, task=task, config=config)
+
+    assert asked().equals(store.result(step)) and asked().equals(store.result(step))
+    steps = store.result(step).tables["steps"]
+    for name, one in step.inputs.items():
+        if name.startswith("pruned."):
+            method, seed = one.config["method"], one.inputs["model"].config["seed"]
+            mine = steps[(steps["method"] == method) & (steps["seed"] == seed)]
+            assert mine["score"].tolist() == store.result(one).tables["steps"]["score"].tolist()
+    # Of each seed, the heads that survived with it are all vertical; by what they carry, none is.
+    found = asked(shapes=[
+        _shapes(one, *kinds, **of)
+        for one in given["pruned"] if one.subject["method"] == "s"
+        for kinds, of in ((("vertical", "block"), {}), (("block", "vertical"), {"attention": "norm-weighted"}))
+    ])  # fmt: skip
+    survivors = found.tables["classes"].query("of == 'survivors' and share > 0")
+    assert list(zip(survivors["attention"], survivors["class"], survivors["share"], strict=True)) == [
+        ("raw", "vertical", 1.0), ("norm_weighted", "block", 1.0),
+    ]  # fmt: skip
+    shown = found.in_words().tables["classes"]
+    assert set(shown["attention"]) == {"raw", "norm-weighted"} and set(shown["of"]) == {"all heads", "survivors"}
 
 
 def test_differences_are_those_of_the_table(tmp_path, tiny, rows):
@@ -95,7 +147,9 @@ def test_a_ticket_holds_its_mask_and_starts_from_the_pretrained_weights(tmp_path
         assert (after[~on] == 0).all(), name
         moved.append(np.abs(after[on] - start[name].detach().cpu().numpy()[on]).max())
     assert 0 < max(moved) < 0.2  # trained, but from where pre-training left it
-    assert made.result.number("left").value == pytest.approx(0.5, abs=0.02)
+    assert made.result["left"].value == pytest.approx(0.5, abs=0.02)
+    assert {number.key for number in made.result.headline} == set(ticket.numbers)
+    assert [number.label for number in made.result.headline[:3]] == ["retrained", "pruned", "full"]
 
 
 def test_a_ticket_of_parts_is_really_smaller(tmp_path, tiny):
@@ -147,12 +201,15 @@ def test_hans_is_scored_by_halves_and_over_seeds(tmp_path, tiny):
     step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
     store = Store(tmp_path / "store")
     run_steps([step], store)
-    table = store.result(step).tables["hans"].set_index(["subnetwork", "label"])["accuracy"]
+    found = store.result(step)
+    table = found.tables["hans"].set_index(["subnetwork", "label"])["accuracy"]
     tickets = {name.rpartition(".")[2]: store.result(one) for name, one in step.inputs.items() if "tickets" in name}
     good = next(one for one in tickets.values() if one.subject["arm"] == "good")
-    gold = good.arrays["hans labels"]
-    assert table["good, retrained", "entailment"] == good.arrays["hans retrained"][gold == 0].mean()
-    assert table["full model", "non-entailment"] == good.arrays["hans full"][gold == 1].mean()
+    gold = good.arrays["hans_labels"]
+    assert table["good_retrained", "entailment"] == good.arrays["hans_retrained"][gold == 0].mean()
+    assert table["full", "non-entailment"] == good.arrays["hans_full"][gold == 1].mean()
+    shown = found.in_words().tables["hans"]["subnetwork"]
+    assert {"full model", "good, retrained", "bad, pruned"} < set(shown)
     with pytest.raises(UserError, match="isn't HANS"):
         plan(model_root(tmp_path / "tiny"), task_root(rows), replace(config, hans=str(rows)))
 
@@ -165,7 +222,7 @@ def test_methods_in_any_order(tmp_path, tiny, rows):
     )
     store = Store(tmp_path / "store")
     run_steps([step], store)
-    assert store.result(step).tables["agreement"]["parts"].tolist() == ["weights", "heads", "MLPs"]
+    assert store.result(step).tables["agreement"]["parts"].tolist() == ["weights", "heads", "mlps"]
 
 
 def test_what_cannot_be_kept_pruned_is_refused(pocket):
@@ -204,38 +261,11 @@ def test_what_cannot_work_is_refused():
             LotteryConfig(**wrong)
 
 
-def test_lotteries_are_compared_by_what_survived(tmp_path):
-    parts = pd.DataFrame({"unit": ["head:1.1", "head:1.2", "head:1.3", "mlp:1"], "kind": ["head"] * 3 + ["mlp"],
-                          "layer": 1, "head": pd.array([1, 2, 3, None], dtype="Int64")})  # fmt: skip
-
-    def lottery(task, *masks):
-        return Result(
-            "lottery", 1, tables={"survivors": parts}, arrays={"survivors": np.array(masks, np.uint8)},
-            subject={"model": "tiny", "task": task},
-        )  # fmt: skip
-
-    one = lottery("one", [1, 1, 0, 1], [1, 0, 0, 1])
-    other = lottery("other", [0, 1, 1, 0], [1, 1, 0, 1])
-    one.save(tmp_path / "one")
-    result = overlap([str(tmp_path / "one"), other])
-    pairs = result.tables["pairs"].set_index(["parts", "task", "other"])["jaccard"]
-    assert pairs["heads", "one", "one"] == 1 / 2
-    assert (
-        pairs["heads", "one", "other"]
-        == pairs["heads", "other", "one"]
-        == pytest.approx(np.mean([1 / 3, 1, 0, 1 / 2]))
-    )
-    assert pairs["MLPs", "one", "other"] == 1 / 2
-    assert result.tables["survival"]["share"].tolist() == [0.75, 0.75, 0.25, 0.75]
-    with pytest.raises(UserError, match="two lotteries or more"):
-        overlap([one])
-    with pytest.raises(UserError, match="different parts"):
-        smaller = replace(other, tables={"survivors": parts[1:].reset_index(drop=True)})
-        overlap([one, smaller])
-    with pytest.raises(UserError, match="different models"):
-        overlap([one, replace(other, subject={"model": "another", "task": "other"})])
-    with pytest.raises(UserError, match="no surviving heads"):
-        overlap([one, Result("ablate", 1)])
+def _shapes(pruned: Result, survivors: str, others: str, **subject: str) -> Result:
+    """What `patterns` stores of the model that was pruned, if its heads' patterns were these."""
+    heads = pruned.tables["survivors"].query("kind == 'head'")
+    heads = heads.assign(**{"class": np.where(heads["survives"], survivors, others)}).drop(columns="survives")
+    return Result("patterns", 1, tables={"heads": heads}, models=pruned.models, subject=subject)
 
 
 def _pruned(method, kept):

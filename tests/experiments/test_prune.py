@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.core.model_record import DataRecord, Origin
 from bertscope.experiments.prune import measure
 from bertscope.experiments.prune.measure import Pruning
 from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.experiments.subnetworks import Subnetwork, draw, only, parts, share_left
+from bertscope.models.config_notes import origin_note
 from bertscope.models.load import load
 from bertscope.models.masks import prunable
 from families import CUT, tiny_model
@@ -33,9 +35,15 @@ def _survivors(result):
 def test_the_two_heads_that_do_the_task_survive_to_the_end(model, form):
     result = prune(model, task(), PruneConfig(importance=form)).result
     assert _survivors(result) == set(NEEDED)
-    assert result.number("pruned, test").value == result.number("full, test").value == 1
+    assert [number.value for number in result.numbers(key="score")] == [1, 1]
+    assert [number.label for number in result.numbers(key="score")] == ["full, test", "pruned, test"]
+    assert {number.key for number in result.headline} == set(prune.numbers)
+    assert list(result.models) == [model.id] and result.subject == {"task": "planted", "method": "s"}
+    assert [figure.key for figure in result.figures] == ["trajectory", "survivors"]
     steps = result.tables["steps"]
     assert not steps["passes"].iloc[-1]  # it stopped because one of the two went
+    assert steps["phase"].iloc[:2].tolist() == ["full", "heads_and_mlps"]
+    assert result.in_words().tables["steps"]["phase"].iloc[1] == "heads and MLPs"
 
 
 def test_the_bad_ticket_of_that_model_fails(model):
@@ -51,7 +59,8 @@ def test_magnitude_pruning_keeps_the_last_mask_that_passed(model):
     assert steps["passes"].tolist() == [True] * (len(steps) - 1) + [False] or steps["passes"].all()
     kept = Subnetwork.of(pruned).kept
     assert kept.sum() == steps["weights"][steps["passes"]].iloc[-1]
-    assert pruned.number("pruned, test").value == 1
+    assert [number.value for number in pruned.numbers(key="score", arm="pruned")] == [1]
+    assert [number.key for number in pruned.headline] == ["left", "score", "score", "chance"]
 
 
 def test_a_task_at_chance_is_refused_unless_forced(tiny, pocket):
@@ -132,7 +141,7 @@ def test_a_model_that_was_cut_is_pruned_further(tiny):
 
 
 def test_a_model_tuned_on_other_rows_is_said(model):
-    model.model.config.bertscope = {"tuned_on": "something else"}
+    model.model.config.bertscope = origin_note(Origin("finetune", data=DataRecord("something else", "other")))
     notes = prune(model, task()).result.notes
     assert any("fine-tuned on another split" in note for note in notes)
 

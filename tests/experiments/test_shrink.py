@@ -28,17 +28,26 @@ pytestmark = pytest.mark.usefixtures("clock")
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
 
 
+def score_of(result: Result, arm: str) -> float:
+    (score,) = result.numbers(key="score", arm=arm)
+    return score.value
+
+
 def test_half_of_the_parameters(toy_model, toy_task, tmp_path):
     before = toy_model.fingerprint
     shrunk = shrink(toy_model, toy_task, BARE, out=tmp_path / "small")
     assert toy_model.fingerprint == before
     share = block_parameters(*shrunk.encoder.layers) / block_parameters(*toy_model.layers)
-    assert 0.4 < share <= 0.5 and shrunk.result.number("left").value == pytest.approx(share)
-    for name, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
+    assert 0.4 < share <= 0.5 and shrunk.result["left"].value == pytest.approx(share)
+    for arm, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
         score = toy_task.score(encoder.predict(toy_task.test).logits)
-        assert shrunk.result.number(f"score, {name}").value == score.value
+        assert score_of(shrunk.result, arm) == score.value
+    assert {number.key for number in shrunk.result.headline} == set(shrink.numbers)
+    assert list(shrunk.result.models) == [toy_model.id]
+    assert shrunk.result.subject == {"task": "toy", "target": "50%"}
     on_disk = (tmp_path / "small" / "model.safetensors").stat().st_size / 1e6
-    assert shrunk.result.number("size, cut").value == pytest.approx(on_disk, rel=0.02)
+    (size,) = shrunk.result.numbers(key="size", arm="cut")
+    assert (size.value, size.label) == (pytest.approx(on_disk, rel=0.02), "size, cut")
     files = {path.name for path in (tmp_path / "small").iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= files
     assert not any(name.endswith(".onnx") for name in files)
@@ -63,11 +72,11 @@ def test_it_opens_in_a_new_process_with_the_same_logits(toy_model, toy_task, tmp
 @pytest.mark.parametrize("distill", [False, True])
 def test_training_brings_back_what_cutting_cost(toy_model, toy_task, distill):
     hard = replace(BARE, target="5%", step=0.5)
-    cut = shrink(toy_model, toy_task, hard).result.number("score, cut").value
+    cut = score_of(shrink(toy_model, toy_task, hard).result, "cut")
     trained = shrink(toy_model, toy_task, replace(hard, retrain=True, distill=distill, epochs=8, learning_rate=2e-3))
-    assert cut < 0.9 < trained.result.number("score, cut").value
+    assert cut < 0.9 < score_of(trained.result, "cut")
     assert "trained once, for 8 more epochs" in " ".join(trained.result.notes)
-    change = trained.result.number("change")
+    change = trained.result["change"]
     assert change.low <= change.value <= change.high
 
 
@@ -98,7 +107,8 @@ def test_the_card_has_the_numbers(toy_model, toy_task, tmp_path):
     result = shrink(toy_model, toy_task, BARE, out=tmp_path / "small").result
     text = (tmp_path / "small" / "README.md").read_text()
     assert text.startswith("---\nlibrary_name: bertscope\n")  # transformers can't open it
-    assert f"{result.number('score, cut').value:.3f} [" in text and "target: 50%" in text
+    assert f"{score_of(result, 'cut'):.3f} [" in text and "target: 50%" in text
+    assert f"\n{toy_model.name}, cut for toy by" in text
     assert "1 thread" in text and "model.onnx" not in text
     layers = result.tables["layers"]
     for layer in range(1, 5):
@@ -120,7 +130,7 @@ def test_a_stored_mask_is_cut_and_nothing_else(toy_model, toy_task):
     assert result.subject["target"] == "pruned" and "steps" not in result.tables
     further = shrink(toy_model, toy_task, replace(BARE, target="70%"), pruned=mask).result
     assert not further.arrays["heads"][0, 0] and not further.arrays["neurons"][2].any()
-    assert further.number("left").value <= 0.7
+    assert further["left"].value <= 0.7
 
 
 def test_a_mask_alone_may_be_good_enough_but_not_beyond(toy_model, toy_task):
@@ -187,7 +197,7 @@ def test_a_shrunk_model_can_be_shrunk_again(toy_model, toy_task, tmp_path):
     once = shrink(toy_model, toy_task, replace(BARE, target="60%"), out=tmp_path / "once").encoder
     again = load(tmp_path / "once")
     result = shrink(again, toy_task, replace(BARE, target="1.3x"), out=tmp_path / "twice").result
-    assert result.number("faster").value >= 1.3
+    assert result.numbers(key="faster", texts=32)[0].value >= 1.3
     twice = load(tmp_path / "twice")
     assert sum(twice.neuron_counts) + sum(twice.head_counts) < sum(once.neuron_counts) + sum(once.head_counts)
     said = twice.model.config.bertscope
@@ -253,18 +263,18 @@ def test_onnx_files_and_the_code_on_the_card_work(name, toy_task, _pocket, tmp_p
     pytest.importorskip("onnxscript")
     model = toy.learned(toy_task, _pocket.tokenizer, name)
     shrunk = shrink(model, toy_task, ShrinkConfig(target="30%", retrain=False), out=tmp_path / "small")
-    models = shrunk.result.tables["models"].set_index("model")
-    assert list(models.index) == [
-        "whole",
-        "cut",
-        "whole, onnxruntime",
-        "whole, int8",
-        "cut, onnxruntime",
-        "cut, int8",
-    ]
-    assert models.loc["cut, onnxruntime", "score"] == models.loc["cut", "score"]
-    assert models.loc["cut, int8", "megabytes"] < 0.5 * models.loc["cut", "megabytes"]
-    assert shrunk.result.number("score, cut, int8").value == models.loc["cut, int8", "score"]
+    models = shrunk.result.tables["models"].set_index("arm")
+    assert models["model"].to_dict() == {
+        "whole": "whole",
+        "cut": "cut",
+        "whole_onnx": "whole, onnxruntime",
+        "whole_int8": "whole, int8",
+        "cut_onnx": "cut, onnxruntime",
+        "cut_int8": "cut, int8",
+    }
+    assert models.loc["cut_onnx", "score"] == models.loc["cut", "score"]
+    assert models.loc["cut_int8", "megabytes"] < 0.5 * models.loc["cut", "megabytes"]
+    assert score_of(shrunk.result, "cut_int8") == models.loc["cut_int8", "score"]
     monkeypatch.chdir(tmp_path / "small")
     session: dict = {}
     blocks = re.findall(r"^```python\n(.*?)^```$", (tmp_path / "small" / "README.md").read_text(), re.DOTALL | re.M)

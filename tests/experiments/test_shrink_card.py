@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
@@ -19,16 +20,17 @@ from bertscope.experiments.shrink import measure
 from bertscope.experiments.shrink import result as shrink_result
 from bertscope.experiments.shrink.card import card
 from bertscope.experiments.shrink.question import ShrinkConfig, Target, shrink
+from bertscope.models.config_notes import origin_note
 
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
-NAMES = ["whole", "cut", "cut, int8"]
+ARMS, NAMES = ["whole", "cut", "cut_int8"], ["whole", "cut", "cut, int8"]
 
 
 @pytest.fixture
 def models() -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "model": NAMES, "way": NAMES, "parameters": [7_000_000, 4_200_300, 4_200_300],
+            "arm": ARMS, "model": NAMES, "way": ARMS, "parameters": [7_000_000, 4_200_300, 4_200_300],
             "megabytes": [28.04, 16.81, 4.26], "validation": [0.95, 0.94, 0.93], "score": [0.9, 0.875, 0.87],
             "low": [0.88, 0.85, 0.845], "high": [0.92, 0.9, 0.895], "change": [0.0, -0.025, -0.03],
             "change_low": [0.0, -0.04, -0.05], "change_high": [0.0, -0.01, -0.012],
@@ -41,7 +43,7 @@ def times() -> pd.DataFrame:
     milliseconds, faster = [10.0, 5.0, 4.0, 160.0, 64.0, 80.0], [1.0, 2.0, 2.5, 1.0, 2.5, 2.0]
     return pd.DataFrame(
         {
-            "model": NAMES * 2, "texts": [1] * 3 + [32] * 3,
+            "arm": ARMS * 2, "model": NAMES * 2, "texts": [1] * 3 + [32] * 3,
             "load": ["1 text at a time"] * 3 + ["32 texts at a time"] * 3, "milliseconds": milliseconds,
             "faster": faster, "low": np.array(faster) - 0.1, "high": np.array(faster) + 0.25,
             "rounds": [15] * 3 + [9] * 3,
@@ -56,9 +58,11 @@ def test_the_card_says_what_the_tables_say(models, times, toy_model):
     )  # fmt: skip
     said = Result(
         "shrink", 2, tables={"models": models, "times": times, "layers": layers},
-        headline=[Number("change", -0.025, unit="pearson")], subject={"model": "m", "task": "t", "target": "2x"},
+        headline=[Number("change", -0.025, unit="pearson")], models={"1": ModelRecord("1", "m")},
+        subject={"task": "t", "target": "2x"},
     )  # fmt: skip
     lines = card(said, toy_model, onnx=False).splitlines()
+    assert "m, cut for t by `bertscope shrink` (target: 2x)." in lines
     assert [line for line in lines if line.startswith("|")] == [
         "| model | parameters | MB | 1 text at a time | 32 texts at a time | pearson | change |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -81,32 +85,36 @@ def test_the_headline_says_what_the_tables_say(models, times, toy_task, batch):
     work = SimpleNamespace(task=task, config=ShrinkConfig(batch=batch), score=SimpleNamespace(chance=0.5))
     one, many = ((2.0, 1.9, 2.25, 15), (2.5, 2.4, 2.75, 9))
     first, second = (one, many) if batch == 1 else (many, one)
-    loads = ("1 text at a time", "32 texts at a time")
-    asked, other = loads if batch == 1 else loads[::-1]
+    asked, other = ("1", "32") if batch == 1 else ("32", "1")
     found = shrink_result._headline(work, 0.6, models, times)
     assert found == [
-        Number("faster", *first, f"x, {asked}"),
-        Number(f"faster, {other}", *second, "x"),
+        Number("faster", *first, "x", of={"texts": asked}),
+        Number("faster", *second, "x", of={"texts": other}),
         Number("left", 0.6, unit="of the blocks' parameters"),
-        Number("size, whole", 28.04, unit="MB"),
-        Number("size, cut", 16.81, unit="MB"),
-        Number("score, whole", 0.9, 0.88, 0.92, 128, "accuracy"),
-        Number("score, cut", 0.875, 0.85, 0.9, 128, "accuracy"),
-        Number("score, cut, int8", 0.87, 0.845, 0.895, 128, "accuracy"),
-        Number("change", -0.025, -0.04, -0.01, 128, "accuracy"),
+        Number("size", 28.04, unit="MB", of={"arm": "whole"}),
+        Number("size", 16.81, unit="MB", of={"arm": "cut"}),
+        Number("score", 0.9, 0.88, 0.92, 128, "accuracy", of={"arm": "whole"}),
+        Number("score", 0.875, 0.85, 0.9, 128, "accuracy", of={"arm": "cut"}),
+        Number("score", 0.87, 0.845, 0.895, 128, "accuracy", of={"arm": "cut_int8"}),
+        Number("change", -0.025, -0.04, -0.01, 128, "accuracy", of={"arm": "cut", "against": "whole"}),
         Number("chance", 100 / 128, n=128, unit="accuracy"),
     ]
+    labels = [number.label for number in shrink.result(headline=found).headline]
+    assert labels == [
+        f"faster ({asked} at a time)", f"faster ({other} at a time)", "left", "size, whole", "size, cut",
+        "score, whole", "score, cut", "score, cut, int8", "change", "chance",
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("clock")
 def test_intervals_times_and_shares_are_those_of_the_models(toy_model, toy_task):
     shrunk = shrink(toy_model, toy_task, replace(BARE, target="5%", step=0.5))
     tables = shrunk.result.tables
-    models = tables["models"].set_index("model")
+    models = tables["models"].set_index("arm")
     for name, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
         score = toy_task.score(encoder.predict(toy_task.test).logits)
         assert (models.loc[name, "low"], models.loc[name, "high"]) == (score.low, score.high)
-        times = tables["times"].query("model == @name")
+        times = tables["times"].query("arm == @name")
         taken = 1 + 0.5 * encoder.n_layers + 0.25 * sum(encoder.head_counts) + 0.02 * sum(encoder.neuron_counts)
         assert times["milliseconds"].tolist() == pytest.approx([taken] * 2) and set(times["rounds"]) == {7}
     assert "take turns for 7 rounds or more" in " ".join(shrunk.result.notes)
@@ -133,7 +141,8 @@ def test_better_than_chance_by_luck_is_not_clearly_above_it(toy_model, toy_task,
 def test_data_that_the_model_may_have_seen_are_told(toy_model, toy_task):
     told = "the model was fine-tuned on another split or other data"
     for tuned_on, warned in ((toy_task.fingerprint, False), ("another", True)):
-        toy_model.model.config.bertscope = {**toy_model.model.config.bertscope, "tuned_on": tuned_on}
+        origin = Origin("finetune", data=DataRecord(tuned_on, "toy"))
+        toy_model.model.config.bertscope = {**toy_model.model.config.bertscope, **origin_note(origin)}
         notes = measure.Shrinking(toy_model, toy_task, BARE, None).notes
         assert any(note.startswith(told) for note in notes) == warned
 

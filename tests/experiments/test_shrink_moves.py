@@ -30,7 +30,7 @@ def test_a_move_saves_what_the_model_costs_less_without_it(toy_model, toy_task, 
         torch.nn.init.zeros_(mlp_out.bias)
     search = Search(encoder, toy_task, toy_task.validation, TIME, plain=plain)
     moves = list(search._moves(17 * 4 * TIME.neuron))
-    assert {move.kind for move in moves} >= ({"neurons", "layer"} if plain else {"heads", "neurons", "MLP", "layer"})
+    assert {move.kind for move in moves} >= ({"neurons", "layer"} if plain else {"heads", "neurons", "mlp", "layer"})
     for move in moves:
         assert move.saved == pytest.approx(TIME.of(encoder) - TIME.of(encoder.cut(move.units)))
     if plain:

@@ -30,12 +30,12 @@ BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
 
 def test_scores_parameters_and_changes_are_those_of_the_models(toy_model, toy_task):
     shrunk = shrink(toy_model, toy_task, replace(BARE, target="5%", step=0.5))
-    rows = shrunk.result.tables["models"].set_index("model")
+    rows = shrunk.result.tables["models"].set_index("arm")
     for name, encoder in (("whole", toy_model), ("cut", shrunk.encoder)):
         for column, split in (("validation", toy_task.validation), ("score", toy_task.test)):
             assert rows.loc[name, column] == toy_task.score(encoder.predict(split).logits, split).value
         assert rows.loc[name, "parameters"] == sum(one.numel() for one in encoder.model.parameters())
-    change = shrunk.result.number("change")
+    change = shrunk.result["change"]
     assert change.value == pytest.approx(rows.loc["cut", "score"] - rows.loc["whole", "score"]) and change.high < 0
     assert rows.loc["cut", "validation"] != rows.loc["cut", "score"]
 
@@ -46,7 +46,8 @@ def test_the_report_split_decides_nothing(toy_model, toy_task):
     one, two = (shrink(toy_model, each, replace(BARE, target="20%", step=0.2)).result for each in (toy_task, other))
     assert one.tables["steps"].equals(two.tables["steps"])
     assert all(np.array_equal(one.arrays[name], two.arrays[name]) for name in one.arrays)
-    assert one.number("score, cut").value > two.number("score, cut").value + 0.2
+    scored, otherwise = (each.numbers(key="score", arm="cut")[0].value for each in (one, two))
+    assert scored > otherwise + 0.2
     timed = measure.Shrinking(toy_model, toy_task, BARE, None).batches
     for size, count in ((1, 24), (32, 4)):
         wanted = sample_batches(toy_model, toy_task.validation, size, count=count, seed=0)
@@ -78,7 +79,7 @@ def test_the_teacher_is_the_whole_model(toy_model, toy_task, monkeypatch, distil
 def test_as_fast_as_was_asked_by_measurement_not_by_estimate(toy_model, toy_task, clock, uneven):
     clock.uneven = uneven
     result = shrink(toy_model, toy_task, replace(BARE, target="1.5x")).result
-    assert 1.5 <= result.number("faster").value < 1.65  # the last 16 neurons are worth 5%
+    assert 1.5 <= result.numbers(key="faster", texts=32)[0].value < 1.65  # the last 16 neurons are worth 5%
     assert set(result.tables["times"]["texts"]) == {1, 32}
     assert result.tables["costs"]["error"].iloc[0] == pytest.approx(0, abs=1e-6)
 
@@ -87,7 +88,7 @@ def test_after_some_attempts_what_was_reached_is_said(toy_model, toy_task, clock
     clock.uneven = 1.2
     monkeypatch.setattr(reaching, "_TRIES", 1)
     result = shrink(toy_model, toy_task, replace(BARE, target="1.5x")).result
-    measured = result.number("faster").value
+    (measured,) = (number.value for number in result.numbers(key="faster", texts=32))
     assert measured < 1.5
     assert f"after 1 attempts it was measured to be {measured:.2f}x as fast, not 1.5x" in result.notes
 
@@ -104,8 +105,12 @@ def test_speed_counts_for_as_many_texts_as_were_asked_for(toy_model, toy_task, c
     *searching, one, many = clock.sizes
     assert set(searching) == {batch} and {one, many} == {batch, other}
     first, second = result.headline[:2]
-    name = "1 text at a time" if batch == 1 else "8 texts at a time"
-    assert (first.name, first.unit) == ("faster", f"x, {name}") and second.name.startswith(f"faster, {other} text")
+    assert (first.key, first.of, second.key, second.of) == (
+        "faster", {"texts": str(batch)}, "faster", {"texts": str(other)},
+    )  # fmt: skip
+    assert first.label == f"faster ({batch} at a time)" and [figure.key for figure in result.figures[:3]] == [
+        f"time_{batch}", f"time_{other}", "size",
+    ]  # fmt: skip
 
 
 def test_steps_and_rows_are_as_many_as_were_asked_for(toy_model, toy_task):
@@ -123,7 +128,7 @@ def test_outputs_are_matched_with_labels_by_name(toy_model, toy_task, tmp_path, 
     plain = SimpleNamespace(predict=toy_model.predict)
     monkeypatch.setattr(comparison, "OnnxClassifier", lambda path, encoder: plain)
     (tmp_path / "model.onnx").touch()
-    in_onnx = Contender.of_onnx("whole, onnxruntime", "", tmp_path / "model.onnx", toy_model, turned)
+    in_onnx = Contender.of_onnx("whole_onnx", "", tmp_path / "model.onnx", toy_model, turned)
     for made in (Contender.of("whole", "", toy_model, turned), in_onnx):
         assert turned.score(made.validation, turned.validation).value > 0.9 < turned.score(made.test).value
 
@@ -143,6 +148,8 @@ def test_other_sizes_are_called_by_the_speed_they_were_measured_at(toy_model, to
     speeds = result.tables["times"].query("texts == 32").set_index("model")["faster"]
     sizes = [name for name in speeds.index if name.startswith("cut to ")]
     assert len(sizes) >= 2 and all(name == f"cut to {speeds[name]:.2f}x" for name in sizes)
+    arms = result.tables["models"].set_index("model")["arm"]
+    assert set(arms[sizes]) < {"cut_1.25", "cut_1.5", "cut_2", "cut_3", "cut_4"}
     estimated = [uneven * speeds[name] for name in sizes]
     assert all(abs(2 / speed - 1) > 0.1 for speed in estimated)
     assert set(result.tables["models"]["model"]) == set(speeds.index) == set(result.tables["trade"]["model"])
@@ -160,8 +167,10 @@ def test_every_figure_can_be_drawn(toy_model, toy_task):
 def test_the_curve_has_other_sizes_and_other_ways(toy_model, toy_task):
     result = shrink(toy_model, toy_task, replace(BARE, curve=True, step=0.2)).result
     models = result.tables["models"].set_index("model")
-    assert list(models.index[:2]) == ["whole", "cut"]
-    assert set(models["way"]) == {"whole", "cut", "top layers removed", "magnitude pruning"}
+    assert list(models.index[:2]) == list(models["arm"][:2]) == ["whole", "cut"]
+    assert set(models["way"]) == {"whole", "cut", "top_layers_removed", "magnitude_pruning"}
+    assert {"without_top_1", "pruned_50"} < set(models["arm"]) and models["arm"].is_unique
+    assert "top layers removed" in set(result.in_words().tables["trade"]["way"])
     inside = block_parameters(*toy_model.layers)
     sizes = [name for name in models.index if name.startswith("cut to ")]
     for name, goal in zip(sizes, (0.8, 2 / 3, 1 / 3, 0.25), strict=True):  # not 50%, which was asked for
@@ -176,7 +185,7 @@ def test_the_curve_has_other_sizes_and_other_ways(toy_model, toy_task):
     assert models.loc["without the top layer", "score"] == toy_task.score(top.predict(toy_task.test).logits).value
     assert models.loc["30% of weights pruned", "score"] > models.loc["whole", "score"] - 0.1  # the smallest went
     trade = result.tables["trade"]
-    for _, part in trade.groupby("measure"):
+    for _, part in trade.groupby(["measure", "texts"], dropna=False):
         assert part["front"].any() and not part["front"].all()
 
 
@@ -202,15 +211,15 @@ def test_alternatives_are_trained_as_the_cut_model_is_and_pruned_weights_stay_pr
 def test_the_front_is_that_of_select_among_those_above_chance():
     models = pd.DataFrame(
         {
-            "model": ["whole", "good", "lucky", "constant"], "way": "", "megabytes": [9.0, 5.0, 5.0, 1.0],
+            "arm": ["whole", "good", "lucky", "constant"], "model": "", "way": "", "megabytes": [9.0, 5.0, 5.0, 1.0],
             "validation": [0.9, 0.8, 0.7, 0.5], "score": [0.9, 0.7, 0.8, 0.6], "low": 0.0, "high": 1.0,
         }
     )  # fmt: skip
-    load = {"load": "1 text at a time", "milliseconds": [4.0, 2.0, 3.0, 1.0]}
-    trade = shrink_result._trade(models, models[["model"]].assign(**load), chance=0.5)
-    found = {measure: part["model"][part["front"]].tolist() for measure, part in trade.groupby("measure")}
-    assert found == {"size": ["whole", "good"], "1 text at a time": ["whole", "good"]}
-    assert trade.set_index(["measure", "model"]).loc[("size", "lucky"), "cost"] == 5.0
+    load = {"texts": 1, "milliseconds": [4.0, 2.0, 3.0, 1.0]}
+    trade = shrink_result._trade(models, models[["arm", "model"]].assign(**load), chance=0.5)
+    found = {measure: part["arm"][part["front"]].tolist() for measure, part in trade.groupby("measure")}
+    assert found == {"size": ["whole", "good"], "time": ["whole", "good"]}
+    assert trade.set_index(["measure", "arm"]).loc[("size", "lucky"), "cost"] == 5.0
 
 
 def test_a_front_by_hand():
@@ -251,7 +260,7 @@ def test_an_onnx_file_that_says_something_else_than_torch_is_a_bug(toy_model, to
 
     monkeypatch.setattr(Contender, "of_onnx", planted)
     names = [each.name for each in work.in_onnx(whole, toy_model, tmp_path)]
-    assert names == ["whole, onnxruntime", "whole, int8"]  # which alone may differ
+    assert names == ["whole_onnx", "whole_int8"]  # which alone may differ
     largest = max(1.0, np.abs(whole.test.logits).max())
     off["model.onnx"] = 0.8e-4 * largest
     work.in_onnx(whole, toy_model, tmp_path)
@@ -265,6 +274,7 @@ def test_scores_are_shrunk_too(_pocket):
     model = toy.learned(scores, _pocket.tokenizer)
     shrunk = shrink(model, scores, replace(BARE, retrain=True, epochs=1, learning_rate=5e-4))
     result = shrunk.result
-    assert result.number("score, whole").unit == "pearson" and result.number("score, cut").value > 0.7
+    whole, cut = (result.numbers(key="score", arm=arm)[0] for arm in ("whole", "cut"))
+    assert whole.unit == "pearson" and cut.value > 0.7
     said = shrunk.encoder.predict(scores.test).logits
     assert abs(said.mean() - scores.test.label.mean()) < 0.3  # in the task's own units

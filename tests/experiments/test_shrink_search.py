@@ -118,7 +118,7 @@ def test_planted_useless_heads_and_neurons_go_first_and_nothing_changes(sure):
     both = Search(encoder, own, own.validation, Cost("ms", 1, 0, 16, 1), step=0.5)  # a head costs what a bundle does
     both.to(both.now - 5 * 16)
     assert {(unit.layer_index, unit.index) for unit in both.off} == heads | neurons
-    assert both.rows[0]["move"] == "heads and neurons" and len(both.rows) == 1
+    assert both.rows[0]["move"] == "heads_and_neurons" and len(both.rows) == 1
 
 
 def test_a_plain_search_takes_the_least_felt_neurons_of_each_layer(sure):
@@ -139,7 +139,7 @@ def test_the_least_felt_mlp_may_go_whole(sure):
         encoder.parts(encoder.layers[1])[3].bias.zero_()
     own = scores_for(encoder)
     search = Search(encoder, own, own.validation, Cost("ms", 1, 1, 1, 0.5))
-    (move,) = (move for move in search._moves(1.0) if move.kind == "MLP")
+    (move,) = (move for move in search._moves(1.0) if move.kind == "mlp")
     assert move.units == (Unit("mlp", 2),) and move.saved == 0.5 * 40
 
 

@@ -21,8 +21,9 @@ from bertscope.study.claims.question import claims, claims_step
 from bertscope.study.claims.records import CLAIMS, published
 from bertscope.study.claims.records.claim import VERDICTS, Estimate, Published, task_key
 from planted_claims import PLANTED
+from planted_parts import compared, good
 from planted_results import SURE
-from planted_trainings import compared, good, scratch, truncate
+from planted_trainings import scratch, truncate
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
 

@@ -29,25 +29,19 @@ from planted_layers import (
     similarity,
     structure,
 )
-from planted_results import (
-    Planted,
+from planted_parts import (
     ablate,
-)
-from planted_trainings import (
     agreeing,
-    bias,
     compared,
-    contrast,
-    freeze,
     gained,
     good,
     heads_left,
     in_every_seed,
-    scratch,
     shapes,
-    truncate,
     weights_left,
 )
+from planted_results import Planted
+from planted_trainings import bias, contrast, freeze, scratch, truncate
 
 PLANTED: dict[str, Planted] = {
     "less-than-half-heterogeneous": lambda v, r: patterns((v, r), (v, r), "heterogeneous"),

@@ -156,19 +156,19 @@ def test_finetune_learns_the_labels(desk, tuned):
 
 
 def test_ablate_scores_as_transformers_does_and_finds_what_is_idle(desk, ablated):
-    score = ablated.number("score").value
+    score = ablated["score"].value
     assert 0.9 < score < 1 and score == pytest.approx(desk.plain_score("theirs"))
     parts = ablated.table.set_index("unit")
     assert (parts.loc[["head:2.1", "head:2.2", "heads:2", "mlp:2"], "effect"] == 0).all()
     assert parts.loc["heads:1", "effect"] < -0.3 and parts.loc["heads:1", "certain"]
-    assert ablated.number("parts it needs (p < .05, Holm)").value >= 1
+    assert ablated["parts_needed"].value >= 1
 
 
 def test_shrink_keeps_the_score_without_the_idle_layer(desk, shrunk, ablated):
-    score = shrunk.number("score, cut").value
-    assert score == pytest.approx(desk.plain_score("small")) and score > ablated.number("score").value - 0.03
-    assert shrunk.number("score, whole").value == ablated.number("score").value
-    assert shrunk.number("left").value <= 0.5 and bertscope.load(str(desk.folder / "small")).n_layers == 1
+    whole, score = (shrunk.numbers(key="score", arm=arm)[0].value for arm in ("whole", "cut"))
+    assert score == pytest.approx(desk.plain_score("small")) and score > ablated["score"].value - 0.03
+    assert whole == ablated["score"].value
+    assert shrunk["left"].value <= 0.5 and bertscope.load(str(desk.folder / "small")).n_layers == 1
 
 
 def test_the_page_has_every_answer(page_file):

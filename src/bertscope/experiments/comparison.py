@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 
-WHOLE, CUT, INT8 = "whole", "cut", "cut, int8"
-"""What the model is called as it was given, as it was cut, and in the int8 form of that."""
+WHOLE, CUT, INT8 = "whole", "cut", "cut_int8"
+"""The model as it was given, as it was cut, and the int8 form of that."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,19 @@ class Contender:
     """A model as it would be deployed."""
 
     name: str
+    """Its key, which tables have as `arm`."""
     way: str
-    """How it came about, in a few words: the series it belongs to in figures."""
+    """How it came about, as a key too: the series it belongs to in figures."""
     parameters: int
     megabytes: float
     """Of its weights, on disk."""
     run: Variant
     validation: Predictions
     test: Predictions
+    called: str = ""
+    """What people call it, where its key has no words of its own."""
+    estimate: str = ""
+    """What the search estimated, of one that is called by it until it is measured."""
 
     @classmethod
     def of(cls, name: str, way: str, encoder: Encoder, task: Task, *, timed: Encoder | None = None) -> Contender:
@@ -72,7 +77,7 @@ def measured(
     scores = [task.score(each.test) for each in contenders]
     models = pd.DataFrame(
         {
-            "model": [each.name for each in contenders],
+            "arm": [each.name for each in contenders],
             "way": [each.way for each in contenders],
             "parameters": [each.parameters for each in contenders],
             "megabytes": [each.megabytes for each in contenders],
@@ -93,7 +98,7 @@ def measured(
         for each in contenders:
             faster, low, high = times.faster(each.name, first.name)
             rows.append(
-                {"model": each.name, "texts": texts, "load": texts_at_a_time(texts),
+                {"arm": each.name, "texts": texts, "load": texts_at_a_time(texts),
                  "milliseconds": times.milliseconds(each.name), "faster": faster, "low": low, "high": high,
                  "rounds": times.seconds.shape[1]}
             )  # fmt: skip

@@ -73,6 +73,18 @@ ablate = Question(
     inputs={"model": MODEL, "task": TASK},
     version=3,
     main="score",
+    numbers={
+        "score": "score",
+        "chance": "chance",
+        "lowest_score": "lowest without one {kind} ({unit})",
+        "highest_score": "highest without one {kind} ({unit})",
+        "change_without": "change without {unit}",
+        "parts_needed": "parts it needs (p < .05, Holm)",
+        "parts_that_harm": "parts that harm (p < .05, Holm)",
+        "parts_better_without": "parts without which the score is higher",
+    },
+    words={"kind": {"heads": "layer's heads", "mlp": "MLP"}},
+    compared="the most that one head costs",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Michel et al. 2019, Are Sixteen Heads Really "
     "Better than One?",
     card=(

@@ -10,9 +10,12 @@ import pandas as pd
 
 from bertscope.analyses.ablate.question import AblateConfig, ablate
 from bertscope.analyses.caveats import cautions
+from bertscope.core.estimate import Estimate, column, extreme
 from bertscope.core.figure import Figure
+from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, counted, in_points, points, sure
 from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.units import Unit
 
@@ -55,7 +58,8 @@ def ablate_result(model: Encoder, task: Task, off: list[Off], switched: Predicti
         tables={"effects": effects, "improves": improves},
         headline=_headline(full, effects),
         figures=_figures(task.metric, config),
-        subject={"model": model.name, "task": task.name, "mode": config.mode},
+        models=records([model]),
+        subject={"task": task.name, "mode": config.mode},
         notes=[
             *task.notes,
             *full.notes,
@@ -115,18 +119,26 @@ def _headline(full: Scores, effects: pd.DataFrame) -> list[Number]:
         Number("chance", full.chance, n=full.n, unit=full.metric),
         *_ranges(full, parts),
         *(
-            Number(f"change without {row['unit']}", row["effect"], row["low"], row["high"], full.n, full.metric)
+            Number(
+                "change_without",
+                row["effect"],
+                row["low"],
+                row["high"],
+                full.n,
+                full.metric,
+                of={"unit": row["unit"]},
+            )
             for row in sets.to_dict("records")
         ),
     ]
     if len(parts):
         certain = parts[parts["certain"]]["effect"]
         counts = {
-            "parts it needs (p < .05, Holm)": (certain < 0).sum(),
-            "parts that harm (p < .05, Holm)": (certain > 0).sum(),
-            "parts without which the score is higher": (parts["effect"] > 0).sum(),
+            "parts_needed": (certain < 0).sum(),
+            "parts_that_harm": (certain > 0).sum(),
+            "parts_better_without": (parts["effect"] > 0).sum(),
         }
-        numbers += [Number(name, float(count), n=len(parts)) for name, count in counts.items()]
+        numbers += [Number(key, float(count), n=len(parts)) for key, count in counts.items()]
     return numbers
 
 
@@ -137,10 +149,10 @@ def _ranges(full: Scores, parts: pd.DataFrame) -> list[Number]:
     numbers = []
     for kind in [kind for kind in kinds if kind in ("head", "heads")] or kinds[:1]:
         ordered = parts[parts["kind"] == kind].sort_values("score", kind="stable")
-        for word, row in (("lowest", ordered.iloc[0]), ("highest", ordered.iloc[-1])):
+        for key, row in (("lowest_score", ordered.iloc[0]), ("highest_score", ordered.iloc[-1])):
             # The extremes of many get no interval: the one that belongs to each row ignores that it was picked.
-            name = f"{word} without {_WORDS[kind]} ({row['unit']})"
-            numbers.append(Number(name, float(row["score"]), n=full.n, unit=full.metric))
+            of = {"kind": kind, "unit": row["unit"]}
+            numbers.append(Number(key, float(row["score"]), n=full.n, unit=full.metric, of=of))
     return numbers
 
 
@@ -161,6 +173,7 @@ def _figures(metric: str, config: AblateConfig) -> list[Figure]:
         mark="certain",
         labels=_LABELS | {"effect": f"change of {metric}"},
         middle=0.0,
+        key="head",
     )
     rows = [
         replace(
@@ -173,8 +186,26 @@ def _figures(metric: str, config: AblateConfig) -> list[Figure]:
             where={"kind": kind},
             title=f"Without {_WORDS[kind]}",
             caption=f"The change of {metric} without {_WORDS[kind]}, with its 95% paired bootstrap interval.",
+            key=kind,
         )
         for kind in ("heads", "mlp", "layer", "set")
         if kind in config.units or (kind == "set" and config.sets)
     ]
     return [grid, *rows] if "head" in config.units else rows
+
+
+def sentence(result: Result) -> Statement | None:
+    effects = result.tables["effects"]
+    heads = effects[effects["kind"] == "head"]
+    if heads.empty:
+        return None
+    worst = heads.iloc[int(heads["effect"].argmin())]
+    lost = Estimate(0.0, 0.0, 0.0) - extreme(column(heads, "effect"), min, heads["certain"].tolist())
+    certain = effects[effects["certain"]]
+    needed, harm = (int(side.sum()) for side in (certain["effect"] < 0, certain["effect"] > 0))
+    told = (
+        f"Switching off one head costs at most {sure(lost, points)} points (head {worst['layer']}.{worst['head']}); "
+        f"of {len(effects)} parts {counted(needed, 'is needed', 'are needed')} and "
+        f"{counted(harm, 'does harm', 'do harm')} (p < .05, Holm)."
+    )
+    return Statement(told, lost.value, in_points)

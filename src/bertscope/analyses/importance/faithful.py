@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 Orders = Mapping[tuple[str, str], Sequence[Sequence[Unit]]]
 """(kind, name) to the order, or the orders, in which the parts of that kind go."""
-IMPORTANCE, NORMALISED, ABLATION, RANDOM = "importance", "normalised importance", "effect alone", "random"
+IMPORTANCE, NORMALISED, ABLATION, RANDOM = "importance", "normalised_importance", "effect_alone", "random"
+"""By what parts are put in order."""
 
 
 @dataclass(frozen=True)

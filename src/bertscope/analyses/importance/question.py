@@ -13,6 +13,7 @@ from bertscope.core.units import Mode
 
 GatedKind = Literal["head", "mlp", "neuron"]
 KINDS: tuple[GatedKind, ...] = get_args(GatedKind)
+_ORDERS = {"normalised_importance": "normalised importance", "effect_alone": "effect alone"}
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,22 @@ importance = Question(
     config=ImportanceConfig,
     inputs={"model": MODEL, "task": TASK},
     version=1,
-    main="Spearman with the loss's rise (heads)",
+    main="rank_correlation",
     better="higher",
+    numbers={
+        "rank_correlation": "Spearman with {effect} ({kind}s)",
+        "score": "score",
+        "area": "area, {kind}s (order: {order})",
+        "highest_importance": "most important {kind} ({unit})",
+        "neurons_with_half": "share of neurons with half of the importance",
+        "loss": "loss",
+    },
+    words={
+        "kind": {"mlp": "MLP"},
+        "effect": {"rise": "the loss's rise", "size": "the size of the loss's change", "drop": "the score's drop"},
+        "order": _ORDERS,
+        "ranked_by": _ORDERS,
+    },
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Prasanna et al. 2020, When BERT Plays the "
     "Lottery, All Tickets Are Winning",
     card=(

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.caveats import cautions
-from bertscope.analyses.importance.faithful import ABLATION, IMPORTANCE, NORMALISED, RANDOM, Faithfulness
+from bertscope.analyses.importance.faithful import ABLATION, IMPORTANCE, NORMALISED, Faithfulness
 from bertscope.analyses.importance.question import ImportanceConfig, importance
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import interval, normal_interval
+from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.units import Unit, columns
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 _PLURAL = {"head": "heads", "mlp": "MLPs", "neuron": "neurons"}
-_EFFECTS = {"rise": "the loss's rise", "size": "the size of the loss's change", "drop": "the score's drop"}
 _LABELS = {
     "low": "from", "high": "to", "kind": "part", "share": "share that is off", "rise": "rise of the mean loss",
     "size": "mean size of the change of an example's loss",
@@ -59,8 +59,8 @@ def importance_result(
         tables=tables,
         headline=_headline(task, found, checked),
         figures=_figures(task, checked, config),
-        subject={"model": model.name, "task": task.name, "form": config.form}
-        | ({} if checked is None else {"mode": config.mode}),
+        models=records([model]),
+        subject={"task": task.name, "form": config.form} | ({} if checked is None else {"mode": config.mode}),
         notes=notes,
     )
 
@@ -136,12 +136,11 @@ def _headline(task: Task, found: Importances, checked: Faithfulness | None) -> l
         here = found.of_kind(kind)
         most = max(here, key=lambda place: values[place])
         # Picked as the largest of many: the interval of its row would be too low.
-        name = f"most important {'MLP' if kind == 'mlp' else kind} ({found.units[most]})"
-        numbers.append(Number(name, float(values[most]), n=len(here), unit="|dL/dgate|"))
+        of = {"kind": kind, "unit": str(found.units[most])}
+        numbers.append(Number("highest_importance", float(values[most]), n=len(here), unit="|dL/dgate|", of=of))
     if found.neurons:
         together = np.concatenate(found.neurons)
-        numbers.append(Number("share of neurons with half of the importance", _half(together), n=len(together),
-                              unit="share"))  # fmt: skip
+        numbers.append(Number("neurons_with_half", _half(together), n=len(together), unit="share"))
     low, high = interval(found.loss)
     numbers.append(
         Number("loss", float(found.loss[0]), float(low), float(high), len(task.validation), _loss_unit(task))
@@ -159,8 +158,8 @@ def _agreement_numbers(checked: Faithfulness) -> list[Number]:
     rows = table[(table["ranked_by"] == IMPORTANCE) & (table["effect"] != "drop")].dropna()
     return [
         Number(
-            f"Spearman with {_EFFECTS[row['effect']]} ({_PLURAL[row['kind']]})",
-            row["correlation"], row["low"], row["high"], row["n"],
+            "rank_correlation", row["correlation"], row["low"], row["high"], row["n"],
+            of={"effect": row["effect"], "kind": row["kind"]},
         )
         for row in rows.to_dict("records")
     ]  # fmt: skip
@@ -172,16 +171,12 @@ def _area_numbers(checked: Faithfulness) -> list[Number]:
         whole.keyed("score"),
         *(
             Number(
-                f"area, {_PLURAL[row['kind']]} in {_in_order(row['order'])}",
-                row["area"], row["low"], row["high"], whole.n,
+                "area", row["area"], row["low"], row["high"], whole.n,
+                of={"kind": row["kind"], "order": row["order"]},
             )
             for row in checked.areas.to_dict("records")
         ),
     ]  # fmt: skip
-
-
-def _in_order(name: str) -> str:
-    return "random order" if name == RANDOM else f"order of {name}"
 
 
 def _figures(task: Task, checked: Faithfulness | None, config: ImportanceConfig) -> list[Figure]:
@@ -200,23 +195,23 @@ def _measured(kind: str, what: str) -> list[Figure]:
             title="Importance of the MLPs' neurons",
             caption=f"{what} A dot is the layer's middle neuron; a tenth of its neurons lie below the bar, a tenth "
             "above.",
-            labels=_LABELS | {"median": "importance"},
+            labels=_LABELS | {"median": "importance"}, key="neurons",
         )]  # fmt: skip
     if kind == "mlp":
         return [Figure(
             "intervals", "parts", x="importance", y="layer", low="low", high="high", where={"kind": "mlp"},
             title="Importance of each layer's MLP",
-            caption=f"{what} With its 95% bootstrap interval over examples.", labels=_LABELS,
+            caption=f"{what} With its 95% bootstrap interval over examples.", labels=_LABELS, key="mlps",
         )]  # fmt: skip
     grid = Figure(
         "heatmap", "parts", x="head", y="layer", value="importance", low="low", high="high", where={"kind": "head"},
         title="Importance of each head",
-        caption=f"{what} Its 95% bootstrap interval over examples is in the table.", labels=_LABELS,
+        caption=f"{what} Its 95% bootstrap interval over examples is in the table.", labels=_LABELS, key="heads",
     )  # fmt: skip
     normalised = replace(
         grid, value="normalised", low=None, high=None, title="Importance of each head, normalised",
         caption="The same as the papers rank heads by it: divided by the length of its layer's vector, so that no "
-        "layer outweighs another, then set between 0 and 1.",
+        "layer outweighs another, then set between 0 and 1.", key="heads_normalised",
     )  # fmt: skip
     return [grid, normalised]
 
@@ -231,8 +226,9 @@ def _scatters() -> list[Figure]:
     return [
         Figure(
             "points", "parts", x="importance", y=effect, color="kind", log_x=True, middle=0.0,
-            title=f"Importance against {_EFFECTS[effect]}",
+            title=f"Importance against {importance.words['effect'][effect]}",
             caption=f"A dot is a head or an MLP, on the validation set: its importance, and {what}.", labels=_LABELS,
+            key=f"against_{effect}",
         )
         for effect, what in meanings.items()
     ]  # fmt: skip
@@ -240,13 +236,14 @@ def _scatters() -> list[Figure]:
 
 def _falls(kind: str, task: Task, checked: Faithfulness, config: ImportanceConfig) -> Figure:
     """How the score falls as parts of one kind go."""
-    by_gradient = IMPORTANCE if kind == "mlp" else f"{IMPORTANCE}, by {NORMALISED}"
+    words = importance.words["order"]
+    by_gradient = "importance" if kind == "mlp" else f"importance, by {words[NORMALISED]}"
     return Figure(
         "lines", "curves", x="share", y="score", color="order", low="low", high="high", where={"kind": kind},
         title=f"Without {_PLURAL[kind]}, one after the other",
         caption=f"The test set's {task.metric} as {_PLURAL[kind]} are switched off ({config.mode}), the least "
-        f"important first: by {by_gradient}, by what each does to the loss when it alone is off ({ABLATION}), and in "
-        f"{RANDOM} order (the mean of {config.random}). The validation set decides the orders. Bands are 95% "
-        f"bootstrap intervals, for {RANDOM} order its range. A good order stays high for long.",
-        labels=_LABELS | {"score": task.metric}, rules={"chance": checked.score.chance},
+        f"important first: by {by_gradient}, by what each does to the loss when it alone is off ({words[ABLATION]}), "
+        f"and in random order (the mean of {config.random}). The validation set decides the orders. Bands are 95% "
+        "bootstrap intervals, for random order its range. A good order stays high for long.",
+        labels=_LABELS | {"score": task.metric}, rules={"chance": checked.score.chance}, key=f"{kind}s_off",
     )  # fmt: skip

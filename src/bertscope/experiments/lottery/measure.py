@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,10 @@ from bertscope.data.task import Task
 from bertscope.experiments.lottery.question import LotteryConfig
 from bertscope.experiments.lottery.result import lottery_result
 from bertscope.experiments.lottery.ticket import HANS
-from bertscope.experiments.subnetworks import Subnetwork
+from bertscope.experiments.subnetworks import ARMS, Subnetwork
 
+_FULL = ("", "full", "fine_tuned")
+"""The full model among the arms: method, arm and stage."""
 _PAIRS = (
     ("good", "random"),
     ("good", "bad"),
@@ -29,6 +31,10 @@ _PAIRS = (
     ("super", "any"),
 )
 """Subnetworks of the same size whose scores are compared."""
+Prunings = Mapping[str, Mapping[int, Result]]
+"""By method and seed."""
+Masks = Mapping[str, Mapping[int, np.ndarray]]
+"""What survived, by method and seed."""
 
 
 def measure(
@@ -39,52 +45,76 @@ def measure(
     config: LotteryConfig,
     shapes: Sequence[Result] = (),
 ) -> Result:
-    arms = _Arms(tuned, tickets, task, config.seeds)
-    survivors: dict[str, list[np.ndarray]] = {
-        method: [Subnetwork.of(one).kept for one in pruned if one.subject["method"] == method]
-        for method in config.methods
+    """What is given may come in any order: each result says which it is."""
+    by_who = {Who.of(ticket): ticket for ticket in tickets}
+    every = [Who(method, arm, seed) for method in config.methods for arm in ARMS for seed in config.seeds]
+    drawn = {who: by_who[who] for who in every if who in by_who}
+    by_method = {(one.subject["method"], _seed(one)): one for one in pruned}
+    prunings: Prunings = {
+        method: {seed: by_method[method, seed] for seed in config.seeds} for method in config.methods
     }
+    survivors: Masks = {
+        method: {seed: Subnetwork.of(one).kept for seed, one in of_seed.items()}
+        for method, of_seed in prunings.items()
+    }
+    arms = _Arms({int(one.subject["seed"]): one for one in tuned}, drawn, task, config.seeds)
     tables = {"arms": arms.table(), "comparisons": arms.comparisons(), "scores": arms.scores()}
-    tables["steps"] = _steps(pruned, config)
-    tables["agreement"] = _agreement(survivors, pruned)
+    tables["steps"] = _steps(prunings)
+    tables["agreement"] = _agreement(survivors, prunings)
     if len(config.seeds) > 1:
-        tables["overlaps"] = _overlaps(survivors, config.seeds)
-    if "s" in config.methods:
-        tables["survivors"] = _survivors(pruned, config.seeds)
-    if "m" in config.methods:
-        tables["weights"] = _weights(pruned)
+        tables["overlaps"] = _overlaps(survivors)
+    if "s" in prunings:
+        tables["survivors"] = _survivors(prunings["s"])
+    if "m" in prunings:
+        tables["weights"] = _weights(prunings["m"])
     if shapes:
-        tables["classes"] = _classes(pruned, shapes)
-    if any("hans labels" in ticket.arrays for ticket in tickets):
-        tables["hans"] = _hans(tickets, config.seeds)
-    masks = np.stack(survivors["s"]).astype(np.uint8) if "s" in survivors else None
-    return lottery_result(tables, masks, tuned[0].subject["model"], task, config)
+        tables["classes"] = _classes(prunings["s"], shapes)
+    if any("hans_labels" in ticket.arrays for ticket in tickets):
+        tables["hans"] = _hans(drawn, config.seeds)
+    masks = np.stack(list(survivors["s"].values())).astype(np.uint8) if "s" in survivors else None
+    return lottery_result(tables, masks, tickets[0].models, task, config)
 
 
-def _who(ticket: Result) -> dict[str, Any]:
-    return {"method": ticket.subject["method"], "arm": ticket.subject["arm"], "seed": int(ticket.subject["seed"])}
+class Who(NamedTuple):
+    """Which ticket it is."""
+
+    method: str
+    arm: str
+    seed: int
+
+    @classmethod
+    def of(cls, ticket: Result) -> Who:
+        return cls(ticket.subject["method"], ticket.subject["arm"], int(ticket.subject["seed"]))
+
+
+def _seed(result: Result) -> int:
+    """The seed with which the model that a result is about was fine-tuned, as that model's record has it."""
+    (model,) = result.models.values()
+    if model.origin is None or model.origin.seed is None:
+        raise ValueError(f"{result.question} of {model.name}: with which seed it was trained isn't recorded")
+    return model.origin.seed
 
 
 class _Arms:
     """Every arm at every stage, and what each of its trainings says about the test set."""
 
     def __init__(
-        self, tuned: Sequence[Result], tickets: Sequence[Result], task: Task, seeds: tuple[int, ...]
+        self, tuned: Mapping[int, Result], tickets: Mapping[Who, Result], task: Task, seeds: tuple[int, ...]
     ) -> None:
         self._task, self._seeds = task, seeds
-        found: dict[tuple[str, str, str], dict[int, np.ndarray]] = {("", "full", "fine-tuned"): {}}
-        for seed, result in zip(seeds, tuned, strict=True):
-            found["", "full", "fine-tuned"][seed] = task.moments(result.arrays["outputs"])
+        found: dict[tuple[str, str, str], dict[int, np.ndarray]] = {
+            _FULL: {seed: task.moments(result.arrays["outputs"]) for seed, result in tuned.items()}
+        }
         self._sizes: dict[tuple[str, str], list[list[float]]] = {}
-        for ticket in tickets:
-            who = _who(ticket)
+        for who, ticket in tickets.items():
             for stage in ("pruned", "retrained"):
                 if stage in ticket.arrays:
-                    of_arm = found.setdefault((who["method"], who["arm"], stage), {})
-                    of_arm[who["seed"]] = task.moments(ticket.arrays[stage])
-            size = [ticket.number(name).value for name in ("left", "shared")]
-            self._sizes.setdefault((who["method"], who["arm"]), []).append(size)
+                    of_arm = found.setdefault((who.method, who.arm, stage), {})
+                    of_arm[who.seed] = task.moments(ticket.arrays[stage])
+            size = [ticket[key].value for key in ("left", "shared")]
+            self._sizes.setdefault((who.method, who.arm), []).append(size)
         self.keys = list(found)
+        self._place = {key: at for at, key in enumerate(found)}
         self._runs = np.stack([[found[key][seed] for seed in seeds] for key in self.keys])  # [arm, seed, n, k]
         self._draws = seed_draws(task.value, self._runs)  # [1 + repeats, arm]; of one seed, over examples alone
 
@@ -92,7 +122,7 @@ class _Arms:
         """One row per arm and stage: the mean over seeds, and how far it is from the full model."""
         each = self._task.value(self._runs.mean(2))  # [arm, seed]
         low, high = percentile_interval_over_runs(self._draws, len(self._seeds))
-        apart = self._draws - self._draws[:, :1]
+        apart = self._draws - self._draws[:, [self._place[_FULL]]]
         apart_low, apart_high = percentile_interval_over_runs(apart, len(self._seeds))
         sd = each.std(1, ddof=1) if len(self._seeds) > 1 else np.full(len(each), np.nan)
         method, arm, stage = (np.array(column) for column in zip(*self.keys, strict=True))
@@ -109,7 +139,7 @@ class _Arms:
 
     def comparisons(self) -> pd.DataFrame:
         """Pairs of subnetworks of equal size, on the same seeds and examples."""
-        place = {key: at for at, key in enumerate(self.keys)}
+        place = self._place
         pairs = [
             (method, one, other, stage)
             for method in dict.fromkeys(key[0] for key in self.keys if key[0])
@@ -138,23 +168,22 @@ class _Arms:
         )
 
 
-def _hans(tickets: Sequence[Result], seeds: tuple[int, ...]) -> pd.DataFrame:
+def _hans(tickets: Mapping[Who, Result], seeds: tuple[int, ...]) -> pd.DataFrame:
     """Accuracy on each half of HANS: the mean over seeds, with an interval where there are enough of them."""
     found: dict[tuple[str, str, str], dict[int, np.ndarray]] = {}
-    for ticket in tickets:
-        who = _who(ticket)
+    for who, ticket in tickets.items():
         for stage in ("full", "pruned", "retrained"):
-            if f"hans {stage}" in ticket.arrays:
-                key = (who["method"], "full" if stage == "full" else who["arm"], stage)
-                found.setdefault(key, {})[who["seed"]] = ticket.arrays[f"hans {stage}"]
+            if f"hans_{stage}" in ticket.arrays:
+                key = (who.method, "full" if stage == "full" else who.arm, stage)
+                found.setdefault(key, {})[who.seed] = ticket.arrays[f"hans_{stage}"]
     runs = np.stack([[of_seed[seed] for seed in seeds] for of_seed in found.values()])  # [arm, seed, n]: right or not
-    gold = tickets[0].arrays["hans labels"]
+    gold = next(iter(tickets.values())).arrays["hans_labels"]  # the same of each
     rows = []
     for place, label in enumerate(HANS):
         draws = seed_draws(lambda means: means[..., 0], runs[:, :, gold == place, None].astype(float))
         low, high = percentile_interval_over_runs(draws, len(seeds))
         for at, (method, arm, stage) in enumerate(found):
-            name = "full model" if arm == "full" else f"{arm}, {stage}"
+            name = "full" if arm == "full" else f"{arm}_{stage}"
             rows.append(
                 {"method": method, "subnetwork": name, "label": label, "accuracy": draws[0, at], "low": low[at],
                  "high": high[at], "runs": len(seeds)}
@@ -162,26 +191,26 @@ def _hans(tickets: Sequence[Result], seeds: tuple[int, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _steps(pruned: Sequence[Result], config: LotteryConfig) -> pd.DataFrame:
-    seeds = [seed for _ in config.methods for seed in config.seeds]
+def _steps(prunings: Prunings) -> pd.DataFrame:
     return pd.concat(
         [
-            one.tables["steps"].assign(method=one.subject["method"], seed=seed, run=f"seed {seed}")
-            for seed, one in zip(seeds, pruned, strict=True)
+            one.tables["steps"].assign(method=method, seed=seed, run=str(seed))
+            for method, of_seed in prunings.items()
+            for seed, one in of_seed.items()
         ],
         ignore_index=True,
     )
 
 
-def _agreement(survivors: dict[str, list[np.ndarray]], pruned: Sequence[Result]) -> pd.DataFrame:
+def _agreement(survivors: Masks, prunings: Prunings) -> pd.DataFrame:
     """How many survive, and how much the seeds agree on which."""
     rows = []
     for method, masks in survivors.items():
-        votes = np.stack(masks)
+        votes = np.stack(list(masks.values()))
         parts = {"weights": np.ones(votes.shape[1], bool)}
         if method == "s":
-            kind = next(one for one in pruned if "survivors" in one.tables).tables["survivors"]["kind"].to_numpy()
-            parts = {"heads": kind == "head", "MLPs": kind == "mlp"}
+            kind = next(iter(prunings[method].values())).tables["survivors"]["kind"].to_numpy()  # the same of each
+            parts = {"heads": kind == "head", "mlps": kind == "mlp"}
         for name, at in parts.items():
             of_kind = votes[:, at]
             q, p = cochran_q(of_kind)
@@ -197,40 +226,40 @@ def _agreement(survivors: dict[str, list[np.ndarray]], pruned: Sequence[Result])
     return pd.DataFrame(rows)
 
 
-def _overlaps(survivors: dict[str, list[np.ndarray]], seeds: tuple[int, ...]) -> pd.DataFrame:
+def _overlaps(survivors: Masks) -> pd.DataFrame:
     return pd.DataFrame(
-        {"method": method, "seed": one, "other": other, "jaccard": jaccard(masks[i], masks[j])}
+        {"method": method, "seed": one, "other": other, "jaccard": jaccard(masks[one], masks[other])}
         for method, masks in survivors.items()
-        for i, one in enumerate(seeds)
-        for j, other in enumerate(seeds)
+        for one in masks
+        for other in masks
     )
 
 
-def _survivors(pruned: Sequence[Result], seeds: Sequence[int]) -> pd.DataFrame:
+def _survivors(pruned: Mapping[int, Result]) -> pd.DataFrame:
     """With how many seeds each head and MLP survives, and with which."""
-    tables = [one.tables["survivors"] for one in pruned if one.subject["method"] == "s"]
-    survives = np.stack([table["survives"].to_numpy(bool) for table in tables])  # [seed, part]
-    count, names = survives.sum(0), np.array([str(seed) for seed in seeds])
-    which = [", ".join(names[at]) for at in survives.T]
-    return tables[0].drop(columns="survives").assign(survived=count, share=count / len(tables), seeds=which)
+    tables = {str(seed): one.tables["survivors"] for seed, one in pruned.items()}
+    survives = pd.DataFrame({seed: table["survives"].astype(bool) for seed, table in tables.items()})
+    which = [", ".join(seed for seed in tables if part[seed]) for part in survives.to_dict("records")]
+    parts, count = next(iter(tables.values())).drop(columns="survives"), survives.sum(axis=1)
+    return parts.assign(survived=count, share=count / len(tables), seeds=which)
 
 
-def _weights(pruned: Sequence[Result]) -> pd.DataFrame:
-    tables = [one.tables["weights"] for one in pruned if one.subject["method"] == "m"]
+def _weights(pruned: Mapping[int, Result]) -> pd.DataFrame:
+    tables = [one.tables["weights"] for one in pruned.values()]
     return pd.concat(tables).groupby(["layer", "map"], sort=False)["share"].mean().reset_index()
 
 
-def _classes(pruned: Sequence[Result], shapes: Sequence[Result]) -> pd.DataFrame:
+def _classes(pruned: Mapping[int, Result], shapes: Sequence[Result]) -> pd.DataFrame:
     """The commonest pattern of each head, among all heads and among the survivors; heads of all seeds together."""
-    masks = [one.tables["survivors"].query("kind == 'head'") for one in pruned if one.subject["method"] == "s"]
     rows = []
-    for place, shape in enumerate(shapes):
-        weighted = shape.subject.get("attention") == "norm-weighted"
+    for shape in shapes:
+        parts = pruned[_seed(shape)].tables["survivors"]
+        survive = parts[parts["kind"] == "head"][["layer", "head", "survives"]]
         heads = shape.tables["heads"][["layer", "head", "class"]]
-        joined = heads.merge(masks[place % len(masks)][["layer", "head", "survives"]], on=["layer", "head"])
-        rows.append(joined.assign(attention="norm-weighted" if weighted else "raw"))
+        attention = "norm_weighted" if "attention" in shape.subject else "raw"
+        rows.append(heads.merge(survive, on=["layer", "head"]).assign(attention=attention))
     everyone = pd.concat(rows)
-    groups = {"all heads": everyone, "survivors": everyone[everyone["survives"]]}
+    groups = {"all_heads": everyone, "survivors": everyone[everyone["survives"]]}
     counted = pd.concat([table.assign(of=name) for name, table in groups.items()])
     counted["class"] = pd.Categorical(counted["class"], CLASSES)  # every one, in the order and colours of `patterns`
     sizes = counted.groupby(["attention", "of", "class"], observed=False).size().rename("heads").reset_index()

@@ -13,7 +13,7 @@ from bertscope.core.question import MODEL, RESULTS, TASK, Question
 from bertscope.core.step import Root, Step
 from bertscope.experiments.lottery.ticket import HANS, TicketConfig, ticket
 from bertscope.experiments.prune.question import PruneConfig, prune
-from bertscope.experiments.subnetworks import EVERY_SEED, Arm
+from bertscope.experiments.subnetworks import ARMS, EVERY_SEED, Arm
 from bertscope.experiments.trainings import by_recipe
 from bertscope.training.finetune.question import finetune
 
@@ -135,8 +135,27 @@ lottery = Question(
     optional={"shapes": RESULTS},
     given={"base": MODEL, "task": TASK},
     version=2,
-    main="good, retrained",
+    main="score",
     better="higher",
+    numbers={
+        "score": "{arm}",
+        "chance": "majority",
+        "left": "left",
+        "survive": "{parts} that survive",
+        "kappa": "kappa of {parts} over seeds",
+    },
+    words={
+        "stage": {"fine_tuned": "fine-tuned"},
+        "phase": prune.words["phase"],
+        "parts": {"mlps": "MLPs"},
+        "attention": {"norm_weighted": "norm-weighted"},
+        "of": {"all_heads": "all heads"},
+        "subnetwork": {
+            "full": "full model",
+            **{f"{arm}_{stage}": f"{arm}, {stage}" for arm in ARMS for stage in ("pruned", "retrained")},
+        },
+    },
+    compared="the share of the blocks' weights that pruning leaves",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning; Michel et al. 2019, Are "
     "Sixteen Heads Really Better than One?",
     plan=plan,

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 
+from bertscope.core.estimate import Estimate, cell
 from bertscope.core.figure import Figure
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, percent, runs, sure
 from bertscope.data.task import Task
 from bertscope.experiments.arms import few_seeds, how_sure
 from bertscope.experiments.lottery.question import LotteryConfig, lottery
 from bertscope.experiments.prune.question import METHODS
 from bertscope.experiments.subnetworks import ARMS
 
+_TOLD = (("good", "retrained"), ("good", "pruned"), ("random", "retrained"), ("bad", "retrained"))
+"""The subnetworks whose scores are headline numbers; the first is the main one."""
+
 
 def lottery_result(
-    tables: dict[str, pd.DataFrame], survivors: np.ndarray | None, model: str, task: Task, config: LotteryConfig
+    tables: dict[str, pd.DataFrame],
+    survivors: np.ndarray | None,
+    models: Mapping[str, ModelRecord],
+    task: Task,
+    config: LotteryConfig,
 ) -> Result:
     """`survivors` [seed, part] says which heads and MLPs survived, where they were pruned."""
     return lottery.result(
@@ -26,7 +36,8 @@ def lottery_result(
         arrays={} if survivors is None else {"survivors": survivors},
         headline=_headline(tables, task, config),
         figures=_figures(tables, task, config),
-        subject={"model": model, "task": task.name},
+        models=dict(models),
+        subject={"task": task.name},
         notes=[*task.notes, *_notes(config)],
     )
 
@@ -35,24 +46,40 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig
     n, metric = len(task.test), task.metric
     rows = {(row["method"], row["arm"], row["stage"]): row for _, row in tables["arms"].iterrows()}
 
-    def number(name: str, key: tuple[str, str, str]) -> Number:
-        row = rows[key]
+    def score(method: str, arm: str, stage: str) -> Number:
+        row = rows[method, arm, stage]
         low, high = (None if pd.isna(row[end]) else float(row[end]) for end in ("low", "high"))
-        return Number(name, float(row["score"]), low, high, n, metric)
+        of = {"arm": arm} | ({"stage": stage, "method": method} if method else {})
+        return Number("score", float(row["score"]), low, high, n, metric, of=of)
 
-    numbers = [number("full", ("", "full", "fine-tuned")), number("majority", ("", "majority", ""))]
+    main, *others = (score(method, arm, stage) for method in config.methods for arm, stage in _TOLD)
+    chance = Number("chance", task.chance(), n=n, unit=metric)
+    numbers = [main, score("", "full", "fine_tuned"), chance, *others]
     for method in config.methods:
-        before = "" if method == config.methods[0] else f"{method}: "
-        numbers.append(number(f"{before}good, pruned", (method, "good", "pruned")))
-        for arm in ("good", "random", "bad"):
-            numbers.append(number(f"{before}{arm}, retrained", (method, arm, "retrained")))
         left = float(rows[method, "good", "retrained"]["left"])
-        numbers.append(Number(f"{before}left", left, unit="share of the blocks' weights"))
+        numbers.append(Number("left", left, unit="share of the blocks' weights", of={"method": method}))
     for _, row in tables["agreement"].iterrows():
-        numbers.append(Number(f"{row['parts']} that survive", float(row["survive"]), n=int(row["of"])))
+        of = {"parts": row["parts"]}
+        numbers.append(Number("survive", float(row["survive"]), n=int(row["of"]), of=of))
         if not pd.isna(row["kappa"]):
-            numbers.append(Number(f"kappa of {row['parts']} over seeds", float(row["kappa"]), n=int(row["of"])))
+            numbers.append(Number("kappa", float(row["kappa"]), n=int(row["of"]), of=of))
     return numbers
+
+
+def sentence(result: Result) -> Statement | None:
+    arms = result.tables["arms"]
+    method = next(name for name in arms["method"] if name)
+    retrained = arms[(arms["method"] == method) & (arms["stage"] == "retrained")]
+    rows = {row["arm"]: row for _, row in retrained.iterrows()}
+    good, random, bad = (sure(cell(rows[arm], "score", "low", "high")) for arm in ("good", "random", "bad"))
+    (full,) = result.numbers(key="score", arm="full")
+    left = float(rows["good"]["left"])
+    told = (
+        f"{percent(left)} of the blocks' weights still do the task; trained again they score {good}, as many at "
+        f"random {random}, the least important {bad}, the full model {sure(Estimate.of_number(full))} "
+        f"({runs(rows['good'])}, {method}-pruning)."
+    )
+    return Statement(told, left, percent)
 
 
 def _notes(config: LotteryConfig) -> list[str]:
@@ -64,9 +91,9 @@ def _notes(config: LotteryConfig) -> list[str]:
 
 def _figures(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) -> list[Figure]:
     """One for each table that the lottery has."""
-    full = float(tables["arms"]["score"].iloc[0])
     by_method = "method" if len(config.methods) > 1 else None
     arms = tables["arms"].groupby("method", sort=False)["arm"].unique()
+    full = float(tables["arms"].set_index("arm")["score"]["full"])
     drawn = [_arms(method, arms[method], full, task, len(config.seeds)) for method in config.methods]
     drawn.append(_steps(task, by_method))
     if "survivors" in tables:
@@ -90,7 +117,7 @@ def _arms(method: str, arms: Iterable[str], full: float, task: Task, runs: int) 
         caption=f"The test set's {task.metric} of each subnetwork as it is in the fine-tuned model (pruned) and "
         f"after training it from the pretrained weights (retrained), mean over seeds. {each}. {how_sure(runs)}",
         labels={"score": task.metric, "arm": "", "stage": ""},
-        rules={"full model": full, "majority": task.chance()},
+        rules={"full model": full, "majority": task.chance()}, key=f"arms_{method}",
     )  # fmt: skip
 
 
@@ -99,8 +126,8 @@ def _steps(task: Task, facet: str | None) -> Figure:
         "lines", "steps", x="left", y="score", color="run", facet=facet, title="The score while parts go",
         caption=f"The validation set's {task.metric} after each step of pruning, against the share of the blocks' "
         f"weights that is left; read it from right to left. Nothing is trained in between.{_methods(facet)}",
-        labels={"left": "share of weights left", "score": task.metric, "run": ""},
-        rules={"constant answer": task.chance(task.validation)},
+        labels={"left": "share of weights left", "score": task.metric, "run": "seed"},
+        rules={"constant answer": task.chance(task.validation)}, key="steps",
     )  # fmt: skip
 
 
@@ -116,10 +143,12 @@ def _survivors(seeds: int) -> list[Figure]:
     heads = Figure(
         "heatmap", "survivors", x="head", y="layer", value="share", where={"kind": "head"},
         title="Heads that survive", caption=caption.format("the head"), labels={"share": "survives"},
+        key="surviving_heads",
     )  # fmt: skip
     mlps = Figure(
         "heatmap", "survivors", x="layer", y="kind", value="share", where={"kind": "mlp"},
         title="MLPs that survive", caption=caption.format("the MLP"), labels={"share": "survives", "kind": ""},
+        key="surviving_mlps",
     )  # fmt: skip
     return [heads, mlps]
 
@@ -128,7 +157,7 @@ def _weights() -> Figure:
     return Figure(
         "heatmap", "weights", x="map", y="layer", value="share", title="What is left of each matrix",
         caption="The share of weights that magnitude pruning leaves in each linear map, mean over seeds.",
-        labels={"share": "kept", "map": ""},
+        labels={"share": "kept", "map": ""}, key="weights",
     )  # fmt: skip
 
 
@@ -138,7 +167,7 @@ def _overlaps(facet: str | None) -> Figure:
         title="Do seeds find the same subnetwork?",
         caption="What the survivors of two seeds share, of what either has (Jaccard); the table `agreement` has what "
         f"random sets of these sizes would share.{_methods(facet)}",
-        labels={"jaccard": "overlap", "other": "seed"},
+        labels={"jaccard": "overlap", "other": "seed"}, key="overlaps",
     )  # fmt: skip
 
 
@@ -148,7 +177,7 @@ def _classes() -> Figure:
         caption="The attention patterns of all heads and of those that survive, heads of all seeds together. A "
         "head's pattern is its commonest one on the test set, by raw attention and by attention weighted by what "
         "it moves.",
-        labels={"share": "share of heads", "of": "", "class": "pattern"},
+        labels={"share": "share of heads", "of": "", "class": "pattern"}, key="classes",
     )  # fmt: skip
 
 
@@ -158,5 +187,5 @@ def _hans(facet: str | None) -> Figure:
         title="HANS: sentences where heuristics mislead",
         caption="Accuracy on the two halves of HANS, mean over seeds: a model that follows the overlap of words is "
         "right on entailment and wrong on the rest. Neutral and contradiction count as non-entailment.",
-        labels={"subnetwork": "", "label": "gold"},
+        labels={"subnetwork": "", "label": "gold"}, key="hans",
     )  # fmt: skip

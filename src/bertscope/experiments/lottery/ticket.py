@@ -66,8 +66,9 @@ ticket = Question(
     inputs={"base": MODEL, "task": TASK, "model": MODEL, "pruned": RESULTS},
     optional={"hans": EXAMPLES},
     version=1,
-    main="retrained",
+    main="score",
     better="higher",
+    numbers={"score": "{stage}", "left": "left", "shared": "shared"},
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning",
     keeps="model",
 )
@@ -149,14 +150,14 @@ class _Scored:
                 raise UserError(
                     f"HANS needs a task with the label entailment; {task.name} has {', '.join(task.labels)}"
                 )
-            self.outputs["hans labels"] = hans.label
+            self.outputs["hans_labels"] = hans.label
 
     def add(self, stage: str, encoder: Encoder) -> None:
         predicted = encoder.predict(self.task.test)
         self.outputs[stage] = self.task.outputs(predicted)
         self.scores[stage] = self.task.score(predicted)
         if self.hans is not None:
-            self.outputs[f"hans {stage}"] = _right_on_hans(encoder.predict(self.hans), self.task, self.hans)
+            self.outputs[f"hans_{stage}"] = _right_on_hans(encoder.predict(self.hans), self.task, self.hans)
 
 
 def _right_on_hans(predicted: Predictions | np.ndarray, task: Task, hans: Examples) -> np.ndarray:
@@ -185,7 +186,7 @@ def _result(
     return ticket.result(
         tables=tables,
         arrays=dict(scored.outputs),
-        headline=[*size, *(score.keyed(stage) for stage, score in scored.scores.items())],
+        headline=[*(scored.scores[stage].keyed("score", stage=stage) for stage in reversed(scored.scores)), *size],
         models=records([base]),
         subject={
             "task": task.name, "method": subnetwork.method, "arm": config.arm,

@@ -21,7 +21,9 @@ overlap = Question(
     config=OverlapConfig,
     inputs={"lotteries": RESULTS},
     version=1,
-    main="heads, between tasks",
+    main="overlap",
+    numbers={"overlap": "{parts}, {tasks}", "overlap_by_chance": "{parts}, {tasks}, by chance"},
+    words={"parts": {"mlps": "MLPs"}, "tasks": {"different": "between tasks", "same": "within a task"}},
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning, section 4.2",
     card=(
         HeadFact(

@@ -16,6 +16,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, explained, write_text
 from bertscope.core.progress import progress
 from bertscope.core.result import Result
+from bertscope.core.step import FORMAT
 from bertscope.data.task import Task
 from bertscope.experiments.prune.question import METHODS, PruneConfig
 from bertscope.experiments.prune.result import Tested, part_table, prune_result, weight_table
@@ -47,7 +48,8 @@ class Pruning:
         self._size = len(self._units)
         if config.method == "m":
             self._size = sum(parameter.numel() for parameter in prunable(encoder).values())
-        recipe = [to_json(config), encoder.fingerprint, task.fingerprint]
+        # With the format: the rows of a run that an older version began say other words.
+        recipe = [FORMAT, to_json(config), encoder.fingerprint, task.fingerprint]
         self._log = Iterations(folder, recipe, resume=resume)
         self._measured = (b"", np.zeros(0))
 
@@ -86,9 +88,9 @@ class Pruning:
         at_once = max(1, round(self.config.share * is_head.sum()))
         kept = np.ones(len(self._units), bool)
         for phase, heads, mlps in (
-            ("heads and MLPs", at_once, 1),
+            ("heads_and_mlps", at_once, 1),
             ("heads", max(1, at_once // 2), 0),
-            ("MLPs", 0, 1),
+            ("mlps", 0, 1),
         ):
             while (kept & is_head).any() * heads + (kept & ~is_head).any() * mlps:
                 candidate = self._log.upcoming(len(kept))

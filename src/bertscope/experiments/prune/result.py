@@ -11,6 +11,7 @@ import pandas as pd
 
 from bertscope.analyses.caveats import cautions
 from bertscope.core.figure import Figure
+from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.units import Unit, columns
@@ -53,13 +54,14 @@ def prune_result(
         tables={**survivors, "steps": steps},
         arrays={"kept": np.packbits(kept), "count": np.array([kept.size])},
         headline=[
-            *(Number(name, float(last[name]), unit=unit) for name, unit in _SIZES.items() if name in last),
-            whole.keyed("full, test"),
-            tested.pruned.keyed("pruned, test"),
+            *(Number(key, float(last[key]), unit=unit) for key, unit in _SIZES.items() if key in last),
+            whole.keyed("score", arm="full"),
+            tested.pruned.keyed("score", arm="pruned"),
             Number("chance", whole.chance, n=whole.n, unit=whole.metric),
         ],
         figures=[_trajectory(task, bar, config), _survivors(config)],
-        subject={"model": encoder.name, "task": task.name, "method": config.method},
+        models=records([encoder]),
+        subject={"task": task.name, "method": config.method},
         notes=[
             *task.notes,
             *whole.notes,
@@ -108,7 +110,7 @@ def _trajectory(task: Task, bar: float, config: PruneConfig) -> Figure:
         f"weights that is left. The upper rule is {_rule(config)}: the last mask above it is kept. Nothing is "
         "trained in between.",
         labels={"left": "share of weights left", "score": task.metric},
-        rules={"must be reached": bar, "constant answer": task.chance(task.validation)},
+        rules={"must be reached": bar, "constant answer": task.chance(task.validation)}, key="trajectory",
     )  # fmt: skip
 
 
@@ -117,10 +119,10 @@ def _survivors(config: PruneConfig) -> Figure:
         return Figure(
             "heatmap", "weights", x="map", y="layer", value="share", title="What is left of each matrix",
             caption="The share of weights that survives in each linear map, bias vectors included.",
-            labels={"share": "kept", "map": ""},
+            labels={"share": "kept", "map": ""}, key="weights",
         )  # fmt: skip
     return Figure(
         "heatmap", "survivors", x="head", y="layer", value="survives", where={"kind": "head"},
         title="Heads that survive", caption="1: the head is in the last mask that passed; 0: it was pruned.",
-        labels={"survives": "survives"},
+        labels={"survives": "survives"}, key="survivors",
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain
@@ -14,6 +14,7 @@ from bertscope.core.progress import progress
 from bertscope.core.units import Unit
 from bertscope.experiments.comparison import CUT, WHOLE, Contender
 from bertscope.experiments.shrink.costs import block_parameters
+from bertscope.experiments.shrink.question import shrink
 from bertscope.models.masks import by_magnitude, held, zero_out
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _SIZES = (1.25, 1.5, 2.0, 3.0, 4.0)
 """Into what the model's cost is divided."""
 _CLOSE = 0.1  # as a share: such a size is the one that was asked for, or that it came to
-_ESTIMATED = "an estimated "
 _LAYERS = (1 / 6, 1 / 3, 1 / 2, 2 / 3, 5 / 6)
 """The shares of the layers that go, from the top."""
 _WEIGHTS = (0.3, 0.5, 0.7, 0.9)
@@ -39,7 +39,7 @@ def alternatives(work: Shrinking, found: Reached) -> list[Contender]:
     with progress(f"what else could be done with {work.encoder.name}", None) as bar:
         for one in chain(_other_sizes(work, found), _without_top_layers(work), _pruned(work), _trained_on(work)):
             contenders.append(one)
-            bar.advance(1, made=one.name)
+            bar.advance(1, made=_name(one))
     return contenders
 
 
@@ -59,8 +59,9 @@ def _other_sizes(work: Shrinking, found: Reached) -> Iterator[Contender]:
         seen.add(steps)
         smaller = work.finished(search.ways[steps])
         left = block_parameters(*smaller.layers) / block_parameters(*work.encoder.layers)
-        size = f"{left:.1%}" if search.cost.unit == "parameters" else f"{_ESTIMATED}{divisor:g}x"
-        yield work.contender(f"{CUT} to {size}", smaller, CUT)
+        estimate = "" if search.cost.unit == "parameters" else f"an estimated {divisor:g}x"
+        size = work.contender(f"{CUT}_{divisor:g}", smaller, CUT, f"cut to {estimate or f'{left:.1%}'}")
+        yield replace(size, estimate=estimate)
 
 
 def _asked_for(target: Target | None, whole: float) -> list[float]:
@@ -70,14 +71,18 @@ def _asked_for(target: Target | None, whole: float) -> list[float]:
     return [whole * target.value if target.kind == "share" else whole / target.value]
 
 
-def by_measured_speed(models: pd.DataFrame, times: pd.DataFrame, texts: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables with sizes called by the speed that they were measured at, not by what the search estimated."""
-    speed = times[times["texts"] == texts].set_index("model")["faster"]
-    guessed = [name for name in models["model"] if name.startswith(f"{CUT} to {_ESTIMATED}")]
-    names = {name: f"{CUT} to {speed[name]:.2f}x" for name in guessed}
-    if len(set(names.values())) < len(names):  # two that were equally fast stay apart
-        names = {name: f"{measured} ({name.removeprefix(f'{CUT} to ')})" for name, measured in names.items()}
-    return models.replace({"model": names}), times.replace({"model": names})
+def names_of(contenders: Sequence[Contender], times: pd.DataFrame, texts: int) -> dict[str, str]:
+    """What people call each: sizes by the speed that they were measured at, not by what the search estimated."""
+    speed = times[times["texts"] == texts].set_index("arm")["faster"]
+    estimates = {each.name: each.estimate for each in contenders if each.estimate}
+    sizes = {name: f"cut to {speed[name]:.2f}x" for name in estimates}
+    if len(set(sizes.values())) < len(sizes):  # two that were equally fast stay apart
+        sizes = {name: f"{measured} ({estimates[name]})" for name, measured in sizes.items()}
+    return {each.name: _name(each) for each in contenders} | sizes
+
+
+def _name(contender: Contender) -> str:
+    return contender.called or shrink.words["arm"][contender.name]
 
 
 def _without_top_layers(work: Shrinking) -> Iterator[Contender]:
@@ -85,7 +90,7 @@ def _without_top_layers(work: Shrinking) -> Iterator[Contender]:
     for gone in sorted({round(share * layers) for share in _LAYERS} - {0, layers}):
         off = [Unit.at("layer", layer) for layer in range(layers - gone, layers)]
         name = f"without the top {gone} layers" if gone > 1 else "without the top layer"
-        yield work.contender(name, work.finished(off), "top layers removed")
+        yield work.contender(f"without_top_{gone}", work.finished(off), "top_layers_removed", name)
 
 
 def _pruned(work: Shrinking) -> Iterator[Contender]:
@@ -99,11 +104,12 @@ def _pruned(work: Shrinking) -> Iterator[Contender]:
         with held(smaller, kept) if work.config.retrain else nullcontext():
             if work.config.retrain:
                 work.trained(smaller)
-        contender = work.contender(f"{share:.0%} of weights pruned", smaller, "magnitude pruning")
+        name = f"{share:.0%} of weights pruned"
+        contender = work.contender(f"pruned_{round(100 * share)}", smaller, "magnitude_pruning", name)
         yield replace(contender, parameters=contender.parameters - int((~kept).sum()))
 
 
 def _trained_on(work: Shrinking) -> Iterator[Contender]:
     """The whole model with as much more training: what of a cut model's score is training alone?"""
     if work.config.retrain:
-        yield work.contender("whole, trained on", work.trained(work.encoder.cut([])), WHOLE)
+        yield work.contender("whole_trained_on", work.trained(work.encoder.cut([])), WHOLE)

@@ -11,6 +11,7 @@ import transformers
 
 import bertscope
 from bertscope.core.result import Result
+from bertscope.experiments.comparison import WHOLE, texts_at_a_time
 from bertscope.models.surgery import is_plain
 
 if TYPE_CHECKING:
@@ -51,12 +52,13 @@ logits = session.run(["logits"], {one.name: inputs[one.name] for one in session.
 
 def card(result: Result, encoder: Encoder, *, onnx: bool) -> str:
     """A README.md in the hub's form."""
+    (whole,) = result.models.values()
     subject, plain = result.subject, is_plain(encoder)
     opening = [_BERTSCOPE, _TRANSFORMERS if plain else _UNEVEN, *([_ONNX] if onnx else [])]
     parts = [
         _HEADER.format(library="transformers" if plain else "bertscope"),
         f"# {encoder.name}",
-        f"{subject['model']}, cut for {subject['task']} by `bertscope shrink` (target: {subject['target']}).",
+        f"{whole.name}, cut for {subject['task']} by `bertscope shrink` (target: {subject['target']}).",
         "## What it cost",
         _models(result),
         "## What was cut",
@@ -71,20 +73,19 @@ def card(result: Result, encoder: Encoder, *, onnx: bool) -> str:
 
 def _models(result: Result) -> str:
     """Every model with its size, speed and score; the score's change from the whole model's is paired."""
-    metric = result.number("change").unit
-    first = result.tables["models"]["model"].iloc[0]
-    loads = list(dict.fromkeys(result.tables["times"]["load"]))
-    speeds: dict[str, list[str]] = {}
+    metric = result["change"].unit
+    speeds: dict[tuple[str, int], str] = {}
     for time in result.tables["times"].to_dict("records"):
-        faster = "" if time["model"] == first else f", {_between(time['faster'], time['low'], time['high'], 2)}x"
-        speeds.setdefault(time["model"], []).append(f"{time['milliseconds']:.2f} ms{faster}")
+        faster = "" if time["arm"] == WHOLE else f", {_between(time['faster'], time['low'], time['high'], 2)}x"
+        speeds[time["arm"], time["texts"]] = f"{time['milliseconds']:.2f} ms{faster}"
+    texts = list(dict.fromkeys(each for _, each in speeds))
     rows = [
-        [row["model"], f"{row['parameters']:,}", f"{row['megabytes']:.1f}", *speeds[row["model"]],
-         _between(row["score"], row["low"], row["high"], 3),
-         "" if row["model"] == first else _between(row["change"], row["change_low"], row["change_high"], 3)]
+        [row["model"], f"{row['parameters']:,}", f"{row['megabytes']:.1f}",
+         *(speeds[row["arm"], each] for each in texts), _between(row["score"], row["low"], row["high"], 3),
+         "" if row["arm"] == WHOLE else _between(row["change"], row["change_low"], row["change_high"], 3)]
         for row in result.tables["models"].to_dict("records")
     ]  # fmt: skip
-    return _table(["model", "parameters", "MB", *loads, metric, "change"], rows)
+    return _table(["model", "parameters", "MB", *map(texts_at_a_time, texts), metric, "change"], rows)
 
 
 def _layers(result: Result) -> str:

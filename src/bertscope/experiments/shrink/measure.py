@@ -6,7 +6,7 @@ import copy
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Scores, Task
 from bertscope.experiments.comparison import CUT, WHOLE, Contender, measured
-from bertscope.experiments.shrink.alternatives import alternatives, by_measured_speed
+from bertscope.experiments.shrink.alternatives import alternatives, names_of
 from bertscope.experiments.shrink.card import card
 from bertscope.experiments.shrink.question import ShrinkConfig, Target
 from bertscope.experiments.shrink.reaching import Reached, reach
@@ -106,9 +106,10 @@ class Shrinking:
             contenders += self.in_onnx(cut, smaller, folder)
         if self.config.curve:
             contenders += alternatives(self, found)
-        models, times = by_measured_speed(
-            *measured(contenders, self.task, self.batches, seed=self.config.seed), self.config.batch
-        )
+        models, times = measured(contenders, self.task, self.batches, seed=self.config.seed)
+        names = names_of(contenders, times, self.config.batch)
+        for table in (models, times):
+            table.insert(1, "model", table["arm"].map(names))
         result = shrink_result(self, found, smaller, models, times)
         (folder / "README.md").write_text(card(result, smaller, onnx=self.config.onnx), encoding="utf-8")
         return result
@@ -170,16 +171,17 @@ class Shrinking:
         train(encoder, objective, settings, out=None, resume=False)
         return encoder
 
-    def contender(self, name: str, encoder: Encoder, way: str | None = None) -> Contender:
-        return Contender.of(name, way or name, encoder, self.task, timed=self.timed(encoder))
+    def contender(self, name: str, encoder: Encoder, way: str | None = None, called: str = "") -> Contender:
+        contender = Contender.of(name, way or name, encoder, self.task, timed=self.timed(encoder))
+        return replace(contender, called=called)
 
     def in_onnx(self, model: Contender, encoder: Encoder, folder: Path) -> list[Contender]:
         """The model's ONNX files, written to the folder: as it is, and in int8."""
         path = export_onnx(encoder, folder / "model.onnx")
         small = quantise(path, folder / "model-int8.onnx")
         full, tiny = (
-            Contender.of_onnx(f"{model.name}, {form}", f"{model.name}, onnxruntime", file, encoder, self.task)
-            for form, file in (("onnxruntime", path), ("int8", small))
+            Contender.of_onnx(f"{model.name}_{form}", f"{model.name}_onnx", file, encoder, self.task)
+            for form, file in (("onnx", path), ("int8", small))
         )
         _need_equal("onnxruntime", full.test.logits, "torch", model.test.logits, ONNX)
         return [full, tiny]

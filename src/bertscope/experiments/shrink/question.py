@@ -134,6 +134,32 @@ shrink = Question(
     version=2,
     main="faster",
     better="higher",
+    numbers={
+        "faster": "faster ({texts} at a time)",
+        "left": "left",
+        "size": "size, {arm}",
+        "score": "score, {arm}",
+        "change": "change",
+        "chance": "chance",
+    },
+    words={
+        "arm": {
+            "whole": "whole",
+            "cut": "cut",
+            "whole_onnx": "whole, onnxruntime",
+            "whole_int8": "whole, int8",
+            "cut_onnx": "cut, onnxruntime",
+            "cut_int8": "cut, int8",
+            "whole_trained_on": "whole, trained on",
+        },
+        "way": {
+            "whole_onnx": "whole, onnxruntime",
+            "cut_onnx": "cut, onnxruntime",
+            "top_layers_removed": "top layers removed",
+            "magnitude_pruning": "magnitude pruning",
+        },
+        "move": {"heads_and_neurons": "heads and neurons", "mlp": "MLP"},
+    },
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Sajjad et al. 2023, On the Effect of "
     "Dropping Layers of Pre-trained Transformer Models; Hinton et al. 2015, Distilling the Knowledge in a Neural "
     "Network",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ import torch
 
 from bertscope.core.config import to_json
 from bertscope.core.figure import Figure
+from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
@@ -43,7 +44,8 @@ def shrink_result(
         arrays=left,
         headline=_headline(work, share, models, times),
         figures=_figures(work, found),
-        subject={"model": work.encoder.name, "task": work.task.name, "target": str(work.target or "pruned")},
+        models=records([work.encoder]),
+        subject={"task": work.task.name, "target": str(work.target or "pruned")},
         notes=[*work.notes, *_how_measured(work, times)],
         provenance={"settings": to_json(work.config)},
     )
@@ -82,32 +84,33 @@ def _layers(encoder: Encoder, left: dict[str, np.ndarray]) -> pd.DataFrame:
 def _trade(models: pd.DataFrame, times: pd.DataFrame, chance: float) -> pd.DataFrame:
     """What each model costs, in time and in size, and what it scores; the fronts are those of the validation set, of
     models that do better there than a constant answer."""
-    costs = times.rename(columns={"load": "measure", "milliseconds": "cost"})[["model", "measure", "cost"]]
-    sizes = models.assign(measure="size", cost=models["megabytes"])[["model", "measure", "cost"]]
-    scores = models[["model", "way", "validation", "score", "low", "high"]]
-    table = pd.concat([costs, sizes], ignore_index=True).merge(scores, on="model")
-    table["front"] = False
-    for _, part in table[table["validation"] > chance].groupby("measure"):
+    columns = ["arm", "model", "measure", "texts", "cost"]
+    costs = times.assign(measure="time", cost=times["milliseconds"])[columns]
+    sizes = models.assign(measure="size", texts=None, cost=models["megabytes"])[columns]
+    scores = models[["arm", "way", "validation", "score", "low", "high"]]
+    table = pd.concat([each.astype({"texts": "Int64"}) for each in (costs, sizes)], ignore_index=True)
+    table = table.merge(scores, on="arm").assign(front=False)
+    for _, part in table[table["validation"] > chance].groupby(["measure", "texts"], dropna=False):
         table.loc[part.index, "front"] = front(part["cost"].to_numpy(), part["validation"].to_numpy())
     return table
 
 
 def _headline(work: Shrinking, share: float, models: pd.DataFrame, times: pd.DataFrame) -> list[Number]:
     n, metric = len(work.task.test), work.task.metric
-    found = {row["model"]: row for row in models.to_dict("records")}
-    cut, speeds = found[CUT], times[times["model"] == CUT].to_dict("records")
+    found = {row["arm"]: row for row in models.to_dict("records")}
+    cut, speeds = found[CUT], times[times["arm"] == CUT].to_dict("records")
     numbers = []
     for row in sorted(speeds, key=lambda row: row["texts"] != work.config.batch):
-        name = "faster" if row["texts"] == work.config.batch else f"faster, {row['load']}"
-        unit = f"x, {row['load']}" if name == "faster" else "x"
-        numbers.append(Number(name, row["faster"], row["low"], row["high"], row["rounds"], unit))
+        of = {"texts": str(row["texts"])}
+        numbers.append(Number("faster", row["faster"], row["low"], row["high"], row["rounds"], "x", of=of))
     numbers.append(Number("left", share, unit="of the blocks' parameters"))
-    numbers += [Number(f"size, {name}", found[name]["megabytes"], unit="MB") for name in (WHOLE, CUT)]
-    for name in (WHOLE, CUT, INT8):
-        if name in found:
-            row = found[name]
-            numbers.append(Number(f"score, {name}", row["score"], row["low"], row["high"], n, metric))
-    numbers.append(Number("change", cut["change"], cut["change_low"], cut["change_high"], n, metric))
+    numbers += [Number("size", found[arm]["megabytes"], unit="MB", of={"arm": arm}) for arm in (WHOLE, CUT)]
+    for arm in (WHOLE, CUT, INT8):
+        if arm in found:
+            row = found[arm]
+            numbers.append(Number("score", row["score"], row["low"], row["high"], n, metric, of={"arm": arm}))
+    of = {"arm": CUT, "against": WHOLE}
+    numbers.append(Number("change", cut["change"], cut["change_low"], cut["change_high"], n, metric, of=of))
     return [*numbers, Number("chance", work.task.chance(), n=n, unit=metric)]
 
 
@@ -136,19 +139,21 @@ def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
 def _trade_offs(work: Shrinking) -> list[Figure]:
     """The score against each thing that a model costs: time where the target counts it first, size last."""
     metric = work.task.metric
-    loads = {
-        texts_at_a_time(texts): "ms a call" for texts in sorted(work.batches, key=lambda n: n != work.config.batch)
-    }
+    loads = sorted(work.batches, key=lambda texts: texts != work.config.batch)
+    drawn: list[tuple[str, str, str, dict[str, Any]]] = [
+        (f"time_{texts}", f"time, {texts_at_a_time(texts)}", "ms a call", {"measure": "time", "texts": texts})
+        for texts in loads
+    ]
     return [
         Figure(
-            "points", "trade", x="cost", y="score", color="way", mark="front", where={"measure": measure},
-            title=f"Score against {'size' if unit == 'MB' else 'time, ' + measure}",
+            "points", "trade", x="cost", y="score", color="way", mark="front", where=where, key=key,
+            title=f"Score against {what}",
             caption=f"The test set's {metric} and what each model costs; up and to the left is better. The line "
             "joins those that no other one beats on the validation set.",
             labels={"cost": unit, "score": metric, "way": "", "front": "on the front", "low": "from", "high": "to"},
             rules={"majority": work.task.chance()},
         )
-        for measure, unit in (loads | {"size": "MB"}).items()
+        for key, what, unit, where in (*drawn, ("size", "size", "MB", {"measure": "size"}))
     ]  # fmt: skip
 
 
@@ -160,19 +165,19 @@ def _figures(work: Shrinking, found: Reached) -> list[Figure]:
             "intervals", "models", x="score", y="model", low="low", high="high", title="How good the models are",
             caption=f"The test set's {metric}, with a 95% bootstrap interval over examples. The changes, which "
             "are paired, are in the table.",
-            labels={"score": metric}, rules={"majority": work.task.chance()},
+            labels={"score": metric}, rules={"majority": work.task.chance()}, key="scores",
         ),
         Figure(
             "intervals", "times", x="faster", y="model", low="low", high="high", color="load",
             title="How fast the models are",
             caption="How many times as fast as the whole model in torch: the median of rounds in which the models "
             "take turns, with its 95% interval.",
-            labels={"faster": "times as fast", "load": ""}, middle=1.0,
+            labels={"faster": "times as fast", "load": ""}, middle=1.0, key="speeds",
         ),
         Figure(
             "heatmap", "layers", x="part", y="layer", value="share", title="What is left",
             caption="The share of each layer's heads and neurons that is left; a layer at 0 is gone.",
-            labels={"share": "left", "part": ""},
+            labels={"share": "left", "part": ""}, key="left",
         ),
     ]  # fmt: skip
     if found.steps:
@@ -184,6 +189,7 @@ def _figures(work: Shrinking, found: Reached) -> list[Figure]:
                 caption=f"The {metric} of {len(work.rows):,} rows of the validation set after each step, from right "
                 "to left, before any training; the colour says what went. The rule is the whole model.",
                 labels={"cost": cost, "score": metric, "move": "what went"}, rules={"whole": work.score.value},
+                key="search",
             )
         )  # fmt: skip
     return figures

@@ -190,7 +190,7 @@ class Search:
         else:
             heads, neurons = list(self._heads(felt)), list(self._bundles(felt))
             alone = [_cheapest("heads", heads, wanted), _cheapest("neurons", neurons, wanted)]
-            both = _cheapest("heads and neurons", [*heads, *neurons], wanted)
+            both = _cheapest("heads_and_neurons", [*heads, *neurons], wanted)
             yield from alone
             if both.units not in [move.units for move in alone]:
                 yield both
@@ -224,7 +224,7 @@ class Search:
         if not np.isnan(felt.mlps).all():
             least = int(np.nanargmin(felt.mlps))
             saved = self.cost.neuron * self.encoder.neuron_counts[least]
-            yield Move("MLP", (Unit.at("mlp", least),), float(felt.mlps[least]), saved)
+            yield Move("mlp", (Unit.at("mlp", least),), float(felt.mlps[least]), saved)
 
     def _layers(self) -> Iterator[Move]:
         """Each layer but one that has all heads; after the first time, those that were missed least. How much they

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from bertscope.core.number import Number
     from bertscope.core.result import Result
 
 LOTTERY = Source("Lottery", "Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning")
 _claim = partial(Claim, source=LOTTERY, question="lottery", needs_skill=True)
 
 
-def _texts(result: Result) -> int | None:
-    return result.number("full").n
+def _full(result: Result) -> Number:
+    found = result.numbers(key="score", arm="full")
+    if not found:
+        raise KeyError("the full model's score")
+    return found[0]
 
 
 def _arm(result: Result, method: str, arm: str, stage: str) -> pd.DataFrame:
@@ -36,16 +40,16 @@ def against_full(method: str) -> Callable[[Result], Iterator[Evidence]]:
 
     def read(result: Result) -> Iterator[Evidence]:
         for _, row in _arm(result, method, "good", "retrained").iterrows():
-            yield of_training(result, cell(row, "minus_full"), row["runs"], _texts(result))
+            yield of_training(result, cell(row, "minus_full"), row["runs"], _full(result).n)
 
     return read
 
 
 def close_to_full(result: Result) -> Iterator[Evidence]:
     """The same for s-pruning, where a tenth of what the full model has over chance may be lost."""
-    full, chance = result.number("full").value, result.number("majority").value
+    full, chance = _full(result), result["chance"].value
     for _, row in _arm(result, "s", "good", "retrained").iterrows():
-        yield of_training(result, cell(row, "minus_full"), row["runs"], _texts(result), at=-0.1 * (full - chance))
+        yield of_training(result, cell(row, "minus_full"), row["runs"], full.n, at=-0.1 * (full.value - chance))
 
 
 def against(method: str, arm: str, other: str) -> Callable[[Result], Iterator[Evidence]]:
@@ -55,18 +59,17 @@ def against(method: str, arm: str, other: str) -> Callable[[Result], Iterator[Ev
         rows = result.tables["comparisons"]
         rows = rows[(rows["method"] == method) & (rows["stage"] == "retrained")]
         for _, row in rows[(rows["arm"] == arm) & (rows["against"] == other)].iterrows():
-            yield of_training(result, cell(row, "difference", "low", "high"), row["runs"], _texts(result))
+            yield of_training(result, cell(row, "difference", "low", "high"), row["runs"], _full(result).n)
 
     return read
 
 
 def training_helps(result: Result) -> Iterator[Evidence]:
     """What bad m-subnetworks gain by being trained again."""
-    for (_, before), (_, after) in zip(
-        _arm(result, "m", "bad", "pruned").iterrows(), _arm(result, "m", "bad", "retrained").iterrows(), strict=True
-    ):
+    for _, after in _arm(result, "m", "bad", "retrained").iterrows():
+        ((_, before),) = _arm(result, "m", "bad", "pruned").iterrows()
         gain = cell(after, "score", "low", "high") - cell(before, "score", "low", "high")
-        yield of_training(result, gain, after["runs"], _texts(result))
+        yield of_training(result, gain, after["runs"], _full(result).n)
 
 
 def _votes(result: Result) -> tuple[np.ndarray, np.ndarray] | None:
@@ -87,7 +90,7 @@ def heads_left(result: Result) -> Iterator[Evidence]:
 def weights_left(result: Result) -> Iterator[Evidence]:
     rows = result.tables["agreement"]
     for _, row in rows[(rows["method"] == "m") & (rows["parts"] == "weights")].iterrows():
-        (_, good), *_ = _arm(result, "m", "good", "retrained").iterrows()
+        ((_, good),) = _arm(result, "m", "good", "retrained").iterrows()
         runs, of = int(good["runs"]), int(row["of"])
         share = student(row["survive"] / of, row["survive_sd"] / of, runs)
         yield of_training(result, share, runs, of, "seeds")

@@ -24,7 +24,7 @@ def _extreme(result: Result, kind: str, pick: str) -> Iterator[Evidence]:
     rows = rows[rows["kind"] == kind]
     if result.subject.get("mode") == "uniform" and len(rows):
         effect = extreme(column(rows, "effect"), {"best": max, "worst": min}[pick], rows["certain"].tolist())
-        yield evidence(result, effect, result.number("score").n, f"texts, corrected for {len(rows)} parts")
+        yield evidence(result, effect, result["score"].n, f"texts, corrected for {len(rows)} parts")
 
 
 def best_head(result: Result) -> Iterator[Evidence]:
