@@ -101,7 +101,7 @@ def test_checkpoints_side_by_side(tiny, corpus, tmp_path):
     if DEVICE == "cpu":  # bit-equality is promised there
         assert geometry([tiny, other], corpus, GeometryConfig(sample=100)).equals(result)
     assert any("the mean and 1 of 24" in note for note in result.notes)
-    (mended,) = result.numbers(key="baseline_mended", form=STANDARDISED, model="other")
+    (mended,) = result.numbers(key="baseline_mended", form=STANDARDISED, model=f"{tiny.id}-2")
     assert mended.value < baseline.value and mended.label == "baseline, last layer, standardised, other"
 
 

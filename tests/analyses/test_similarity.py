@@ -138,7 +138,7 @@ def test_the_first_is_the_reference_or_all_are_compared(tiny, other, corpus):
     assert set(first.table["series"]) == {"moved", "third"} and first.figures[0].facet == "measure"
     every = similarity(models, corpus, SimilarityConfig(pairs="all"))
     assert every.table["pair"].nunique() == 3 and every.tables["grid"]["pair"].nunique() == 6
-    (moved,) = every.numbers(key="rsa_last_layer", model="third", against=other.id)
+    (moved,) = every.numbers(key="rsa_last_layer", model=f"{tiny.id}-2", against=other.id)
     (same,) = first.numbers(key="rsa_last_layer", model=other)
     assert moved.value == pytest.approx(same.value, abs=1e-6)
     assert moved.label == "RSA, last layer (3), third, moved" and same.label == "RSA, last layer (3), moved"

@@ -83,7 +83,7 @@ def test_the_command_keeps_each_models_states_once(tmp_path, tiny):
     assert list(step.inputs) == ["examples", "train", "states.0", "states.1", "train_states.0", "train_states.1"]
     assert made_by(step, store).count("states") == 4
     result = store.result(step)
-    assert result.subject["probes trained on"] == "demo/corpus"
+    assert result.subject["train"] == "demo/corpus"
     made = made_by(plan(model, corpus, config), store)
     assert made == ["structure"]  # the corpus that was trained on is known
 

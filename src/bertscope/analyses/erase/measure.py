@@ -58,7 +58,7 @@ def measure(
     changes = [change for one in erased for layer in layers for change in _changes(one, layer, model.device)]
     draws = ability.draws([None, *changes])
     subject = {"task": task.name} if task else {}
-    subject |= {"erased by": examples.name} if examples.name else {}
+    subject |= {"corpus": examples.name} if examples.name else {}
     left_out = [f"{len(store.left_out)} texts of {examples.name} are longer than the model reads and were left out"]
     notes = [
         *examples.notes, *(task.notes if task else ()), *ability.notes, *(left_out if store.left_out else ())

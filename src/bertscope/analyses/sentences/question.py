@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
 
 _FEWEST = 10  # pairs
-_MEASURES = {"spearman": "Spearman", "alignment": "alignment", "uniformity": "uniformity"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,12 @@ sentences = Question(
     "2021, SimCSE",
     check=check,
     numbers={
-        f"{key}_{pool}_pool": f"{words}, {pool}" for pool in ("cls", "mean") for key, words in _MEASURES.items()
+        "spearman_cls_pool": "Spearman, cls",
+        "alignment_cls_pool": "alignment, cls",
+        "uniformity_cls_pool": "uniformity, cls",
+        "spearman_mean_pool": "Spearman, mean",
+        "alignment_mean_pool": "alignment, mean",
+        "uniformity_mean_pool": "uniformity, mean",
     },
-    words={"measure": _MEASURES},
+    words={"measure": {"spearman": "Spearman", "alignment": "alignment", "uniformity": "uniformity"}},
 )

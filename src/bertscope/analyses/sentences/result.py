@@ -14,13 +14,17 @@ from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.resampling import rank_draws
 from bertscope.core.result import Result
-from bertscope.models.sentence_vectors import TEXT_POOLS
+from bertscope.models.sentence_vectors import TEXT_POOLS, TextPool
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
 SPEARMAN, ALIGNMENT, UNIFORMITY = "spearman", "alignment", "uniformity"
+_KEYS: dict[TextPool, dict[str, str]] = {
+    "cls": {SPEARMAN: "spearman_cls_pool", ALIGNMENT: "alignment_cls_pool", UNIFORMITY: "uniformity_cls_pool"},
+    "mean": {SPEARMAN: "spearman_mean_pool", ALIGNMENT: "alignment_mean_pool", UNIFORMITY: "uniformity_mean_pool"},
+}
 _MEANINGS = {
     SPEARMAN: "Spearman's correlation of the pairs' scores with the cosine of their two texts; 1 where the order is "
     "the same",
@@ -68,7 +72,7 @@ def _table(arrays: dict[str, np.ndarray], config: SentencesConfig, sizes: dict[s
 
 def _number(row: pd.Series) -> Number:
     low, high = (None if np.isnan(row[end]) else float(row[end]) for end in ("low", "high"))
-    key, of = f"{row['measure']}_{row['pool']}_pool", {"pool": row["pool"], "layer": str(row["layer"])}
+    key, of = _KEYS[row["pool"]][row["measure"]], {"pool": row["pool"], "layer": str(row["layer"])}
     return Number(key, float(row["value"]), low, high, int(row["n"]), "last layer", of=of)
 
 

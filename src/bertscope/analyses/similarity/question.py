@@ -10,9 +10,6 @@ from bertscope.core.config import check_choices, check_least
 from bertscope.core.question import EXAMPLES, MODELS, STATES, Input, Question
 from bertscope.core.step import Root, Step
 
-_MEASURES = {"rsa": "RSA", "cka": "CKA", "plain_cosine": "plain cosine (defeated by rotation)"}
-_WITH = {"": "", "_below": " with the layer below"}  # the latter of a single checkpoint
-
 
 @dataclass(frozen=True)
 class SimilarityConfig:
@@ -63,12 +60,22 @@ similarity = Question(
     "Similarity of Neural Network Representations Revisited",
     plan=plan,
     numbers={
-        f"{key}{other}_{over}": f"{words}{other_words}, {over_words}"
-        for other, other_words in _WITH.items()
-        for key, words in _MEASURES.items()
-        for over, over_words in (("last_layer", "last layer ({layer})"), ("mean", "mean"))
-    }
-    | {f"lowest_rsa{other}_layer": f"layer with the lowest RSA{words}" for other, words in _WITH.items()},
-    words={"measure": _MEASURES},
+        "rsa_last_layer": "RSA, last layer ({layer})",
+        "rsa_mean": "RSA, mean",
+        "cka_last_layer": "CKA, last layer ({layer})",
+        "cka_mean": "CKA, mean",
+        "plain_cosine_last_layer": "plain cosine (defeated by rotation), last layer ({layer})",
+        "plain_cosine_mean": "plain cosine (defeated by rotation), mean",
+        "lowest_rsa_layer": "layer with the lowest RSA",
+        "rsa_below_last_layer": "RSA with the layer below, last layer ({layer})",
+        "rsa_below_mean": "RSA with the layer below, mean",
+        "cka_below_last_layer": "CKA with the layer below, last layer ({layer})",
+        "cka_below_mean": "CKA with the layer below, mean",
+        "plain_cosine_below_last_layer": "plain cosine (defeated by rotation) with the layer below, last layer "
+        "({layer})",
+        "plain_cosine_below_mean": "plain cosine (defeated by rotation) with the layer below, mean",
+        "lowest_rsa_below_layer": "layer with the lowest RSA with the layer below",
+    },
+    words={"measure": {"rsa": "RSA", "cka": "CKA", "plain_cosine": "plain cosine (defeated by rotation)"}},
     compared="RSA of the last layer before and after fine-tuning",
 )

@@ -24,6 +24,17 @@ if TYPE_CHECKING:
 
 RSA, CKA, PLAIN = "rsa", "cka", "plain_cosine"
 _WORDS = similarity.words["measure"]
+_KEYS = {
+    RSA: ("rsa_last_layer", "rsa_mean"),
+    CKA: ("cka_last_layer", "cka_mean"),
+    PLAIN: ("plain_cosine_last_layer", "plain_cosine_mean"),
+}
+_KEYS_BELOW = {
+    RSA: ("rsa_below_last_layer", "rsa_below_mean"),
+    CKA: ("cka_below_last_layer", "cka_below_mean"),
+    PLAIN: ("plain_cosine_below_last_layer", "plain_cosine_below_mean"),
+}
+"""Of a single checkpoint, whose layers are compared with the ones below."""
 _UNITS = {RSA: "correlation", CKA: "alignment", PLAIN: "cosine"}
 _LABELS = {
     "value": "similarity", "other_layer": "layer", "n": "words", "series": "", "measure": "", "low": "from",
@@ -152,22 +163,23 @@ def _named(sides: list[Sides], names: dict[str, str], between: str = " and ") ->
 
 def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
     sides = layers[0].sides
-    below = "_below" if len(corpora[0].stores) == 1 else ""
+    alone = len(corpora[0].stores) == 1
+    keys, lowest_key = (_KEYS_BELOW, "lowest_rsa_below_layer") if alone else (_KEYS, "lowest_rsa_layer")
     numbers = []
     for pair in dict.fromkeys(each.pair for each in sides):
         blocks = [at for at, each in enumerate(sides) if each.pair == pair and each.one.layer > 0]
         last = {"layer": str(sides[blocks[-1]].one.layer)}
-        models = {"model": pair[1]} | ({} if below else {"against": pair[0]})
+        models = {"model": pair[1]} | ({} if alone else {"against": pair[0]})
         for corpus, compared in zip(corpora, layers, strict=True):
             of, n = models | {"corpus": corpus.name}, compared.n
             for measure, values in compared.draws.items():
-                key, unit = f"{measure}{below}", _UNITS[measure]
+                (of_last, of_mean), unit = keys[measure], _UNITS[measure]
                 numbers += [
-                    _number(f"{key}_last_layer", values[:, blocks[-1]], n, unit, of | last),
-                    _number(f"{key}_mean", values[:, blocks].mean(1), n, unit, of),
+                    _number(of_last, values[:, blocks[-1]], n, unit, of | last),
+                    _number(of_mean, values[:, blocks].mean(1), n, unit, of),
                 ]
             lowest = sides[blocks[int(np.argmin(compared.draws[RSA][0, blocks]))]].one.layer
-            numbers.append(Number(f"lowest_rsa{below}_layer", float(lowest), n=len(blocks), of=of))
+            numbers.append(Number(lowest_key, float(lowest), n=len(blocks), of=of))
     return [number for number in numbers if not np.isnan(number.value)]
 
 

@@ -53,7 +53,7 @@ def measure(
         findings = find(material, config)
     about = subject(examples)
     if train is not None and train.name:
-        about["probes trained on"] = train.name
+        about["train"] = train.name
     notes = [*examples.notes, *(train.notes if train else ()), *material.notes]
     return structure_result(findings, records(scored.values()), about, notes)
 

@@ -217,7 +217,7 @@ def _lines(findings: Findings, metric: str, x: str, *, where: dict[str, Any], mo
     first, what = findings.checkpoints[0], _WORDS[metric]
     rules = {structure.words["arm"][CHAIN]: float(_draws(findings, metric, CHAIN)[0])}
     if _controlled(findings):
-        rules["random trees"] = float(_draws(findings, metric, CONTROL, first)[0])
+        rules |= {"random trees": float(_draws(findings, metric, CONTROL, first)[0])}
     return Figure(
         "lines", "scores", key=f"{metric}_by_{x}", x=x, y="value", color="checkpoint", low="low", high="high",
         log_x=x == "rank", where={"metric": metric, "arm": PROBE} | where,
