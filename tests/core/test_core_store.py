@@ -60,7 +60,7 @@ def test_runs_what_is_needed_once_and_nothing_twice(tmp_path):
         }
     )
     assert len(run_steps([last], store).done) == 4
-    assert store.result(last).number("total").value == 6 + 16 + 6
+    assert store.result(last)["total"].value == 6 + 16 + 6
     assert CALLS.count("sum") == 4 and CALLS.count("open") == 1
     CALLS.clear()
     assert not run_steps([last], store).done and not CALLS
@@ -197,7 +197,7 @@ def test_what_another_version_stored_is_not_read(tmp_path, mark):
     with pytest.raises(UserError, match="was stored by another version of bertscope; ask its question again"):
         result_root(store.path(other))
     assert set(run_steps([other, ours], store).done) == {other.id}, "made again, over it"
-    assert not store.of_other_versions() and store.result(other).number("total").value == 5
+    assert not store.of_other_versions() and store.result(other)["total"].value == 5
 
 
 def test_what_another_version_began_is_started_over(tmp_path, monkeypatch):

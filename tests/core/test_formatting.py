@@ -10,6 +10,7 @@ import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.formatting import as_text
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 
@@ -22,8 +23,9 @@ def result():
         tables={"effects": pd.DataFrame({"layer": [1, 2], "effect": [0.1, 0.2]})},
         arrays={"outputs": np.zeros((2, 3))},
         headline=[Number("score", 0.5, 0.4, 0.6, 20, "accuracy"), Number("parts", 12)],
-        figures=[Figure("intervals", "effects", x="effect", y="layer", title="By layer", caption="c")],
-        subject={"model": "pocket", "task": "<mine>"},
+        figures=[Figure("intervals", "effects", x="effect", y="layer", title="By layer", caption="c", key="layers")],
+        models={"1a": ModelRecord("1a", "pocket")},
+        subject={"task": "<mine>"},
         notes=["a text was cut"],
     )
 
@@ -37,7 +39,7 @@ def test_a_result_shows_its_numbers_and_what_it_holds(result):
         "parts              12",
         "tables: effects (2 rows)",
         "arrays: outputs [2, 3]",
-        "figures: 0 By layer",
+        "figures: layers (By layer)",
         "note: a text was cut",
     ]
     assert repr(Result("ablate", 1)) == "ablate"
@@ -46,12 +48,16 @@ def test_a_result_shows_its_numbers_and_what_it_holds(result):
 def test_a_notebook_shows_the_same_as_html(result):
     html = result._repr_html_()
     assert "<td>score accuracy</td><td>0.500</td><td>0.400 to 0.600</td><td>20</td>" in html
-    assert "pocket on &lt;mine&gt;" in html and "0 By layer" in html and "<table>" not in Result("x", 1)._repr_html_()
+    assert (
+        "pocket on &lt;mine&gt;" in html
+        and "layers (By layer)" in html
+        and "<table>" not in Result("x", 1)._repr_html_()
+    )
 
 
 def test_a_figure_that_is_not_there_is_refused_with_those_that_are(result):
     for which in (1, -1, "curve"):
-        with pytest.raises(UserError, match=rf"no figure {which!r}; ablate has 0 By layer"):
+        with pytest.raises(UserError, match=rf"no figure {which!r}; ablate has layers \(By layer\)"):
             result.plot(which)
 
 

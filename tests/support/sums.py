@@ -15,8 +15,8 @@ import pandas as pd
 from bertscope.core import registry
 from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.figure import Figure
-from bertscope.core.question import RESULTS, Input, Question
 from bertscope.core.number import Number
+from bertscope.core.question import RESULTS, Input, Question
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 
@@ -62,6 +62,7 @@ sums = Question(
     optional={"number": Input("number"), "earlier": RESULTS},
     version=1,
     main="total",
+    numbers={"total": "total"},
     cite="-",
 )
 
@@ -76,9 +77,9 @@ def measure(config: SumConfig, number: int = 0, earlier: tuple = ()) -> Result:
         os._exit(1)
     if config.fail:
         raise _FAILURES[config.fail]
-    value = number + config.add + sum(result.number("total").value for result in earlier)
+    value = number + config.add + sum(result["total"].value for result in earlier)
     table = pd.DataFrame({"layer": [1], "head": [1], "total": [value]})
-    figures = [Figure("heatmap", "t", x="head", y="layer", value="total", title="-", caption="-")]
+    figures = [Figure("heatmap", "t", x="head", y="layer", value="total", key="total", title="-", caption="-")]
     return sums.result(tables={"t": table}, headline=[Number("total", value)], figures=figures)
 
 
