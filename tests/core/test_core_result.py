@@ -17,7 +17,7 @@ from bertscope.core.result import Result, as_json, describe
 
 TUNED = ModelRecord(
     "2b", "pocket tuned on demo/sentiment",
-    Origin("finetune", ModelRecord("1a", "pocket"), DataRecord("d", "demo/sentiment", "classification", ("a", "b")), 3),
+    Origin("finetune", ModelRecord("1a", "pocket"), DataRecord("d", "demo/sentiment", "classification"), 3),
     "classifier", "/models/mine", "2026-11-16T14:02:10+00:00",
 )  # fmt: skip
 

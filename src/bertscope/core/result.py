@@ -230,8 +230,8 @@ def describe(folder: Path) -> dict[str, Any]:
 
 
 def as_json(record: Mapping[str, Any], id: str) -> dict[str, Any]:
-    """What programs read of a result, from what `describe` gives of it: its numbers and models by key, the keys of its
-    tables and figures, its notes and where it came from."""
+    """What programs read of a result, from what `describe` gives of it: its numbers and models by key, the keys of
+    its tables and figures, its notes and where it came from."""
     return {
         "id": id,
         **{name: record[name] for name in ("question", "version", "subject")},

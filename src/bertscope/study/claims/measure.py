@@ -131,8 +131,9 @@ def _row(claim: Claim, found: list[Found], names: ModelNames) -> dict[str, Any]:
 def _untested(claim: Claim) -> dict[str, Any]:
     return _described(claim) | {
         "model": "", "model_name": "", "task": "", "about": "", "verdict": NOT_TESTED,
-        "effect": None, "low": None, "high": None, "asks": claim.asks.side, "at": claim.asks.at, "margin": claim.margin,
-        "n": None, "runs": None, "over": "", "note": "", "published": claim.published.value(""), "published_says": claim.published.says,
+        "effect": None, "low": None, "high": None, "asks": claim.asks.side, "at": claim.asks.at,
+        "margin": claim.margin, "n": None, "runs": None, "over": "", "note": "",
+        "published": claim.published.value(""), "published_says": claim.published.says,
         "why": "nothing stored bears on it", "others": 0, "agree": 0, "earlier": 0, "input": "",
         "command": claim.command,
     }  # fmt: skip
