@@ -99,7 +99,7 @@ def test_a_result_is_found_by_the_models_and_tasks_it_began_with():
     tuned = Step("finetune", 1, {}, {"base": root("model", "pocket"), "task": root("task", "glue/rte@/data/glue")})
     states = Step("states", 1, {}, {"model": tuned, "examples": root("examples", "/data/ud/ewt-dev.conllu")})
     step = Step("probe", 1, {}, {"states.0": states, "examples": root("examples", "/data/ud/ewt-dev.conllu")})
-    assert subjects.models(step) == ["pocket"]
+    assert subjects.PageModels([]).began(step) == ["pocket"]
     assert subjects.tasks(step) == ["ewt-dev.conllu", "glue/rte"]
 
 
