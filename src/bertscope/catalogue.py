@@ -75,5 +75,5 @@ _KINDS = {
 fill(
     {entry.name: entry for entry in _ENTRIES},
     _KINDS,
-    {"chart": "bertscope.report.charts:chart", "second corpus": "bertscope.data.corpus:second_root"},
+    {"chart": "bertscope.report.charts:chart", "second_corpus": "bertscope.data.corpus:second_root"},
 )

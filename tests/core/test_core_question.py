@@ -35,18 +35,18 @@ def test_its_name_is_its_folders_and_its_line_the_catalogues(monkeypatch):
 
 
 def test_what_is_given_by_name_is_opened_and_the_rest_is_taken_as_it_is():
-    assert sums(SumConfig(add=2), number="5").number("total").value == 7
-    assert sums(SumConfig(add=2), number=Path("5")).number("total").value == 7
+    assert sums(SumConfig(add=2), number="5")["total"].value == 7
+    assert sums(SumConfig(add=2), number=Path("5"))["total"].value == 7
     five = sums(number=5)
-    assert five.number("total").value == 5 and (five.question, five.version) == ("sums", 1)
-    assert sums(earlier=five).number("total").value == 5, "one of many is a list of one"
+    assert five["total"].value == 5 and (five.question, five.version) == ("sums", 1)
+    assert sums(earlier=five)["total"].value == 5, "one of many is a list of one"
     total = sums(SumConfig(add=1), earlier=[five, five], number=3)
-    assert total.number("total").value == 14 and total.provenance["seconds"] >= 0
+    assert total["total"].value == 14 and total.provenance["seconds"] >= 0
 
 
 def test_a_stored_result_is_opened_by_its_folder(tmp_path):
     sums(number=5).save(tmp_path / "five")
-    assert sums(earlier=[tmp_path / "five", str(tmp_path / "five")]).number("total").value == 10
+    assert sums(earlier=[tmp_path / "five", str(tmp_path / "five")])["total"].value == 10
 
 
 def test_it_is_called_as_it_is_declared():

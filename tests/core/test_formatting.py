@@ -23,8 +23,10 @@ def result():
         tables={"effects": pd.DataFrame({"layer": [1, 2], "effect": [0.1, 0.2]})},
         arrays={"outputs": np.zeros((2, 3))},
         headline=[Number("score", 0.5, 0.4, 0.6, 20, "accuracy"), Number("parts", 12)],
-        figures=[Figure("intervals", "effects", x="effect", y="layer", title="By layer", caption="c", key="layers")],
-        models={"1a": ModelRecord("1a", "pocket")},
+        figures=[
+            Figure("intervals", "effects", x="effect", y="layer", title="By layer", caption="c", key="by_layer")
+        ],
+        models={"1": ModelRecord("1", "pocket")},
         subject={"task": "<mine>"},
         notes=["a text was cut"],
     )
@@ -39,7 +41,7 @@ def test_a_result_shows_its_numbers_and_what_it_holds(result):
         "parts              12",
         "tables: effects (2 rows)",
         "arrays: outputs [2, 3]",
-        "figures: layers (By layer)",
+        "figures: by_layer (By layer)",
         "note: a text was cut",
     ]
     assert repr(Result("ablate", 1)) == "ablate"
@@ -50,14 +52,14 @@ def test_a_notebook_shows_the_same_as_html(result):
     assert "<td>score accuracy</td><td>0.500</td><td>0.400 to 0.600</td><td>20</td>" in html
     assert (
         "pocket on &lt;mine&gt;" in html
-        and "layers (By layer)" in html
+        and "by_layer (By layer)" in html
         and "<table>" not in Result("x", 1)._repr_html_()
     )
 
 
 def test_a_figure_that_is_not_there_is_refused_with_those_that_are(result):
     for which in (1, -1, "curve"):
-        with pytest.raises(UserError, match=rf"no figure {which!r}; ablate has layers \(By layer\)"):
+        with pytest.raises(UserError, match=rf"no figure {which!r}; ablate has by_layer \(By layer\)"):
             result.plot(which)
 
 

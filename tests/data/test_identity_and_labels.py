@@ -43,13 +43,13 @@ def test_labels_are_matched_by_name_not_by_place(tiny, task):
 
 
 def test_numbers_for_names_are_matched_by_order_and_other_names_are_refused(task):
-    assert task.match_labels(["LABEL_0", "LABEL_1"]) == ([0, 1], [
+    assert task.output.match(["LABEL_0", "LABEL_1"]) == ([0, 1], [
         "labels matched by their order: LABEL_0 is negative, LABEL_1 is positive"
     ])  # fmt: skip
-    assert replace(task, labels=("0", "1")).match_labels(["bad", "good"])[0] == [0, 1]
-    assert task.match_labels(["positive", "negative"]) == ([1, 0], [])
+    assert replace(task, labels=("0", "1")).output.match(["bad", "good"])[0] == [0, 1]
+    assert task.output.match(["positive", "negative"]) == ([1, 0], [])
     with pytest.raises(UserError, match="the model answers bad, good, but toy is labelled negative, positive"):
-        task.match_labels(["bad", "good"])
+        task.output.match(["bad", "good"])
 
 
 def test_what_weakens_a_result_is_said(tiny, task):

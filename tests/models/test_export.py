@@ -65,8 +65,9 @@ def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
     onnx.checker.check_model(path, full_check=True)
     assert b"site-packages" not in path.read_bytes()  # nothing of this machine is in a file for others
     assert path.stat().st_size < weight_bytes(encoder) + 2**17
-    logits = encoder.predict(texts).logits
-    assert np.allclose(OnnxClassifier(path, encoder).predict(texts), logits, atol=1e-4)  # in the order of the texts
+    wanted, found = encoder.predict(texts), OnnxClassifier(path, encoder).predict(texts)
+    assert np.allclose(found.logits, logits := wanted.logits, atol=1e-4)  # in the order of the texts
+    assert (found.ids, found.labels, found.truncated) == (wanted.ids, wanted.labels, wanted.truncated)
 
     small = quantise(path, tmp_path / "model-int8.onnx")
     assert small.stat().st_size < 0.5 * path.stat().st_size
@@ -76,7 +77,7 @@ def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
     assert any(list(dims) == [40] for dims in scales.values())  # a scale for each neuron, not one for all
     threads = OnnxClassifier(small, encoder)._session.get_session_options().intra_op_num_threads
     assert threads == torch.get_num_threads()
-    rounded = OnnxClassifier(small, encoder).predict(texts)
+    rounded = OnnxClassifier(small, encoder).predict(texts).logits
     assert not np.array_equal(rounded, logits)
     assert np.corrcoef(rounded.ravel(), logits.ravel())[0, 1] > 0.95
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,7 +36,9 @@ def test_predictions_of_a_list_and_of_a_task(tiny, task):
     for given in (texts, task):
         assert np.array_equal(tiny.predict(given).logits, predicted.logits)
     assert repr(predicted) == "<Predictions: logits [4, 2], 0 texts cut>"
-    assert task.score(predicted) == task.score(predicted.logits)
+    scores = task.score(predicted)
+    assert scores.notes == ("labels matched by their order: LABEL_0 is negative, LABEL_1 is positive",)
+    assert replace(scores, notes=()) == task.score(predicted.logits)
     assert bertscope.hidden_states(tiny, texts).ids == ("1", "2", "3", "4")
 
 

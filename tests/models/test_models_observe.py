@@ -167,7 +167,7 @@ def test_long_texts_are_cut_or_left_out_and_counted(tiny):
 
     cut, left = Rows(), Rows()
     assert observe([tiny], examples, [cut]) == Passed(3, truncated=1, left_out=0)
-    assert observe([tiny], examples, [left], long="left out") == Passed(2, truncated=0, left_out=1)
+    assert observe([tiny], examples, [left], long="left_out") == Passed(2, truncated=0, left_out=1)
     assert sorted(cut.seen) == [0, 1, 2] and sorted(left.seen) == [0, 2]
     with pytest.raises(UserError, match="longer"):
-        observe([tiny], examples.take([1]), [Rows()], long="left out")
+        observe([tiny], examples.take([1]), [Rows()], long="left_out")

@@ -82,7 +82,7 @@ def _raw(encoder, examples: Examples) -> Any:
 
 def test_hidden_states_open_and_go_on(inputs, outputs):
     states = StatesStore.open(FOLDER / "states")
-    assert states.name == "tiny" and states.pool == "word" and states.layers == (0, 1, 2, 3)
+    assert states.record.name == "tiny" and states.pool == "word" and states.layers == (0, 1, 2, 3)
     np.testing.assert_array_equal(states.array, outputs["states"])
     base = load(FOLDER / "base", device="cpu")
     again = hidden_states(base, inputs["states"], store=FOLDER / "states")  # the same source: opened, not made anew

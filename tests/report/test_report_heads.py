@@ -17,6 +17,8 @@ from planted_page import heads as of_heads
 
 
 class Declared:
+    words = {"kind": {"head_only": "heads"}}
+
     def __init__(self, *card) -> None:
         self.card = card
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from bertscope.study.claims.statements import percent, points, sure
 
-from bertscope.core.registry import find
 from bertscope.core.number import Number
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.question import claims, claims_step
 from bertscope.study.claims.records import CLAIMS, published
 from bertscope.study.claims.records.claim import VERDICTS, Estimate, Published, task_key
-from bertscope.study.claims.statements import percent, points, sure
 from planted_claims import PLANTED
 from planted_results import SURE
 from planted_trainings import compared, good, scratch, truncate

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bertscope.core.estimate import Estimate, extreme, mean
 from bertscope.core.intervals import ENOUGH_RUNS
-from bertscope.core.estimate import Estimate
 from bertscope.study.claims.records.claim import Bound
-from bertscope.core.estimate import extreme, mean
 from bertscope.study.claims.records.estimates import over_layers, over_seeds, share_of, trained
 
 # The rule

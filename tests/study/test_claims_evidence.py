@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bertscope.core.estimate import Estimate, extreme
 from bertscope.core.result import Number, Result, load_result
 from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.step import FORMAT, Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.records import CLAIMS
-from bertscope.core.estimate import Estimate
-from bertscope.core.estimate import extreme
 from bertscope.study.claims.records.evidence import lesson, lessons
 from planted_claims import PLANTED, depths
 from planted_results import (

@@ -177,7 +177,7 @@ def test_models_that_would_be_misread_are_refused(tiny, texts, tmp_path):
 def test_numbers_that_differ_are_not_matched(texts):
     task = replace(make_task(), labels=("0", "1"))
     with pytest.raises(UserError, match="the model answers 1, 2, but toy is labelled 0, 1"):
-        task.match_labels(["1", "2"])
+        task.output.match(["1", "2"])
 
 
 def test_allowing_pickles_still_reads_safetensors(tiny, tmp_path):

@@ -25,6 +25,7 @@ from bertscope.models.evaluating import evaluating
 from bertscope.models.gates import Gates
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import default_budget
+from bertscope.models.predict import TaskLogits
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -137,10 +138,9 @@ def example_gradients(
 ) -> Iterator[ExampleGradients]:
     """Every example's gradient at every gate, with its sign, a batch at a time; or, if `per_token`, the sum over the
     example's tokens of the sizes of the gradients at gates that each token has for itself."""
-    encoder.need_classifier(task.n_outputs)
+    logits = TaskLogits(encoder, task.output)
     if examples.label is None or not len(examples):
         raise UserError("there is no loss without labelled examples; give a labelled split of the task")
-    order, _ = task.match_labels(encoder.labels)
     gold = torch.from_numpy(examples.label).to(encoder.device)
     # The way back needs what the way forth left: half of the usual budget spares a GPU's memory and a CPU's cache.
     budget = tokens or default_budget(encoder) // 2
@@ -157,7 +157,7 @@ def example_gradients(
         ):
             with torch.enable_grad():
                 separate = rest.separate(gates, batch, per_token=per_token)
-                outputs = encoder.model(**batch.inputs).logits[:, order]
+                outputs = logits(batch.inputs)
                 loss = losses(task, outputs, gold[torch.from_numpy(batch.rows).to(encoder.device)]).sum()
                 found = torch.autograd.grad(loss, separate, materialize_grads=True)
             if per_token:  # padding has no part in the loss: its gradients are 0

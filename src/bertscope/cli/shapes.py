@@ -47,8 +47,10 @@ def train_patterns(
             f"two labellers agree on {both['share']:.2f} of {both['maps']} maps (kappa {both['kappa']:.2f})"
         )
     table = Table(box=None, pad_edge=False)
-    for column in ("classifier", "held out", "maps", "macro F1", "95% interval", "accuracy", *CLASSES):
-        table.add_column(column, justify="left" if column in ("classifier", "held out") else "right")
+    for column in ("classifier", "held out"):
+        table.add_column(column)
+    for column in ("maps", "macro F1", "95% interval", "accuracy", *CLASSES):
+        table.add_column(column, justify="right")
     for name in method:
         found = evaluate(labelled, name, seed=seed)
         for one in found:

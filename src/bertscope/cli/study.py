@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -157,7 +157,7 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     """
     from bertscope.core.step import graph
     from bertscope.study.file import read_study
-    from bertscope.study.step_states import State, failures, states
+    from bertscope.study.step_states import IN_WORDS, failures, states
     from bertscope.study.step_words import short
 
     read, shelf = read_study(file, sets), Store(store)
@@ -165,10 +165,12 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     steps, found, why = graph(read.steps), states(read.steps, shelf), failures(shelf)
     counts = Counter(found.values())
     _columns(
-        (found[name], short(step), _about(step) + (f": {why[name]}" if found[name] == "failed" else ""))
+        (IN_WORDS[found[name]], short(step), _about(step) + (f": {why[name]}" if found[name] == "failed" else ""))
         for name, step in steps.items()
     )
-    print(f"{len(steps)} steps: " + ", ".join(f"{counts[one]} {one}" for one in get_args(State) if counts[one]))
+    print(
+        f"{len(steps)} steps: " + ", ".join(f"{counts[one]} {word}" for one, word in IN_WORDS.items() if counts[one])
+    )
 
 
 @study.command
@@ -203,7 +205,7 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
     print(f"deleted: {total}" if yes else f"not needed: {total}" + ("; add --yes to delete them" if waste else ""))
 
 
-_LEFT_ALONE: dict[State, str] = {"done": "stored", "not needed": "not needed"}
+_LEFT_ALONE: dict[State, str] = {"done": "stored", "not_needed": "not needed"}
 """States in which nothing of a step is left to compute, and what a plan says of them."""
 
 
@@ -213,7 +215,7 @@ def _foretell(read: Study, store: Store) -> None:
     from bertscope.study.preflight import preflight
     from bertscope.study.step_states import states
     from bertscope.study.step_words import duration, short
-    from bertscope.study.times import Times
+    from bertscope.study.times import IN_WORDS, Times
 
     tell_of_other_versions(store)
     preflight(read, store)
@@ -239,7 +241,7 @@ def _foretell(read: Study, store: Store) -> None:
         unknown = len(left) - len(guesses)
         more = f", and {unknown} steps of which nothing is known" if unknown else ""
         print(f"{plan}; about {duration(sum(guess.seconds for guess in guesses.values()))} one after the other{more}")
-        alike = Counter(guess.like for guess in guesses.values()).most_common()
+        alike = Counter(IN_WORDS[guess.like] for guess in guesses.values()).most_common()
         how = ", ".join(f"{count} {like}" for like, count in alike)
         print(f"a step's time is the median of steps of its question: {how}")
 

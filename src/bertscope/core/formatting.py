@@ -30,14 +30,8 @@ def rows(result: Result) -> Iterator[Row]:
     """The headline numbers as terminals and notebooks print them."""
     for number in result.headline:
         value, *ends = number.written()
-        label = number.label or number.key
-        yield Row(
-            label,
-            "" if number.unit in label else number.unit,
-            value,
-            " to ".join(ends),
-            f"{number.n:,}" if number.n else "",
-        )
+        unit = "" if number.unit in number.label else number.unit
+        yield Row(number.label, unit, value, " to ".join(ends), f"{number.n:,}" if number.n else "")
 
 
 def as_text(result: Result) -> str:

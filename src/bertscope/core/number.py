@@ -25,9 +25,12 @@ class Number:
     unit: str = ""
     """What it is a value of, such as `accuracy`; empty for a count."""
     label: str = ""
-    """What it is, for people; put there by the question, and never looked up by."""
-    of: Mapping[str, str] = field(default_factory=dict)
+    """What it is, for people; put there by the question, and never looked up by. Without one, the key."""
+    of: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What it is about: `{"unit": "head:2.8"}`, `{"arm": "good"}`, `{"model": ID}`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or self.key)
 
     def __str__(self) -> str:
         value, *ends = self.written()

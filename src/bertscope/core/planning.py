@@ -54,4 +54,4 @@ def _further_root(kind: str, source: str, reading: Mapping[str, Any]) -> Root:
     """A stored result, or a corpus, of which as much is said as of the first one."""
     if kind == "result":
         return root(kind, source)
-    return registry.resolve(registry.SERVICES["second corpus"])(source, **reading)
+    return registry.resolve(registry.SERVICES["second_corpus"])(source, **reading)

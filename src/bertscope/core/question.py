@@ -178,6 +178,8 @@ class Question:
         from bertscope.core.words import labelled, model_names
 
         result = Result(self.name, self.version, **what)
+        if wordless := [number.key for number in result.headline if number.key not in self.numbers]:
+            raise ValueError(f"{self.name} declares no words for the number {wordless[0]!r}")
         words = {**self.words, "model": model_names(result.models)}
         result.headline = labelled(result.headline, self.numbers, words)
         return result

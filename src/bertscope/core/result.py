@@ -57,6 +57,9 @@ class Result:
                 raise ValueError(f"figure {figure.title!r} draws the table {figure.table!r}: {known}")
             if missing := set(figure.columns()) - set(self.tables[figure.table].columns):
                 raise ValueError(f"figure {figure.title!r} needs the columns {sorted(missing)} of {figure.table!r}")
+        keys = [figure.key for figure in self.figures if figure.key]
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"two figures of {self.question} share a key: {sorted(keys)}")
 
     def __repr__(self) -> str:
         return as_text(self)
@@ -90,18 +93,11 @@ class Result:
 
     def numbers(self, key: str | None = None, **of: Any) -> Numbers:
         """The headline numbers of that key, and about these: `result.numbers(key="score", arm="good")`; with nothing
-        given, all of them. `numbers().table` is a table. A model is given by its id, its name or itself."""
-        if "model" in of:
-            of["model"] = self._model_id(of["model"])
+        given, all of them. `numbers().table` is a table. A model is given by its id, or as an encoder."""
+        of = {name: getattr(value, "id", value) for name, value in of.items()}
         return Numbers(
             number for number in self.headline if (key is None or number.key == key) and number.is_about(of)
         )
-
-    def _model_id(self, model: Any) -> str:
-        """The id of a model that is given by it, by its name, or as an encoder."""
-        given = getattr(model, "id", model)
-        called = [key for key, record in self.models.items() if given in (key, record.name)]
-        return called[0] if len(called) == 1 else str(given)
 
     def in_words(self, names: Mapping[str, str] | None = None) -> Result:
         """The same with words where code has keys: for eyes. `names` are the models' by their ids, where others than

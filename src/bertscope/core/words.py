@@ -99,9 +99,10 @@ def labelled(numbers: Sequence[Number], phrases: Mapping[str, str], words: Words
 
 def _label(number: Number, phrases: Mapping[str, str], words: Words, several: set[tuple[str, str]]) -> str:
     if number.key not in phrases:
-        return number.label or number.key
-    phrase = phrases[number.key]
-    of = {name: words.get(name, {}).get(value, value) for name, value in number.of.items()}
+        return number.label
+    phrase, models = phrases[number.key], words.get("model", {})
+    # A number may be of several models: of one, and of another that it is set against.
+    of = {name: {**models, **words.get(name, {})}.get(value, value) for name, value in number.of.items()}
     further = [
         of[name] for name in of if f"{{{name}}}" not in phrase and (number.key, name) in several
     ]  # fmt: skip

@@ -11,15 +11,19 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.output import Output
+from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import METRICS
-from bertscope.data.task import NEEDS_LABELS, Task, summary
+from bertscope.data.outputs.scores import summary
+from bertscope.data.task import NEEDS_LABELS, Task
 
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -45,13 +49,16 @@ class SpanTask(Task):
 
     blind = "whole text"
 
-    @property
-    def n_outputs(self) -> int:
+    @cached_property
+    def output(self) -> Output:
         raise UserError(f"{self.name} asks for spans of a text: {NEEDS_LABELS}")
 
-    def moments(self, outputs: np.ndarray, examples: Examples | None = None) -> np.ndarray:
+    def _matched(self, predicted: Predictions | np.ndarray) -> tuple[np.ndarray, Sequence[str]]:
+        return predicted.logits if isinstance(predicted, Predictions) else predicted, ()
+
+    def moments(self, predicted: Predictions | np.ndarray, examples: Examples | None = None) -> np.ndarray:
         """[..., n, 2]: each answer's F1 over words, and whether it is exactly right."""
-        examples = self.test if examples is None else examples
+        outputs, examples = self.outputs(predicted), self.test if examples is None else examples
         contexts, spans = _of(examples)
         if outputs.shape[-2:] != (len(examples), 2):
             raise ValueError(f"outputs {outputs.shape} are not a span for each of {len(examples)} examples")

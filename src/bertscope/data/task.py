@@ -5,9 +5,9 @@ Train trains weights; validation, held out of every training, decides whatever i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -17,13 +17,16 @@ from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.number import Number
+from bertscope.core.output import Output
+from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
-from bertscope.data.metrics import Metric, metric, refuse_not_finite, spearman
+from bertscope.data.metrics import refuse_not_finite
+from bertscope.data.outputs.classes import Classes
+from bertscope.data.outputs.scores import OneScore, summary
 
 Kind = Literal["classification", "regression", "spans", "trees"]
 """What is learnt: a label, a score, a span of a text (`SpanTask`), a dependency tree (`TreeTask`)."""
 NEEDS_LABELS = "finetune takes it, but this question needs a task of classification or regression"
-_NUMBERED = re.compile(r"(label_)?\d+")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Scores:
     chance: float
     """The same metric without looking at the texts; see `Task.blind`."""
     secondary: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    """What a reader must know about how the model's labels were matched with the task's."""
 
     @property
     def number(self) -> Number:
@@ -59,13 +64,17 @@ class Task:
     """What a model is fine-tuned and scored on.
 
     >>> task = read_task("demo/sentiment")                                # doctest: +SKIP
-    >>> task.score(logits).number                                         # doctest: +SKIP
+    >>> task.score(encoder.predict(task.test)).number                     # doctest: +SKIP
+
+    Whatever takes predictions matches their labels with the task's: by name, whatever the case; where one side has
+    only numbers for names (`LABEL_0`) by their order, which `Scores.notes` says; anything else is refused. A bare
+    array of outputs has no names: it is taken to be in the order of the task's labels.
     """
 
     name: str
     kind: Kind
     labels: tuple[str, ...]
-    """The classes, or relations, in the order of the model's outputs; empty where there are none."""
+    """The classes, or relations, of which gold has the places; empty where there are none."""
     train: Examples
     validation: Examples
     test: Examples
@@ -85,7 +94,14 @@ class Task:
     @property
     def n_outputs(self) -> int:
         """How many numbers a model gives per example."""
-        return len(self.labels) if self.kind == "classification" else 1
+        return self.output.n_outputs
+
+    @cached_property
+    def output(self) -> Output:
+        """What a prediction is here."""
+        if self.kind == "regression":
+            return OneScore(self.metric)
+        return Classes(self.name, self.labels, self.metric)
 
     @property
     def fingerprint(self) -> str:
@@ -93,47 +109,34 @@ class Task:
         splits = [[split.text, split.pair, self._learnt(split)] for split in (self.train, self.validation)]
         return digest_text(canonical_json([self.labels, splits]))
 
-    def match_labels(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
-        """Which of a model's outputs, which it calls `names`, stands for each label; and what to say about it.
+    def outputs(self, predicted: Predictions | np.ndarray) -> np.ndarray:
+        """A model's outputs [..., n, c] in the order of the task's labels."""
+        return self._matched(predicted)[0]
 
-        Labels are matched by name. Where one side has only numbers for names, the order decides, and that is said.
-        """
-        theirs, mine = ([name.strip().casefold() for name in side] for side in (names, self.labels))
-        if self.kind == "regression" or theirs == mine:
-            return list(range(len(names))), []
-        if sorted(theirs) == sorted(mine):
-            return [theirs.index(label) for label in mine], []
-        bare = [all(name.isdigit() for name in side) for side in (theirs, mine)]
-        if all(bare) or not any(all(_NUMBERED.fullmatch(name) for name in side) for side in (theirs, mine)):
-            raise UserError(
-                f"the model answers {', '.join(names)}, but {self.name} is labelled {', '.join(self.labels)}; "
-                "rename the labels in the data, or id2label in the model's config.json, or fine-tune it on this task"
-            )
-        pairs = ", ".join(f"{one} is {other}" for one, other in zip(names, self.labels, strict=True))
-        return list(range(len(names))), [f"labels matched by their order: {pairs}"]
+    def label_notes(self, names: Sequence[str]) -> list[str]:
+        """What a reader must know about how outputs that a model calls `names` are matched with the labels."""
+        return self.output.match(names)[1]
 
-    def outputs_to_predictions(self, logits: np.ndarray) -> np.ndarray:
+    def outputs_to_predictions(self, predicted: Predictions | np.ndarray) -> np.ndarray:
         """From a model's outputs [..., n, c] to class indices, or scores, [..., n]."""
-        if logits.shape[-1] != self.n_outputs:
-            wanted = f"{len(self.labels)} labels ({', '.join(self.labels)})" if self.labels else "one score"
-            raise UserError(
-                f"the model gives {logits.shape[-1]} outputs, but {self.name} has {wanted}; fine-tune it on this task"
-            )
-        refuse_not_finite(logits)
-        return logits.argmax(-1) if self.kind == "classification" else logits[..., 0].astype(np.float64)
+        outputs = self.outputs(predicted)
+        self._refuse_other_width(outputs)
+        refuse_not_finite(outputs)
+        return self.output.predictions(outputs)
 
-    def moments(self, logits: np.ndarray, examples: Examples | None = None) -> np.ndarray:
+    def moments(self, predicted: Predictions | np.ndarray, examples: Examples | None = None) -> np.ndarray:
         """The primary metric's moments [..., n, k] of outputs [..., n, c] for `examples` (test by default)."""
-        return self._primary.moments(self.outputs_to_predictions(logits), self._gold(examples, logits))
+        outputs = self.outputs(predicted)
+        return self.output.moments(self.outputs_to_predictions(outputs), self._gold(examples, outputs))
 
     @property
     def value(self) -> Value:
         """From means of the primary metric's moments [..., k] to the metric [...]."""
-        return self._primary.value
+        return self.output.value
 
-    def score(self, outputs: np.ndarray, examples: Examples | None = None) -> Scores:
-        """How good a model's outputs, or what `predict` gave, are for `examples` (test by default)."""
-        outputs = getattr(outputs, "logits", outputs)
+    def score(self, predicted: Predictions | np.ndarray, examples: Examples | None = None) -> Scores:
+        """How good what `Encoder.predict` gave, or bare outputs, are for `examples` (test by default)."""
+        outputs, notes = self._matched(predicted)
         moments = self.moments(outputs, examples)
         low, high = bootstrap_interval(self.value, moments)
         return Scores(
@@ -144,6 +147,7 @@ class Task:
             n=len(moments),
             chance=self.chance(examples),
             secondary=self._secondary(outputs, examples),
+            notes=tuple(notes),
         )
 
     def chance(self, examples: Examples | None = None) -> float:
@@ -153,12 +157,8 @@ class Task:
 
     def blind_outputs(self, examples: Examples) -> np.ndarray:
         """Outputs [n, c] that say train's most frequent label, or its mean score, of every example."""
-        label, n = self.train.label, len(examples)
-        assert label is not None
-        if self.kind == "regression":
-            return np.full((n, 1), label.mean())
-        most = np.bincount(label, minlength=self.n_outputs).argmax()
-        return np.tile(np.eye(self.n_outputs)[most], (n, 1))
+        assert self.train.label is not None
+        return self.output.blind(self.train.label, len(examples))
 
     def need_scored_pairs(self) -> None:
         """Refuse, with what to do, if this isn't about how alike two texts are."""
@@ -184,40 +184,39 @@ class Task:
         return describe_lengths(examples) | self._describe_gold(examples) | {"chance": self.chance(examples)}
 
     def _describe_gold(self, examples: Examples) -> dict[str, Any]:
-        label = examples.label
-        assert label is not None
-        if self.kind == "regression":
-            return {"labels": summary(label), "majority": None}
-        counts = np.bincount(label, minlength=len(self.labels)).tolist()
-        return {
-            "labels": dict(zip(self.labels, counts, strict=True)),
-            "majority": self.labels[int(np.argmax(counts))],
-        }
+        assert examples.label is not None
+        return self.output.describe(examples.label)
 
     def _learnt(self, split: Examples) -> Any:
         """What a split's texts are to be answered with, as plain values."""
         return None if split.label is None else split.label.tolist()
 
-    @property
-    def _primary(self) -> Metric:
-        return metric(self.metric, len(self.labels))
+    def _matched(self, predicted: Predictions | np.ndarray) -> tuple[np.ndarray, Sequence[str]]:
+        """A model's outputs in the order of the labels, and what to say about that."""
+        if not isinstance(predicted, Predictions):
+            return predicted, ()
+        self._refuse_other_width(predicted.logits)
+        order, notes = self.output.match(predicted.labels)
+        return predicted.logits[..., order], notes
+
+    def _refuse_other_width(self, outputs: np.ndarray) -> None:
+        if outputs.shape[-1] != self.n_outputs:
+            wanted = f"{len(self.labels)} labels ({', '.join(self.labels)})" if self.labels else "one score"
+            raise UserError(
+                f"the model gives {outputs.shape[-1]} outputs, but {self.name} has {wanted}; "
+                "fine-tune it on this task"
+            )
 
     def _secondary(self, outputs: np.ndarray, examples: Examples | None) -> dict[str, float]:
         """What stands beside the primary metric."""
-        predicted, gold = self.outputs_to_predictions(outputs), self._gold(examples, outputs)
-        if self.kind == "regression":
-            return {"spearman": spearman(predicted, gold)}
-        beside = ("accuracy", "f1" if len(self.labels) == 2 else "macro_f1", "matthews")
-        return {
-            name: float(metric(name, len(self.labels))(predicted, gold)) for name in beside if name != self.metric
-        }
+        return self.output.secondary(self.outputs_to_predictions(outputs), self._gold(examples, outputs))
 
-    def _gold(self, examples: Examples | None, logits: np.ndarray) -> np.ndarray:
+    def _gold(self, examples: Examples | None, outputs: np.ndarray) -> np.ndarray:
         examples = self.test if examples is None else examples
         if examples.label is None:
             raise UserError(f"the examples have no labels, so that nothing on {self.name} can be scored")
-        if logits.shape[-2] != len(examples):
-            raise ValueError(f"outputs for {logits.shape[-2]} examples, but there are {len(examples)}")
+        if outputs.shape[-2] != len(examples):
+            raise ValueError(f"outputs for {outputs.shape[-2]} examples, but there are {len(examples)}")
         return examples.label
 
 
@@ -230,12 +229,3 @@ def describe_lengths(examples: Examples) -> dict[str, Any]:
         if examples.pair is not None:
             lengths += np.array([len(text.split()) for text in examples.pair])
     return {"rows": len(examples), "words": summary(lengths)}
-
-
-def summary(values: np.ndarray) -> dict[str, float]:
-    return {
-        "min": float(values.min()),
-        "median": float(np.median(values)),
-        "mean": float(values.mean()),
-        "max": float(values.max()),
-    }

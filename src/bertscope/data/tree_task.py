@@ -16,6 +16,8 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, ROOT, Examples
+from bertscope.core.output import Output
+from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import METRICS
 from bertscope.data.task import NEEDS_LABELS, Task
@@ -36,9 +38,12 @@ class TreeTask(Task):
 
     blind = "chain"
 
-    @property
-    def n_outputs(self) -> int:
+    @cached_property
+    def output(self) -> Output:
         raise UserError(f"{self.name} asks for dependency trees: {NEEDS_LABELS}")
+
+    def _matched(self, predicted: Predictions | np.ndarray) -> tuple[np.ndarray, Sequence[str]]:
+        return predicted.logits if isinstance(predicted, Predictions) else predicted, ()
 
     def gold(self, examples: Examples) -> np.ndarray:
         """The right outputs [n, longest, 2]; a relation that the training set hasn't is `NOTHING`."""
@@ -48,9 +53,9 @@ class TreeTask(Task):
         numbered = [[place.get(relation, NOTHING) for relation in row] for row in relations]
         return np.stack([padded(governors, lengths), padded(numbered, lengths)], axis=-1)
 
-    def moments(self, outputs: np.ndarray, examples: Examples | None = None) -> np.ndarray:
+    def moments(self, predicted: Predictions | np.ndarray, examples: Examples | None = None) -> np.ndarray:
         """[..., n, 2]: how many of each sentence's words are right, and how many there are."""
-        return self._hits(outputs, self.test if examples is None else examples, self.metric)
+        return self._hits(self.outputs(predicted), self.test if examples is None else examples, self.metric)
 
     @property
     def value(self) -> Value:

@@ -15,6 +15,7 @@ from bertscope.models.export import OnnxClassifier, weight_bytes
 from bertscope.models.latency import Inputs, Variant, in_torch, time_in_turn
 
 if TYPE_CHECKING:
+    from bertscope.core.predictions import Predictions
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
@@ -34,15 +35,13 @@ class Contender:
     megabytes: float
     """Of its weights, on disk."""
     run: Variant
-    validation: np.ndarray
-    test: np.ndarray
-    """Its outputs for the two splits, in the order of the task's labels."""
+    validation: Predictions
+    test: Predictions
 
     @classmethod
     def of(cls, name: str, way: str, encoder: Encoder, task: Task, *, timed: Encoder | None = None) -> Contender:
         """A model in torch; `timed` is the same one where its speed is measured."""
-        order, _ = task.match_labels(encoder.labels)
-        validation, test = (encoder.predict(split).logits[:, order] for split in (task.validation, task.test))
+        validation, test = (encoder.predict(split) for split in (task.validation, task.test))
         return cls(
             name, way, size(encoder), weight_bytes(encoder) / 1e6, in_torch(timed or encoder), validation, test
         )
@@ -50,9 +49,8 @@ class Contender:
     @classmethod
     def of_onnx(cls, name: str, way: str, path: Path, encoder: Encoder, task: Task) -> Contender:
         """The encoder's ONNX file, run by onnxruntime."""
-        order, _ = task.match_labels(encoder.labels)
         run = OnnxClassifier(path, encoder)
-        validation, test = (run.predict(split)[:, order] for split in (task.validation, task.test))
+        validation, test = (run.predict(split) for split in (task.validation, task.test))
         return cls(name, way, size(encoder), path.stat().st_size / 1e6, run, validation, test)
 
 

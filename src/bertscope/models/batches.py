@@ -152,7 +152,7 @@ def batches(
     window: int = WINDOW,
     cells: int | None = None,
     device: Any = "cpu",
-    long: Literal["truncated", "left out"] = "truncated",
+    long: Literal["truncated", "left_out"] = "truncated",
 ) -> Iterator[Batch]:
     """All examples once, in batches of at most `tokens` tokens, padding included, and of at most `cells` pairs of a
     text's tokens: as many has a head's attention map. Windows are in file order.
@@ -163,7 +163,7 @@ def batches(
         _give_back_memory()
         texts = examples.take(range(first, min(first + window, len(examples))))
         coded = replace(tokenise(tokenizer, texts, max_length), encodings=())  # thousands of small things
-        kept = np.flatnonzero(~coded.truncated) if long == "left out" else np.arange(len(coded))
+        kept = np.flatnonzero(~coded.truncated) if long == "left_out" else np.arange(len(coded))
         for group in group_by_budget(coded.lengths[kept], tokens, cells):
             rows = kept[group]
             yield pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first, device=device)

@@ -82,7 +82,7 @@ def _take_pooler_off(model: Any, family: Family) -> None:
     family.need_pooler(model.config.model_type)
     for path, kind in family.pooler:
         parent, name = _parent(model, path)
-        if kind == "first token":
+        if kind == "first_token":
             setattr(parent, name, FirstToken())
         elif kind == "nothing":
             setattr(parent, name, nn.Identity())

@@ -18,13 +18,15 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text, whole_folder
 from bertscope.core.model_record import ModelRecord, Origin
+from bertscope.core.output import Output
+from bertscope.core.predictions import Predictions
 from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import WINDOW
-from bertscope.models.config_notes import notes_in, origin_in
+from bertscope.models.config_notes import PARSER, notes_in, origin_in
 from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, open_gates
 from bertscope.models.means import Means, means
-from bertscope.models.predict import Predictions, predict
+from bertscope.models.predict import predict
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import FOLDER
 from bertscope.models.surgery import cut
@@ -184,8 +186,13 @@ class Encoder:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the classifier's outputs are called, in order."""
-        return tuple(self.model.config.id2label[place] for place in range(self.model.config.num_labels))
+        """What a classifier's outputs, or a parser's relations, are called, in order; empty for scores and spans."""
+        config = self.model.config
+        if self.task_head == "parser":
+            return tuple(notes_in(config)[PARSER]["relations"])
+        if self.task_head != "classifier" or config.num_labels == 1:
+            return ()
+        return tuple(config.id2label[place] for place in range(config.num_labels))
 
     @property
     def tuned_on(self) -> str | None:
@@ -193,8 +200,8 @@ class Encoder:
         data = self.record.trained_on
         return data.id if data else None
 
-    def need_classifier(self, outputs: int | None = None) -> None:
-        """Refuse, with what to do, if nothing on this model predicts labels, or not that many."""
+    def need_classifier(self, output: Output | None = None) -> None:
+        """Refuse, with what to do, if nothing on this model predicts labels, or others than this output's."""
         if self.task_head != "classifier":
             raise UserError(
                 f"{self.name} has no classifier on top (it is: {self.task_head}); "
@@ -204,11 +211,14 @@ class Encoder:
             raise UserError(
                 f"{self.name} gives an example any number of labels; only one label each can be scored here"
             )
-        if outputs not in (None, self.model.config.num_labels):
+        if output is None:
+            return
+        if output.n_outputs != self.model.config.num_labels:
             raise UserError(
-                f"{self.name} gives {self.model.config.num_labels} outputs, the task needs {outputs}; "
+                f"{self.name} gives {self.model.config.num_labels} outputs, the task needs {output.n_outputs}; "
                 "fine-tune it on this task, or choose the task it was trained on"
             )
+        output.match(self.labels)
 
     def save(self, folder: str | Path) -> Path:
         """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""
@@ -223,5 +233,7 @@ class Encoder:
 
 
 def touched(model: Any) -> int:
-    """How often a model's weights have been written to since they are in memory."""
-    return sum(tensor._version for tensor in (*model.parameters(), *model.buffers()))
+    """How often a model's weights have been written to since they are in memory; what was made in inference mode
+    isn't counted."""
+    tensors = (*model.parameters(), *model.buffers())
+    return sum(tensor._version for tensor in tensors if not tensor.is_inference())

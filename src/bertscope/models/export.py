@@ -17,6 +17,7 @@ import torch
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import explained, need_room
+from bertscope.core.predictions import Predictions
 from bertscope.models.batches import batches
 from bertscope.models.latency import Inputs
 
@@ -103,18 +104,19 @@ class OnnxClassifier:
         options.intra_op_num_threads = torch.get_num_threads()
         self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self._tokenizer, self._max_length = encoder.tokenizer, encoder.max_length
-        self._width = encoder.model.config.num_labels
+        self._width, self._labels = encoder.model.config.num_labels, encoder.labels
 
     def __call__(self, inputs: Inputs) -> np.ndarray:
         """The logits of one batch, which may be on a GPU."""
         return self._session.run(["logits"], {name: tensor.cpu().numpy() for name, tensor in inputs.items()})[0]
 
-    def predict(self, examples: Examples) -> np.ndarray:
-        """The logits of every example, [example, class]."""
-        logits = np.zeros((len(examples), self._width), dtype=np.float32)
+    def predict(self, examples: Examples) -> Predictions:
+        """As the encoder's own: the logits of every example, [example, class]."""
+        logits, truncated = np.zeros((len(examples), self._width), dtype=np.float32), 0
         for batch in batches(self._tokenizer, examples, max_length=self._max_length, tokens=_BUDGET):
             logits[batch.rows] = self(batch.inputs)
-        return logits
+            truncated += batch.truncated
+        return Predictions(examples.ids, logits, self._labels, truncated)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     from torch import nn
 
-PoolerKind = Literal["first token", "nothing", "task head"]
+PoolerKind = Literal["first_token", "nothing", "task_head"]
 """A pooler takes all states and gives the first token's; takes and gives that; or is a whole task head."""
 
 
@@ -121,9 +121,9 @@ _BERT = Family(
     mlp_out="output.dense",
     head_weights=("attention.self.query", "attention.self.key", "attention.self.value"),
     mlp_weights=("intermediate.dense",),
-    pooler=(("base_model.pooler", "first token"),),
+    pooler=(("base_model.pooler", "first_token"),),
 )
-_WITH_DENSE = replace(_BERT, last_linear="classifier.out_proj", pooler=(("classifier", "task head"),))
+_WITH_DENSE = replace(_BERT, last_linear="classifier.out_proj", pooler=(("classifier", "task_head"),))
 _ROBERTA = replace(_WITH_DENSE, shifted_positions=True)
 _LLAMA_LIKE = Family(
     layers="layers",
@@ -169,14 +169,14 @@ FAMILIES = {
         first_stays_because="it is built unlike the others, without a norm before its attention",
         whole_because="its queries, keys and values are one fused map, which the cutter doesn't know",
     ),
-    "nomic_bert": replace(_LLAMA_LIKE, pooler=(("base_model.pooler", "first token"),)),
+    "nomic_bert": replace(_LLAMA_LIKE, pooler=(("base_model.pooler", "first_token"),)),
     "eurobert": replace(
         _LLAMA_LIKE, reads="classifier_pooling", closing="norm", dropout=None,
         pooler=(("dense", "nothing"), ("activation", "nothing")),
     ),
     "deberta-v2": replace(
         _BERT, value="attention.self.value_proj", mask="allowed", dropout="cls_dropout",
-        pooler=(("pooler", "first token"),),
+        pooler=(("pooler", "first_token"),),
         first_stays_because="a convolution follows it",
         whole_because="its positions have maps of their own for each head, which the cutter doesn't know",
     ),

@@ -20,13 +20,14 @@ from torch.nn.functional import cross_entropy
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed, mixed, to_unit
+from bertscope.core.predictions import Predictions
 from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import default_budget
-from bertscope.models.replay import Switched, recorded, replayed
+from bertscope.models.replay import recorded, replayed
 from bertscope.models.taps import Tap, tapped
 
 MASKED = 0.15
@@ -54,7 +55,7 @@ class MaskedLosses:
     """How many texts are longer than the model reads, and were truncated."""
 
 
-def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change | None]) -> Switched:
+def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change | None]) -> Predictions:
     """A classifier's outputs [change, example, class] with each change; None is the model as it is."""
     encoder.need_classifier()
     truncated = 0
@@ -65,7 +66,7 @@ def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change |
                 outputs[place, batch.rows] = output.logits.float().cpu().numpy()
                 bar.advance(len(batch))
             truncated += batch.truncated
-    return Switched(outputs, truncated)
+    return Predictions(examples.ids, outputs, encoder.labels, truncated)
 
 
 def masked_losses(

@@ -82,12 +82,14 @@ def with_classifier(
     return with_new_task_head(base, "classifier", build, **how)
 
 
-def bare(base: Encoder, *, name: str, origin: Origin) -> Encoder:
+def bare(base: Encoder, *, name: str, origin: Origin | None = None) -> Encoder:
     """A copy of the encoder with nothing on top, as which a training begins; the base is untouched."""
     model = copy.deepcopy(base.model.base_model).eval()
     if hasattr(model, PARSER):
         delattr(model, PARSER)
-    model.config.bertscope = encoder_notes_in(model.config) | {"name": name} | origin_note(origin)
+    model.config.bertscope = (
+        encoder_notes_in(model.config) | {"name": name} | origin_note(origin or Origin("bare", base.record))
+    )
     return replace(base, model=model, name=name, task_head="none")
 
 

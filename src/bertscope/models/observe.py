@@ -88,7 +88,7 @@ def observe(
     *,
     tokens: int | None = None,
     window: int = WINDOW,
-    long: Literal["truncated", "left out"] = "truncated",
+    long: Literal["truncated", "left_out"] = "truncated",
     label: str = "reading",
 ) -> Passed:
     """Run every encoder over the examples once and show each batch to every observer.
@@ -115,7 +115,7 @@ def observe_layers(
     *,
     tokens: int | None = None,
     window: int = WINDOW,
-    long: Literal["truncated", "left out"] = "truncated",
+    long: Literal["truncated", "left_out"] = "truncated",
     label: str = "reading",
 ) -> Passed:
     """The same for what layers show, each shown as soon as the last encoder has passed it, and then let go.
@@ -167,7 +167,7 @@ def _stream(
     needs: frozenset[str],
     tokens: int | None,
     window: int,
-    long: Literal["truncated", "left out"],
+    long: Literal["truncated", "left_out"],
     label: str,
 ) -> Passed:
     """Hand every batch to `read`; nothing of a batch is left when the next one comes."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from torch import Tensor
 
 from bertscope.core.examples import Examples
+from bertscope.core.output import Output
+from bertscope.core.predictions import Predictions
 from bertscope.models.batches import WINDOW, Batch
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import Seen, observe
@@ -19,32 +21,31 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 
-@dataclass(frozen=True)
-class Predictions:
-    ids: tuple[str, ...]
-    logits: np.ndarray
-    """A classifier's [example, class], or [example, 1] for a regression; float32. Of a task head for spans, where the
-    answer begins and ends, in characters of the second text: [example, 2]. Of a parser, each word's governor and
-    relation: [example, word, 2]; see `data.tree_task`."""
-    labels: np.ndarray | None
-    truncated: int
-    """Texts of which something wasn't read: they are longer than the model allows."""
-
-    def __repr__(self) -> str:
-        return f"<Predictions: logits {list(self.logits.shape)}, {self.truncated:,} texts cut>"
-
-
 def predict(encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = WINDOW) -> Predictions:
     """See `Encoder.predict`."""
     if encoder.task_head == "span-qa" or encoder.task_head == "parser":
         predicted = predict_spans if encoder.task_head == "span-qa" else predict_trees
         outputs, truncated = predicted(encoder, examples, tokens=tokens, window=window)
-        return Predictions(examples.ids, outputs, examples.label, truncated)
+        return Predictions(examples.ids, outputs, encoder.labels, truncated)
     encoder.need_classifier()
     logits = _Logits(len(examples), encoder.model.config.num_labels)
     with first_token_only(encoder):
         passed = observe([encoder], examples, [logits], tokens=tokens, window=window, label="predicting")
-    return Predictions(examples.ids, logits.logits, examples.label, passed.truncated)
+    return Predictions(examples.ids, logits.logits, encoder.labels, passed.truncated)
+
+
+class TaskLogits:
+    """A classifier's logits in the order of a task's labels, with the graph that leads to them: all that a loss is
+    made of. What can't be matched is refused at once."""
+
+    def __init__(self, encoder: Encoder, output: Output) -> None:
+        encoder.need_classifier(output)
+        self._encoder = encoder
+        self._order, _ = output.match(encoder.labels)
+
+    def __call__(self, inputs: Mapping[str, Tensor]) -> Tensor:
+        """[row, class] of one batch."""
+        return self._encoder.model(**inputs).logits[:, self._order]
 
 
 class _Logits:

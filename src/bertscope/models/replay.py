@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from torch import nn
 
 from bertscope.core.examples import Examples
+from bertscope.core.predictions import Predictions
 from bertscope.core.progress import progress
 from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import batches
@@ -29,14 +29,6 @@ from bertscope.models.observe import default_budget
 from bertscope.models.taps import Kept, Run, run_of
 
 
-@dataclass(frozen=True)
-class Switched:
-    logits: np.ndarray
-    """[sets of parts, or changes, examples, classes], float32."""
-    truncated: int
-    """How many texts are longer than the model reads, and were truncated."""
-
-
 def predict_without(
     encoder: Encoder,
     examples: Examples,
@@ -46,8 +38,8 @@ def predict_without(
     reference: Means | None = None,
     replay: bool = True,
     tokens: int | None = None,
-) -> Switched:
-    """The classifier's outputs with each set of parts in `off` switched off.
+) -> Predictions:
+    """The classifier's outputs [set, example, class] with each set of parts in `off` switched off.
 
     `replay=False` runs all of the model every time: the plain way, to compare with.
     """
@@ -79,7 +71,7 @@ def predict_without(
                 bar.advance(len(batch))
             outputs[:, batch.rows] = torch.stack(logits).float().cpu().numpy()
             truncated += batch.truncated
-    return Switched(outputs, truncated)
+    return Predictions(examples.ids, outputs, encoder.labels, truncated)
 
 
 @contextmanager

@@ -220,10 +220,10 @@ class _Writer:
 
 
 def _refuse_other(folder: Path, source: dict[str, Any]) -> None:
-    about, _, _ = read(folder)
+    about, _, store = read(folder)
     old = about["source"]
     different = [
-        {"version": "another version of bertscope", "encoder": f"another encoder ({about['model']['name']})",
+        {"version": "another version of bertscope", "encoder": f"another encoder ({store.record.name})",
          "tokenizer": "another tokenizer", "examples": "other examples"}.get(key, f"{key} {old.get(key)}")
         for key in source if old.get(key) != source[key]
     ]  # fmt: skip

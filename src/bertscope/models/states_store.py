@@ -112,6 +112,12 @@ class StatesStore:
 open_store = StatesStore.open
 
 
+def _record(about: dict[str, Any]) -> ModelRecord:
+    """The encoder's; of a store that was made before encoders had records, its name and the digest of its weights."""
+    known = about.get("model") or {"id": about["source"]["encoder"], "name": about["name"]}
+    return ModelRecord.from_json(known)
+
+
 def read(folder: Path) -> tuple[dict[str, Any], int, StatesStore]:
     """What the folder says of itself, how many examples are done, and the store, finished or not."""
     try:
@@ -125,7 +131,7 @@ def read(folder: Path) -> tuple[dict[str, Any], int, StatesStore]:
         if list(array.shape) != about["shape"] or array.dtype != np.float32:
             raise ValueError(f"{VECTORS} has another shape")
         store = StatesStore(
-            folder=folder, record=ModelRecord.from_json(about["model"]),
+            folder=folder, record=_record(about),
             pool=about["source"]["pool"], layers=tuple(about["source"]["layers"]),
             n_layers=about["n_layers"], ids=tuple(ids), left_out=tuple(ids[i] for i in about["left_out"]),
             starts=starts, words=words, segments=segments, spans=spans, array=array.transpose(1, 0, 2),

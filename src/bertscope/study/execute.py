@@ -26,7 +26,7 @@ class Outcome:
     """What came of a step. Plain values: it travels between machines."""
 
     id: str
-    how: Literal["done", "stored", "busy", "failed", "full disk"]
+    how: Literal["done", "stored", "busy", "failed", "full_disk"]
     seconds: float = 0.0
     reason: str = ""
     """Of a failure, in one line."""
@@ -143,7 +143,7 @@ def _attempt(step: Step, work: Callable[..., None], *args: Any) -> Outcome:
 def _failure(step: Step, error: Exception) -> Outcome:
     """A user's mistake is its line; of a bug the log keeps the traceback."""
     if isinstance(error, UserError):
-        return Outcome(step.id, "full disk" if isinstance(error, FullDiskError) else "failed", reason=str(error))
+        return Outcome(step.id, "full_disk" if isinstance(error, FullDiskError) else "failed", reason=str(error))
     if isinstance(error, PermissionError):
         return Outcome(step.id, "failed", reason=not_allowed(error))
     reason = " ".join(f"{type(error).__name__}: {error}".split())

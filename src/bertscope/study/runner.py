@@ -199,7 +199,7 @@ class _Run:
 
     def _fail(self, step: Step, outcome: Outcome) -> None:
         self._log.write(f"failed   {step.id}  {outcome.reason}", outcome.trace)
-        if outcome.how == "full disk":
+        if outcome.how == "full_disk":
             raise FullDiskError(outcome.reason)  # no other step could be written either
         bug = BugError(outcome.reason, outcome.trace, self._log.path) if outcome.trace else None
         if not self._keep_going:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from bertscope.core.files import write_text
 from bertscope.core.step import Step, graph
 from bertscope.core.store import Store
 from bertscope.study.runner import RunOutcome
 
-State = Literal["done", "running", "failed", "waiting", "not needed"]
+State = Literal["done", "running", "failed", "waiting", "not_needed"]
+IN_WORDS: dict[State, str] = {state: state.replace("_", " ") for state in get_args(State)}
 
 
 def states(steps: Sequence[Step], store: Store) -> dict[str, State]:
@@ -25,7 +26,7 @@ def states(steps: Sequence[Step], store: Store) -> dict[str, State]:
         if name in now:
             return "running"
         if name not in needed:
-            return "not needed"
+            return "not_needed"
         return "failed" if _failure(store, name).exists() else "waiting"
 
     return {name: state(name, step) for name, step in graph(steps).items()}

@@ -14,8 +14,14 @@ from bertscope.core.lineage import roots
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 
-Here = Literal["of the same models and data", "of the same models", "of other models"]
-Like = Here | Literal["of the demo, on another machine"]
+Here = Literal["same_models_and_data", "same_models", "other_models"]
+Like = Here | Literal["demo"]
+IN_WORDS: dict[Like, str] = {
+    "same_models_and_data": "of the same models and data",
+    "same_models": "of the same models",
+    "other_models": "of other models",
+    "demo": "of the demo, on another machine",
+}
 Kind = tuple[str | frozenset[str], ...]
 """A question's name, and what its steps rest on; of every step: ()."""
 
@@ -60,7 +66,7 @@ class Times:
             if kind in self._took:
                 return Guess(self._median(kind), like)
         if step.name in _DEMO and self._is_demo(step):
-            return Guess(_DEMO[step.name], "of the demo, on another machine")
+            return Guess(_DEMO[step.name], "demo")
         return None
 
     def left(

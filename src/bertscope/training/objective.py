@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from bertscope.models.batches import Batch, Tokens, tokenise
 from bertscope.models.encoder import Encoder
+from bertscope.models.predict import TaskLogits
 from bertscope.training.distill import Teacher, from_teacher
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Labelled:
         of_all = f"{truncated:,} of {len(task.train):,} training texts"
         longest = f"longer than {encoder.max_length} tokens, and cut there: {of_all}"
         self.notes = (longest,) if truncated else ()
-        self._order, _ = task.match_labels(encoder.labels)
+        self._logits = TaskLogits(encoder, task.output)
         self._scale = _Scale.of(task)
         if tuned:
             self._scale.take_out_of(encoder.model)
@@ -68,7 +69,7 @@ class Labelled:
             self._taught = torch.from_numpy(own.shrink(teacher.outputs)).to(encoder.device)
 
     def loss(self, batch: Batch, rows: Tensor) -> Tensor:
-        logits = self.encoder.model(**batch.inputs).logits[:, self._order].float()
+        logits = self._logits(batch.inputs).float()
         labels = self._labels[rows]
         if self.task.kind == "regression":
             loss = nn.functional.mse_loss(logits[:, 0], labels)
@@ -81,7 +82,7 @@ class Labelled:
 
     def score(self) -> Scores:
         validation = self.task.validation
-        return self.task.score(self.encoder.predict(validation).logits[:, self._order], validation)
+        return self.task.score(self.encoder.predict(validation), validation)
 
     def finish(self) -> None:
         self._scale.fold_into(self.encoder.model)

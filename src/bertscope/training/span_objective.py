@@ -42,7 +42,7 @@ class Spans:
         return torch.stack(losses).mean()
 
     def score(self) -> Scores:
-        return self.task.score(self.encoder.predict(self.task.validation).logits, self.task.validation)
+        return self.task.score(self.encoder.predict(self.task.validation), self.task.validation)
 
     def finish(self) -> None:
         """The model is what it is to be."""

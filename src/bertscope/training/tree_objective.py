@@ -39,7 +39,7 @@ class Trees:
         return cross_entropy(arcs[there], governors[there]) + cross_entropy(kinds[there], relations[there])
 
     def score(self) -> Scores:
-        return self.task.score(self.encoder.predict(self.task.validation).logits, self.task.validation)
+        return self.task.score(self.encoder.predict(self.task.validation), self.task.validation)
 
     def finish(self) -> None:
         """The model is what it is to be."""

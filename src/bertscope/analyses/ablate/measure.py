@@ -12,7 +12,7 @@ from bertscope.models.replay import predict_without
 
 
 def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
-    model.need_classifier(task.n_outputs)
+    model.need_classifier(task.output)
     off = [Off.part(unit) for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
     for name, units in named_sets(config.sets).items():
         off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from bertscope.analyses.ablate.question import AblateConfig, ablate
@@ -18,9 +17,9 @@ from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.units import Unit
 
 if TYPE_CHECKING:
+    from bertscope.core.predictions import Predictions
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
-    from bertscope.models.replay import Switched
 
 _LABELS = {"low": "from", "high": "to", "p_holm": "p (Holm)", "certain": "p < .05, corrected (Holm)"}
 _LEVEL = 0.05
@@ -48,11 +47,9 @@ class Off:
         return cls(unit.kind, str(unit), [unit], unit.layer, unit.number)
 
 
-def ablate_result(model: Encoder, task: Task, off: list[Off], switched: Switched, config: AblateConfig) -> Result:
-    order, notes = task.match_labels(model.labels)
-    outputs = switched.logits[..., order]
-    full = task.score(outputs[0])
-    effects = _effects(task, outputs, off, config)
+def ablate_result(model: Encoder, task: Task, off: list[Off], switched: Predictions, config: AblateConfig) -> Result:
+    full = task.score(switched.of_change(0))
+    effects = _effects(task, switched, off, config)
     improves = effects[effects["effect"] > 0].sort_values("effect", ascending=False, kind="stable", ignore_index=True)
     return ablate.result(
         tables={"effects": effects, "improves": improves},
@@ -61,7 +58,7 @@ def ablate_result(model: Encoder, task: Task, off: list[Off], switched: Switched
         subject={"model": model.name, "task": task.name, "mode": config.mode},
         notes=[
             *task.notes,
-            *notes,
+            *full.notes,
             *(f"{one.name} is {' + '.join(map(str, one.units))}" for one in off if one.kind == "set"),
             *cautions(model, task, full, switched.truncated),
             *_too_few(task, effects, config),
@@ -85,8 +82,8 @@ def _exact(task: Task) -> bool:
     return task.metric == "accuracy"
 
 
-def _effects(task: Task, outputs: np.ndarray, off: list[Off], config: AblateConfig) -> pd.DataFrame:
-    moments = task.moments(outputs)  # [1 + parts, examples, k]
+def _effects(task: Task, switched: Predictions, off: list[Off], config: AblateConfig) -> pd.DataFrame:
+    moments = task.moments(switched)  # [1 + parts, examples, k]
     found = paired_effects(
         task.value, moments[0], moments[1:],
         repeats=config.repeats, permutations=0 if _exact(task) else config.permutations, seed=config.seed,

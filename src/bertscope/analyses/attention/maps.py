@@ -231,7 +231,7 @@ def read_maps(
     weighted: bool = False,
     tokens: int | None = None,
     window: int = WINDOW,
-    long: Literal["truncated", "left out"] = "truncated",
+    long: Literal["truncated", "left_out"] = "truncated",
 ) -> Passed:
     """Run the encoders over the examples once and let every reader read every layer's maps.
 

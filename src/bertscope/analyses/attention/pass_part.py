@@ -29,7 +29,7 @@ class PassPart:
     finish: Callable[[Passed], Result]
     """What to make of what the reader kept."""
     weighted: bool = False
-    long: Literal["truncated", "left out"] = "truncated"
+    long: Literal["truncated", "left_out"] = "truncated"
 
     def alone(self) -> Result:
         """The answer, by a pass of its own."""

@@ -96,8 +96,8 @@ def ability_of(model: Encoder, examples: Examples, task: Task | None, config: Er
 
 
 def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> Ability:
-    model.need_classifier(task.n_outputs)
-    order, notes = task.match_labels(model.labels)
+    model.need_classifier(task.output)
+    notes = task.label_notes(model.labels)
     test = task.test.take(_few(task.test, np.arange(len(task.test)), config))
     if model.tuned_on not in (None, task.fingerprint):
         notes.append("the model was fine-tuned on another split or other data: it may have seen some test rows")
@@ -106,7 +106,7 @@ def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> Ability:
         found = logits_with(model, test, changes)
         if found.truncated:
             notes.append(f"{found.truncated} test texts are longer than {model.max_length} tokens and were cut")
-        moments = task.moments(found.logits[..., order], test)
+        moments = task.moments(found, test)
         return metric_draws(task.value, moments, repeats=config.repeats, seed=config.seed)
 
     return Ability("score", task.metric, 1, len(test), draws, task.chance(test), notes)

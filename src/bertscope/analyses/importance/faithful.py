@@ -63,9 +63,8 @@ def single_effects(
     reference: Means | None,
 ) -> dict[str, np.ndarray]:
     """What switching each part off alone does on the validation set, [1 + repeats, unit]; above 0: it is missed."""
-    validation, (order, _) = task.validation, task.match_labels(encoder.labels)
-    off = [[], *([unit] for unit in units)]
-    outputs = predict_without(encoder, validation, off, mode=config.mode, reference=reference).logits[..., order]
+    validation, off = task.validation, [[], *([unit] for unit in units)]
+    outputs = task.outputs(predict_without(encoder, validation, off, mode=config.mode, reference=reference))
     assert validation.label is not None
     loss = losses(task, torch.from_numpy(outputs).double(), torch.from_numpy(validation.label)).numpy()
     change = (loss[1:] - loss[0]).T  # [example, unit]
@@ -89,12 +88,10 @@ def fall(
         ]
         for key, several in orders.items()
     }
-    match, _ = task.match_labels(encoder.labels)
     switched = predict_without(
         encoder, task.test, [sorted(off) for off in places], mode=config.mode, reference=reference
     )
-    outputs = switched.logits[..., match]
-    draws = metric_draws(task.value, task.moments(outputs), repeats=config.repeats, seed=config.seed)
+    draws = metric_draws(task.value, task.moments(switched), repeats=config.repeats, seed=config.seed)
     counts = {kind: sizes(len(several[0]), config.steps) for (kind, _), several in orders.items()}
     scores = {key: draws[:, several] for key, several in lines.items()}  # [1 + repeats, orders, points]
     curves = [_curve(kind, name, counts[kind], each) for (kind, name), each in scores.items()]
@@ -102,7 +99,7 @@ def fall(
         (kind, name): trapezoid(each.mean(1), counts[kind] / counts[kind][-1], axis=-1)
         for (kind, name), each in scores.items()
     }
-    return pd.concat(curves, ignore_index=True), _areas(areas), task.score(outputs[0]), switched.truncated
+    return pd.concat(curves, ignore_index=True), _areas(areas), task.score(switched.of_change(0)), switched.truncated
 
 
 def sizes(n: int, steps: int) -> np.ndarray:

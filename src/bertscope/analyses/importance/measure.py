@@ -21,7 +21,7 @@ from bertscope.models.encoder import Encoder
 
 
 def measure(model: Encoder, task: Task, config: ImportanceConfig) -> Result:
-    model.need_classifier(task.n_outputs)
+    model.need_classifier(task.output)
     if config.faithful and config.mode == "uniform":
         with model.gates(mode="uniform"):  # refused where it can't be, before anything is computed
             pass

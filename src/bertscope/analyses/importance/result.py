@@ -44,7 +44,7 @@ def importance_result(
     tables = {"parts": _parts_table(found, checked, config)} if found.units else {}
     if found.neurons:
         tables |= {"neurons": _neurons_table(found), "neurons_by_layer": _neuron_layers(found)}
-    notes = [*task.notes, *task.match_labels(model.labels)[1]]
+    notes = [*task.notes, *task.label_notes(model.labels)]
     notes += cautions(model, task, found.score, found.truncated, "validation")
     if checked is not None:
         tables |= {"agreement": checked.agreement, "curves": checked.curves, "areas": checked.areas}

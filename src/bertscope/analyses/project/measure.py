@@ -49,7 +49,7 @@ def read_sentence(encoders: Sequence[Encoder], examples: Examples, row: int) -> 
     one = replace(examples.take([row]), words=None, first_words=None, marks={}, governors=None, links=None)
     reader = _Reader()
     try:
-        observe(encoders, one, [reader], long="left out")
+        observe(encoders, one, [reader], long="left_out")
     except UserError as error:
         if "longer than" not in str(error):
             raise

@@ -90,8 +90,7 @@ def together(
 
 def check_together(encoder: Encoder, task: Task, units: Sequence[Unit | str]) -> list[Unit]:
     """The heads to switch off together; refused where that can't be scored or set beside other heads."""
-    encoder.need_classifier(task.n_outputs)
-    task.match_labels(encoder.labels)
+    encoder.need_classifier(task.output)
     named = sorted({Unit.parse(unit).check(encoder.head_counts) for unit in units})
     if not named or any(unit.kind != "head" for unit in named):
         raise UserError("name one or more single heads to switch off together, such as head:3.7")
@@ -143,8 +142,7 @@ def _scores(
     """The score without each set, in the test set and in its resamples: [1 + repeats, sets]."""
     from bertscope.models.replay import predict_without
 
-    encoder.need_classifier(task.n_outputs)
-    order, _ = task.match_labels(encoder.labels)
+    encoder.need_classifier(task.output)
     reference = encoder.means(task.validation) if mode == "mean" else None
-    logits = predict_without(encoder, task.test, sets, mode=mode, reference=reference).logits[..., order]
-    return metric_draws(task.value, task.moments(logits), repeats=repeats, seed=seed)
+    switched = predict_without(encoder, task.test, sets, mode=mode, reference=reference)
+    return metric_draws(task.value, task.moments(switched), repeats=repeats, seed=seed)

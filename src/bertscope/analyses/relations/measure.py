@@ -45,7 +45,7 @@ def part(models: Sequence[Encoder], examples: Examples, config: RelationsConfig)
         notes=[*examples.notes, *links_left_out(examples, core=config.core)],
     )
     # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.
-    return PassPart(models, examples, reader, finish, weighted=config.weighted, long="left out")
+    return PassPart(models, examples, reader, finish, weighted=config.weighted, long="left_out")
 
 
 class HeadSums:

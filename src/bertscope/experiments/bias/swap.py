@@ -42,13 +42,12 @@ def measure(model: Encoder, task: Task, config: SwapConfig) -> Result:
     subject = {"model": model.name, "task": task.name}
     if not len(at):
         return swap.result(arrays={"rows": at}, subject=subject, notes=["the swap changes no test text"])
-    model.need_classifier(task.n_outputs)
-    order, notes = task.match_labels(model.labels)
-    outputs = model.predict(texts).logits[:, order]
-    score = task.score(outputs, texts)
+    model.need_classifier(task.output)
+    predicted = model.predict(texts)
+    score = task.score(predicted, texts)
     return swap.result(
-        arrays={"rows": at, "outputs": outputs},
+        arrays={"rows": at, "outputs": task.outputs(predicted)},
         headline=[score.keyed("swapped")],
         subject=subject,
-        notes=notes,
+        notes=[*score.notes],
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from bertscope.core.examples import Examples
+    from bertscope.core.predictions import Predictions
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
     from bertscope.training.loop import Trained
@@ -151,19 +152,18 @@ class _Scored:
             self.outputs["hans labels"] = hans.label
 
     def add(self, stage: str, encoder: Encoder) -> None:
-        order, _ = self.task.match_labels(encoder.labels)
-        self.outputs[stage] = encoder.predict(self.task.test).logits[:, order]
-        self.scores[stage] = self.task.score(self.outputs[stage])
+        predicted = encoder.predict(self.task.test)
+        self.outputs[stage] = self.task.outputs(predicted)
+        self.scores[stage] = self.task.score(predicted)
         if self.hans is not None:
-            logits = encoder.predict(self.hans).logits[:, order]
-            self.outputs[f"hans {stage}"] = _right_on_hans(logits, self.task, self.hans)
+            self.outputs[f"hans {stage}"] = _right_on_hans(encoder.predict(self.hans), self.task, self.hans)
 
 
-def _right_on_hans(logits: np.ndarray, task: Task, hans: Examples) -> np.ndarray:
+def _right_on_hans(predicted: Predictions | np.ndarray, task: Task, hans: Examples) -> np.ndarray:
     """Whether each answer is right; whatever isn't entailment (neutral, contradiction) is non-entailment there."""
     import numpy as np
 
-    denies = logits.argmax(-1) != task.labels.index("entailment")
+    denies = task.outputs_to_predictions(predicted) != task.labels.index("entailment")
     return (denies == np.asarray(hans.label, bool)).astype(np.uint8)
 
 

@@ -41,9 +41,8 @@ class Pruning:
     def __init__(
         self, encoder: Encoder, task: Task, config: PruneConfig, folder: Path | None, *, resume: bool = True
     ) -> None:
-        encoder.need_classifier(task.n_outputs)
+        encoder.need_classifier(task.output)
         self.encoder, self.task, self.config = encoder, task, config
-        self._order, self._label_notes = task.match_labels(encoder.labels)
         self._units = parts(encoder)
         self._size = len(self._units)
         if config.method == "m":
@@ -137,7 +136,7 @@ class Pruning:
             return taken
         with only(self.encoder, subnetwork) as smaller:
             predicted = smaller.predict(self.task.validation)
-        score = self.task.score(predicted.logits[:, self._order], self.task.validation)
+        score = self.task.score(predicted, self.task.validation)
         row = {"iteration": len(self._log.rows), "phase": phase, "left": share_left(self.encoder, subnetwork)}
         row |= self._counts(kept) | {"score": score.value, "low": score.low, "high": score.high}
         row |= {"truncated": predicted.truncated}
@@ -162,15 +161,15 @@ class Pruning:
         """The answer: the last mask that passed, scored on the test set."""
         task, method = self.task, self.config.method
         predicted = self.encoder.predict(task.test)
-        whole = task.score(predicted.logits[:, self._order])
+        whole = task.score(predicted)
         with only(self.encoder, Subnetwork(method, kept)) as smaller:
-            rest = task.score(smaller.predict(task.test).logits[:, self._order])
+            rest = task.score(smaller.predict(task.test))
         survivors = (
             weight_table(self.encoder, split(self.encoder, kept)) if method == "m" else part_table(self._units, kept)
         )
         return prune_result(
             self.encoder, task, self._log.rows, kept, survivors, Tested(whole, rest, predicted.truncated),
-            bar=self.bar, label_notes=self._label_notes, config=self.config,
+            bar=self.bar, config=self.config,
         )  # fmt: skip
 
 

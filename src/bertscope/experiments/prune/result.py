@@ -43,7 +43,6 @@ def prune_result(
     tested: Tested,
     *,
     bar: float,
-    label_notes: Sequence[str],
     config: PruneConfig,
 ) -> Result:
     """`rows` are the steps, `kept` is the last mask that passed, `bar` the score that it had to reach."""
@@ -63,7 +62,7 @@ def prune_result(
         subject={"model": encoder.name, "task": task.name, "method": config.method},
         notes=[
             *task.notes,
-            *label_notes,
+            *whole.notes,
             f"masks are chosen on the validation set ({_rule(config)}); the test set is only scored",
             *cautions(encoder, task, whole, tested.truncated),
             *_warnings(encoder, task, rows[0]["truncated"], bar, config),

@@ -38,10 +38,10 @@ untuned = Question(
 def measure(base: Encoder, task: Task, config: UntunedConfig) -> Result:
     from bertscope.training.task_kinds import with_task_head
 
-    outputs = with_task_head(base, task, seed=config.seed).predict(task.test).logits
-    score = task.score(outputs)
+    predicted = with_task_head(base, task, seed=config.seed).predict(task.test)
+    score = task.score(predicted)
     return untuned.result(
-        arrays={"outputs": outputs},
+        arrays={"outputs": task.outputs(predicted)},
         headline=[score.keyed("untuned")],
         models=records([base]),
         subject={"task": task.name, "seed": str(config.seed)},

@@ -64,19 +64,18 @@ class Shrinking:
 
     def __init__(self, encoder: Encoder, task: Task, config: ShrinkConfig, pruned: Result | None) -> None:
         refuse_whole(encoder)
-        encoder.need_classifier(task.n_outputs)
+        encoder.need_classifier(task.output)
         if config.onnx:
             need_onnx()
             refuse_large(encoder)
         self.encoder, self.task, self.config = encoder, task, config
         self._finished: dict[frozenset[Unit], Encoder] = {}
-        self.order, notes = task.match_labels(encoder.labels)
-        self.notes = [*task.notes, *notes, *self._warnings()]
         if config.shape == "plain":
             _refuse_uneven(encoder, pruned)
         self.pruned = [] if pruned is None else _pruned_parts(pruned, encoder)
         self.target = Target.parse(config.target or "2x") if config.target or pruned is None else None
         self.score = self.validation_score(encoder)
+        self.notes = [*task.notes, *self.score.notes, *self._warnings()]
         if self.score.low <= self.score.chance and not config.force:
             raise UserError(
                 f"{encoder.name} isn't clearly above chance on {task.name} (validation: {self.score.value:.3f} "
@@ -116,7 +115,7 @@ class Shrinking:
 
     def validation_score(self, encoder: Encoder) -> Scores:
         validation = self.task.validation
-        return self.task.score(encoder.predict(validation).logits[:, self.order], validation)
+        return self.task.score(encoder.predict(validation), validation)
 
     @cached_property
     def rows(self) -> Examples:
@@ -139,7 +138,7 @@ class Shrinking:
     def teacher(self) -> Teacher | None:
         if not self.config.distill:
             return None
-        return Teacher(self.encoder.predict(self.task.train).logits[:, self.order], self.config.temperature)
+        return Teacher(self.task.outputs(self.encoder.predict(self.task.train)), self.config.temperature)
 
     def timed(self, encoder: Encoder) -> Encoder:
         """The model where its speed is measured."""
@@ -182,7 +181,7 @@ class Shrinking:
             Contender.of_onnx(f"{model.name}, {form}", f"{model.name}, onnxruntime", file, encoder, self.task)
             for form, file in (("onnxruntime", path), ("int8", small))
         )
-        _need_equal("onnxruntime", full.test, "torch", model.test, ONNX)
+        _need_equal("onnxruntime", full.test.logits, "torch", model.test.logits, ONNX)
         return [full, tiny]
 
     def _warnings(self) -> list[str]:

@@ -112,7 +112,6 @@ class Search:
         """What was off after each step."""
         self._missed: dict[int, float] = {}
         """How much the loss rose without each layer, by its number in the whole model, when it was tried last."""
-        self._order, _ = task.match_labels(encoder.labels)
         self._index = PartIndex.of(encoder)
         self._step = step * cost.of(encoder)
         if off := tuple(off):
@@ -160,7 +159,7 @@ class Search:
     def _tried(self, moves: Sequence[Move]) -> tuple[np.ndarray, np.ndarray]:
         """The outputs [1 + moves, example, class] without any move and with each, and their mean losses."""
         switched = predict_without(self.encoder, self.examples, [(), *(move.units for move in moves)])
-        outputs = switched.logits[..., self._order]
+        outputs = self.task.outputs(switched)
         assert self.examples.label is not None
         gold = torch.from_numpy(self.examples.label)
         return outputs, losses(self.task, torch.from_numpy(outputs), gold).mean(-1).numpy()

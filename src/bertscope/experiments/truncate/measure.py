@@ -47,9 +47,8 @@ def measure(
 
 def switched_off(model: Encoder, task: Task, shapes: Sequence[Shape]) -> np.ndarray:
     """[shape, example, output]: what a fine-tuned model says of the test set without each set of layers."""
-    order, _ = task.match_labels(model.labels)
     sets = [[Unit("layer", number) for number in sorted(shape.left_out.numbers)] for shape in shapes]
-    return predict_without(model, task.test, sets).logits[..., order]
+    return task.outputs(predict_without(model, task.test, sets))
 
 
 def latencies(base: Encoder, task: Task, shapes: Sequence[Shape]) -> pd.DataFrame:

@@ -130,7 +130,7 @@ def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig(
 def check(task: Task, config: TruncateConfig) -> None:
     """Refuse to switch layers off in what isn't a classifier."""
     if not config.retrain:
-        _ = task.n_outputs
+        _ = task.output
 
 
 truncate = Question(

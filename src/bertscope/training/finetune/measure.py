@@ -33,14 +33,14 @@ def measure(
         base, task, init=config.init, seed=config.seed, form=form, dropout=config.dropout,
         name=f"{started} tuned on {task.name}", origin=_origin(before_training, task, settings),
     )  # fmt: skip
-    before = task.score(encoder.predict(task.test).logits)
+    before = task.score(encoder.predict(task.test))
     objective = objective_of(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.test)
-    after = task.score(predictions.logits)
+    after = task.score(predictions)
     result = finetune_result(replace(before_training, name=started), task, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
-    result.arrays["outputs"] = predictions.logits
+    result.arrays["outputs"] = task.outputs(predictions)
     result.notes += objective.notes
     if predictions.truncated:
         result.notes.append(
