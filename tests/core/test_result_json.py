@@ -24,8 +24,8 @@ def result() -> Result:
     figure = Figure("intervals", "effects", x="effect", y="layer", title="t", caption="c", key="by_layer")
     gone = Number("gone", float("nan"), float("-inf"), of={"model": "2b"})
     return Result(
-        "ablate", 3, {"effects": table, "empty": table.iloc[:0]}, headline=[Number("score", 0.75, 0.7, 0.8, 400), gone],
-        figures=[figure], models={"1a": POCKET, "2b": TUNED}, subject={"task": "demo/sentiment"}, notes=["a note"],
+        "ablate", 3, {"effects": table, "empty": table.iloc[:0]}, figures=[figure],
+        headline=[Number("score", 0.75, 0.7, 0.8, 400), gone], models={"1a": POCKET, "2b": TUNED}, subject={"task": "demo/sentiment"}, notes=["a note"],
         provenance={"seconds": 1.5},
     )  # fmt: skip
 

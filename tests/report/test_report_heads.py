@@ -17,10 +17,8 @@ from planted_page import heads as of_heads
 
 
 class Declared:
-    words = {"kind": {"head_only": "heads"}}
-
-    def __init__(self, *card) -> None:
-        self.card = card
+    def __init__(self, *card, **words) -> None:
+        self.card, self.words = card, words
 
 
 def result(**tables: pd.DataFrame) -> Result:
@@ -54,6 +52,13 @@ def test_what_a_question_declares_is_all_that_is_shown():
     assert fact["column"] == "effect" and fact["beside"] == {"p": "p"}
     assert head_card.facts(result(heads=of_heads()), Declared()) == []
     assert head_card.about_heads(result(heads=of_heads()), Declared()) == []
+
+
+def test_the_rows_that_a_fact_is_about_are_named_as_the_page_has_them():
+    one = HeadFact("heads", "effect", "effect", where={"arm": "random_tuned", "layer": 1, "shape": "vertical"})
+    table = of_heads().assign(arm="random init, tuned", shape="vertical")
+    (fact,) = head_card.facts(result(heads=table), Declared(one, arm={"random_tuned": "random init, tuned"}))
+    assert fact["where"] == {"arm": "random init, tuned", "layer": 1, "shape": "vertical"}
 
 
 def test_an_older_result_is_shown_without_what_it_lacks():

@@ -20,8 +20,8 @@ Words = Mapping[str, Mapping[str, str]]
 
 
 class ModelNames:
-    """What models are called where they stand side by side: two of one name with when they were made, and with the
-    seeds of their trainings where these differ; or else with what they hold.
+    """What models are called where they stand side by side: two of one name with when they were made, or else with
+    what they hold.
 
     >>> made = {"a": "2026-11-16T14:02:10", "b": "2026-11-16T14:31:50"}
     >>> models = [ModelRecord(id, "minilm", made=when) for id, when in made.items()]
@@ -59,12 +59,8 @@ def _told_apart(models: Sequence[ModelRecord]) -> list[str]:
     """What tells models of one name apart."""
     one_day = len({record.made[:10] for record in models}) == 1
     when = [record.made[11:16] if one_day else record.made[:16].replace("T", " ") for record in models]
-    seeds = {record.id: record.origin.seed if record.origin else None for record in models}
-    further = when
-    if None not in seeds.values() and len({*seeds.values()}) > 1:
-        further = [f"{time} (seed {seed})" for time, seed in zip(when, seeds.values(), strict=True)]
-    told = all(when) and len({*further}) == len(models)
-    return further if told else [record.id[:6] for record in models]
+    told = all(when) and len({*when}) == len(models)
+    return when if told else [record.id[:6] for record in models]
 
 
 def model_names(models: Mapping[str, ModelRecord]) -> dict[str, str]:
@@ -98,15 +94,13 @@ def labelled(numbers: Sequence[Number], phrases: Mapping[str, str], words: Words
 
 
 def _label(number: Number, phrases: Mapping[str, str], words: Words, several: set[tuple[str, str]]) -> str:
-    if number.key not in phrases:
-        return number.label
-    phrase, models = phrases[number.key], words.get("model", {})
+    phrase, models = phrases.get(number.key, ""), words.get("model", {})
     # A number may be of several models: of one, and of another that it is set against.
     of = {name: {**models, **words.get(name, {})}.get(value, value) for name, value in number.of.items()}
     further = [
         of[name] for name in of if f"{{{name}}}" not in phrase and (number.key, name) in several
     ]  # fmt: skip
-    return ", ".join([phrase.format_map(of), *further])
+    return ", ".join([phrase.format_map(of) or number.label, *further])
 
 
 def in_words(result: Result, names: Mapping[str, str] | None = None) -> Result:
