@@ -25,7 +25,8 @@ def result() -> Result:
     gone = Number("gone", float("nan"), float("-inf"), of={"model": "2b"})
     return Result(
         "ablate", 3, {"effects": table, "empty": table.iloc[:0]}, figures=[figure],
-        headline=[Number("score", 0.75, 0.7, 0.8, 400), gone], models={"1a": POCKET, "2b": TUNED}, subject={"task": "demo/sentiment"}, notes=["a note"],
+        headline=[Number("score", 0.75, 0.7, 0.8, 400), gone],
+        models={"1a": POCKET, "2b": TUNED}, subject={"task": "demo/sentiment"}, notes=["a note"],
         provenance={"seconds": 1.5},
     )  # fmt: skip
 

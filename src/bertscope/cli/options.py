@@ -68,4 +68,4 @@ class RunOptions:
     resume: bool = True
     """Go on from the last epoch of a training that was killed; --no-resume starts it over."""
     json: bool = False
-    """Print the headline numbers as JSON."""
+    """Print the answer as JSON: its numbers and models by key, its notes, where it came from."""

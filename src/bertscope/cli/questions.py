@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -117,16 +116,9 @@ def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> No
     elif run.out is not None:
         result.save(run.out)
     if run.json:
-        print(
-            json.dumps(
-                {
-                    "id": step.id,
-                    "subject": result.subject,
-                    "headline": [asdict(number) for number in result.headline],
-                },
-                indent=1,
-            )
-        )
+        from bertscope.cli.answer import print_json
+
+        print_json(result.to_json(step.id))
     else:
         _print(result, folder, run)
 
