@@ -58,6 +58,14 @@ class DataOptions(ReadOptions):
 
 
 @dataclass(frozen=True)
+class ModelOptions:
+    """How models are read."""
+
+    base: str | None = None
+    """What models whose origin isn't recorded were fine-tuned from: a folder, or a hub id."""
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """Where results go."""
 
