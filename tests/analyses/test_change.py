@@ -63,12 +63,12 @@ def test_heads_are_those_of_plain_maps_compared_one_by_one(tiny, other, texts):
 def test_the_share_of_the_last_two_layers_is_theirs(tiny, other, texts):
     result = change(tiny, other, texts, FEW)
     moved = 1 - result.table.set_index("layer")["cosine"]
-    share = result.number("share of the change in the last two layers")
+    share = result["last_two_share"]
     assert share.value == pytest.approx(moved.loc[[2, 3]].sum() / moved.sum())
     assert share.low < share.value < share.high
     layers = result.tables["layers"].set_index("layer")
     assert layers["share"].sum() == pytest.approx(1) and sorted(layers["rank"]) == [1, 2, 3]
-    assert layers["cosine"].idxmin() == layers["rank"].idxmin() == result.number("layer that changed most").value
+    assert layers["cosine"].idxmin() == layers["rank"].idxmin() == result["most_changed_layer"].value
 
 
 def test_rounding_never_makes_a_divergence_negative(tiny, texts):
@@ -86,8 +86,9 @@ def test_a_model_has_not_changed_from_itself(tiny, texts, weighted):
     result = change(tiny, copy.deepcopy(tiny), texts, ChangeConfig(repeats=100, weighted=weighted))
     assert (result.table["cosine"] == 1.0).all() and (result.table["divergence"] == 0.0).all()
     assert (result.table[["cosine_low", "cosine_high"]] == 1.0).all(axis=None)
-    assert result.number("cosine").value == 1.0 and result.number("divergence").value == 0.0
-    assert not any("layer" in number.name for number in result.headline), "no layer changed most"
+    assert result["cosine"].value == 1.0 and result["divergence"].value == 0.0
+    assert not result.numbers("most_changed_layer") and not result.numbers("last_two_share"), "no layer changed most"
+    assert change.sentence(result) is None
 
 
 @on_cpu
@@ -110,9 +111,9 @@ def test_a_change_of_one_head_is_that_heads(tiny, texts):
     layers = result.tables["layers"].set_index("layer")
     assert layers.loc[3, "rank"] == 1 and layers.loc[3, "share"] == pytest.approx(1, abs=1e-4)
     assert layers.loc[3, "cosine"] == pytest.approx((3 + table.loc[(3, 2), "cosine"]) / 4, abs=1e-6)
-    assert result.number("share of the change in the last two layers").value == pytest.approx(1, abs=1e-4)
-    assert result.number("the same if all heads changed alike").value == pytest.approx(2 / 3)
-    assert result.number("layer that changed most").value == 3
+    assert result["last_two_share"].value == pytest.approx(1, abs=1e-4)
+    assert result["last_two_even_share"].value == pytest.approx(2 / 3)
+    assert result["most_changed_layer"].value == 3
 
 
 def test_heads_that_attend_elsewhere_are_one_bit_apart(texts):
@@ -133,8 +134,8 @@ def test_heads_that_attend_elsewhere_are_one_bit_apart(texts):
     passed = read_maps([pocket, pocket], texts, [reader])
     lengths = np.array([len(pocket.tokenizer(text)["input_ids"]) for text in texts.text])
     result = change_result(reader, passed)
-    assert result.number("divergence").value == pytest.approx(np.mean((lengths - 1) / lengths), abs=1e-6)
-    assert result.number("cosine").value == pytest.approx(np.mean(1 / lengths), abs=1e-6)
+    assert result["divergence"].value == pytest.approx(np.mean((lengths - 1) / lengths), abs=1e-6)
+    assert result["cosine"].value == pytest.approx(np.mean(1 / lengths), abs=1e-6)
 
 
 def test_batches_order_and_padding_do_not_matter(tiny, other, texts):
@@ -170,7 +171,7 @@ def test_classes_before_and_after_are_counted_together(tiny, other, texts):
     whole = result.tables["transitions"]
     np.testing.assert_allclose(whole["share"].to_numpy().reshape(2, 2), want.mean(0), atol=1e-9)
     assert whole[["before", "after"]].to_numpy().tolist()[1] == ["away", "first"]
-    moved = result.number("maps that change class")
+    moved = result["changed_class_share"]
     assert moved.value == pytest.approx(1 - np.trace(want.mean(0))) and moved.low <= moved.value <= moved.high
     assert 0 < moved.value < 1, "this test needs maps of both kinds"
 
@@ -180,13 +181,13 @@ def test_every_head_counts_alike_in_layers_of_few_heads_too(tiny, other, texts):
     off = ["head:1.1", "head:1.2", "head:1.3", "head:2.1", "head:2.2"]
     result = change(tiny.cut(off), other.cut(off), texts, FEW)
     table, layers = result.table, result.tables["layers"].set_index("layer")
-    assert result.number("cosine").value == pytest.approx(table["cosine"].mean())
-    assert result.number("the same if all heads changed alike").value == pytest.approx(6 / 7)
+    assert result["cosine"].value == pytest.approx(table["cosine"].mean())
+    assert result["last_two_even_share"].value == pytest.approx(6 / 7)
     moved = 1 - table.set_index("layer")["cosine"]
     np.testing.assert_allclose(layers["share"], moved.groupby(level=0).sum() / moved.sum())
     order = layers["cosine"].sort_values().index
-    assert result.number("layer that changed most").value == order[0]
-    assert result.number("layer that changed second most").value == order[1]
+    assert result["most_changed_layer"].value == order[0]
+    assert result["second_most_changed_layer"].value == order[1]
     by_layer = result.tables["transitions_by_layer"].pivot_table("share", ["before", "after"], "layer", sort=False)
     whole = result.tables["transitions"].set_index(["before", "after"])["share"]
     np.testing.assert_allclose(whole, (by_layer @ [1, 2, 4] / 7)[whole.index], atol=1e-9)
@@ -209,7 +210,7 @@ def test_every_family_is_compared(name, pocket):
             parameter.mul_(1.05)
     result = change(one, two, Examples(("a", "b"), SENTENCES[:2]), FEW)
     assert len(result.table) == 12 and result.table["cosine"].between(0, 1 + 1e-6).all()
-    assert 1e-6 < result.number("divergence").value < 1
+    assert 1e-6 < result["divergence"].value < 1
 
 
 def test_a_head_that_moves_nothing_has_no_weighted_attention(tiny, other, texts):
@@ -219,16 +220,36 @@ def test_a_head_that_moves_nothing_has_no_weighted_attention(tiny, other, texts)
     table = result.table.set_index(["layer", "head"])
     assert np.isnan(table.loc[(2, 1), "cosine"]) and table.loc[(2, 1), "n"] == 0
     assert table.drop((2, 1))["cosine"].notna().all()
-    assert result.number("cosine").value == pytest.approx(table["cosine"].mean())
+    assert result["cosine"].value == pytest.approx(table["cosine"].mean())
 
 
 def test_it_comes_back_as_it_was_stored(tiny, other, texts, tmp_path):
     result = change(tiny, other, texts, FEW)
     assert Result.load(result.save(tmp_path / "r")).equals(result)
     assert result.about == "BertForSequenceClassification and moved"
+    assert list(result.models.values()) == [tiny.record, other.record] and "model" not in result.subject
+    assert [number.key for number in result.headline] == list(change.numbers)
     assert [figure.kind for figure in result.figures] == ["heatmap", "heatmap", "lines", "lines", "heatmap"]
+    keys = ["heads_cosine", "heads_divergence", "layers_cosine", "layers_divergence", "transitions"]
+    assert [figure.key for figure in result.figures] == keys
     labels = {figure.table: figure.labels.get("share") for figure in result.figures}
     assert labels == {"heads": None, "layers": "share of the whole change", "transitions": "share of maps"}
+
+
+def test_the_sentence_tells_where_it_changed(tiny, texts):
+    moved = copy.deepcopy(tiny)
+    with torch.no_grad():
+        moved.layers[2].attention.self.query.weight[6:12].neg_()
+    result = change(tiny, moved, texts, FEW)
+    second = int(result["second_most_changed_layer"].value)
+    told = change.sentence(result)
+    assert told.sentence == (
+        f"Fine-tuning changed the attention of layers 3 and {second} most; the last two layers hold 100% of the "
+        "change, 67% if all changed alike."
+    )
+    assert told.main == result["last_two_share"].value and change.compared
+    result.subject["attention"] = "norm-weighted"
+    assert change.sentence(result) is None
 
 
 def test_what_can_not_be_compared_is_refused_with_the_reason(tiny, pocket, texts):

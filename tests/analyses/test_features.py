@@ -53,17 +53,17 @@ def test_means_are_those_of_loops_over_plain_maps(pocket, tokens):
             one = maps[layer - 1, head - 1]
             pieces = [[i for i, at in enumerate(word_ids) if at == word] for word in range(len(WORDS[row]))]
             sums.append((one.mean(0)[0], one.mean(0)[-1]))
-            for by, received in (("all tokens", one.mean(0)), ("[CLS]", one[0])):
+            for by, received in (("all_tokens", one.mean(0)), ("cls", one[0])):
                 on_words = np.array([received[at].sum() for at in pieces])
                 for name, marks in MARKED.items():
                     if k := marks[row].sum():
                         values.setdefault((by, name), []).append(on_words[marks[row]].max())
                         drawn = [max(draw) for draw in combinations(on_words, k)]
                         nulls.setdefault((by, name), []).append(np.mean(drawn))
-                for name, at in (("[CLS]", 0), ("[SEP]", -1)):
+                for name, at in (("cls", 0), ("sep", -1)):
                     values.setdefault((by, name), []).append(received[at])
                     nulls.setdefault((by, name), []).append(on_words.mean())
-            everyone = dict(MARKED, **{"any word": [np.ones(len(words), bool) for words in WORDS]})
+            everyone = dict(MARKED, **{"any_word": [np.ones(len(words), bool) for words in WORDS]})
             attention = np.array([[one[np.ix_(a, b)].sum(1).mean() for b in pieces] for a in pieces])
             overall = attention[~np.eye(len(pieces), dtype=bool)].mean()
             for f, sources in everyone.items():
@@ -89,9 +89,9 @@ def test_means_are_those_of_loops_over_plain_maps(pocket, tokens):
             assert row["attention"] == pytest.approx(np.mean(by_hand), abs=1e-5)
             assert row["null"] == pytest.approx(np.mean(all_pairs[f, g]), abs=1e-5)
         cls, sep = np.mean(sums, axis=0)
-        assert special.loc["[CLS] and [SEP]", layer, head]["attention"] == pytest.approx(cls + sep, abs=1e-5)
+        assert special.loc["both", layer, head]["attention"] == pytest.approx(cls + sep, abs=1e-5)
         lengths = [len(word_ids) for _, word_ids in plain]
-        assert special.loc["[SEP]", layer, head]["uniform"] == pytest.approx(np.mean([1 / n for n in lengths]))
+        assert special.loc["sep", layer, head]["uniform"] == pytest.approx(np.mean([1 / n for n in lengths]))
     assert pairs.xs(("she", "she"))["attention"].isna().all()  # one such word makes no pair
 
 
@@ -107,7 +107,7 @@ def test_layers_are_means_over_heads_with_intervals(pocket):
 def test_separators_of_pairs_count_each_and_together(tiny):
     pairs = Examples(ids=("0", "1"), text=("the old dog .", "no ."), pair=("a man saw it .", "it rained here ."))
     special = features_of([tiny], pairs, {}).tables["special"].set_index("token")
-    assert special.loc["[SEP]", "each"].to_numpy() == pytest.approx(special.loc["[SEP]", "attention"].to_numpy() / 2)
+    assert special.loc["sep", "each"].to_numpy() == pytest.approx(special.loc["sep", "attention"].to_numpy() / 2)
 
 
 def test_nothing_moves_with_batches_order_or_padding(pocket):
@@ -132,9 +132,9 @@ def test_a_head_planted_on_the_separator_is_the_one_that_is_found(pocket):
     model = planted(pocket.tokenizer)
     result = features_of([model], sentences(20), {})
     special = result.tables["special"].set_index(["token", "head"])["attention"]
-    by_head = dict(zip(HEADS, special["[SEP]"], strict=True))
+    by_head = dict(zip(HEADS, special["sep"], strict=True))
     assert by_head.pop("sep") > 0.98 and max(by_head.values()) < 0.2
-    assert result.number("heads mostly on [CLS] and [SEP]").value == pytest.approx(1 / len(HEADS))
+    assert result["mostly_on_special"].value == pytest.approx(1 / len(HEADS))
 
 
 def test_a_head_planted_on_objects_attends_to_nouns(pocket):
@@ -147,8 +147,8 @@ def test_a_head_planted_on_objects_attends_to_nouns(pocket):
     match = HEADS.index("match") + 1
     assert pairs["verb", "object", match] > 0.98 and pairs["object", "verb", match] < 0.1
     heads = tables["heads"].set_index(["by", "feature", "head"])
-    assert heads.loc[("all tokens", "object", match), "excess_low"] > 0
-    assert heads.loc[("all tokens", "object", HEADS.index("uniform") + 1), "excess"] == pytest.approx(0, abs=1e-6)
+    assert heads.loc[("all_tokens", "object", match), "excess_low"] > 0
+    assert heads.loc[("all_tokens", "object", HEADS.index("uniform") + 1), "excess"] == pytest.approx(0, abs=1e-6)
 
 
 def test_a_model_beside_itself_has_not_changed(tiny, tmp_path):
@@ -156,7 +156,10 @@ def test_a_model_beside_itself_has_not_changed(tiny, tmp_path):
     for name in ("change", "change_of_layers", "change_of_pairs"):
         assert set(result.tables[name]["checkpoint"]) == {"b"}
         assert (result.tables[name][["change", "low", "high"]].fillna(0) == 0).all(axis=None)
-    assert result.number("change from a to b").value == 0
+    change = result["mostly_on_special_change"]
+    assert change.value == 0 and change.of == {"model": "b", "against": "a"}
+    assert change.label == "change from model a to model b"
+    assert {number.key for number in result.headline} == set(features.numbers)
     assert Result.load(result.save(tmp_path / "result")).equals(result)
 
 
@@ -190,14 +193,20 @@ def test_the_question_asks_the_corpus_for_its_features(tiny):
     marks = {"relation": tuple(tuple("nsubj" if word == "She" else "dep" for word in row) for row in WORDS)}
     examples = Examples(ids=EXAMPLES.ids, text=EXAMPLES.text, words=WORDS, marks=marks)
     result = features([tiny, tiny], examples, FeaturesConfig(repeats=100))
-    assert set(result.tables["heads"]["checkpoint"]) == {tiny.name, f"{tiny.name} (2)"}
-    assert set(result.tables["heads"]["feature"]) == {"subject", "object", "negation", "[CLS]", "[SEP]"}
+    assert list(result.models) == [tiny.id, f"{tiny.id}-2"]
+    assert result.tables["heads"]["checkpoint"].unique().tolist() == list(result.models)
+    assert set(result.in_words().tables["heads"]["checkpoint"]) == {tiny.name, f"{tiny.name} (2)"}
+    assert set(result.tables["heads"]["feature"]) == {"subject", "object", "negation", "cls", "sep"}
     assert result.notes[0] == "the corpus doesn't tell which words are: noun, verb, adjective, pronoun"
     drawn = {figure.table: figure.labels for figure in result.figures}
     assert drawn["layers"]["null"] == drawn["heads"]["null"] == "as many random words"
     assert drawn["pairs"]["null"] == "between any two words"
-    named = features(tiny, examples, FeaturesConfig(features=("relation:dep", "[SEP]"), repeats=100))
-    assert list(named.tables["layers"]["feature"].unique()) == ["relation:dep", "[CLS]", "[SEP]"]
+    named = features(tiny, examples, FeaturesConfig(features=("relation:dep", "sep"), repeats=100))
+    assert list(named.tables["layers"]["feature"].unique()) == ["relation:dep", "cls", "sep"]
+    keys = ["layers_all_tokens", "layers_cls", "heads", "pairs"]
+    assert [figure.key for figure in named.figures] == keys
+    several = [figure.key for figure in result.figures]
+    assert several[0] == f"layers_all_tokens_{tiny.id}" and len(set(several)) == len(several)
     with pytest.raises(UserError, match="pos"):
         features(tiny, examples, FeaturesConfig(features=("noun",)))
 
@@ -205,8 +214,22 @@ def test_the_question_asks_the_corpus_for_its_features(tiny):
 def test_plain_texts_still_have_special_tokens(tiny, texts):
     pytest.importorskip("bertscope.data.features")
     result = features(tiny, texts, FeaturesConfig(repeats=100))
-    assert set(result.tables["heads"]["feature"]) == {"[CLS]", "[SEP]"}
+    assert set(result.tables["heads"]["feature"]) == {"cls", "sep"}
+    words = result.in_words().tables
+    assert set(words["special"]["token"]) == {"[CLS]", "[SEP]", "[CLS] and [SEP]"}
+    assert set(words["layers"]["by"]) == {"all tokens", "[CLS]"} and set(words["pairs"]["from"]) == {"any word"}
     assert result.tables["pairs"]["n"].max() == len(texts)
+
+
+def test_the_sentence_tells_the_last_models_share(pocket):
+    models = [planted(pocket.tokenizer, heads) for heads in (("sep", "match"), ("uniform", "previous"))]
+    result = features_of(models, sentences(20), {}, names=("a", "b"))
+    told = features.sentence(result)
+    assert told.sentence == "0% of model b's heads put more than half of their attention on [CLS] and [SEP]."
+    assert told.main == 0 == result.numbers("mostly_on_special", model="b")[0].value and features.compared
+    assert result.numbers("mostly_on_special", model="a")[0].value == 0.5
+    result.subject["attention"] = "norm-weighted"
+    assert features.sentence(result) is None
 
 
 def test_a_text_without_a_word_is_read(pocket):

@@ -37,11 +37,11 @@ def test_a_uniform_head_gives_special_tokens_their_share(pocket):
     lengths = np.array([len(pocket.tokenizer(*pair)["input_ids"]) for pair in zip(*texts, strict=True)])
     model = planted(pocket.tokenizer)
     table = features_of([model], examples, {}).tables["special"].set_index(["token", "head"])
-    for token, count in (("[CLS]", 1), ("[SEP]", 2), ("[CLS] and [SEP]", 3)):
+    for token, count in (("cls", 1), ("sep", 2), ("both", 3)):
         row = table.loc[(token, HEADS.index("uniform") + 1)]
         assert row["uniform"] == pytest.approx(np.mean(count / lengths))
         assert row["attention"] == pytest.approx(np.mean(count / lengths), abs=1e-5)
-    assert table.loc[("[SEP]", HEADS.index("uniform") + 1), "each"] == pytest.approx(np.mean(1 / lengths), abs=1e-5)
+    assert table.loc[("sep", HEADS.index("uniform") + 1), "each"] == pytest.approx(np.mean(1 / lengths), abs=1e-5)
 
 
 def test_heads_mostly_on_special_tokens_are_counted_over_the_model():
@@ -73,8 +73,8 @@ def test_a_word_that_no_token_shows_neither_has_the_feature_nor_is_drawn(pocket)
     marked = {"gone": (np.array([False, True, False, False]), np.zeros(3, bool)),
               "some": (np.array([True, True, False, False]), np.array([True, False, False]))}  # fmt: skip
     table = features_of([model], examples, marked).tables["heads"].query("head == 1").set_index(["by", "feature"])
-    assert table.loc[("all tokens", "gone"), "n"] == 0 and np.isnan(table.loc[("all tokens", "gone"), "attention"])
-    some = table.loc[("all tokens", "some")]
+    assert table.loc[("all_tokens", "gone"), "n"] == 0 and np.isnan(table.loc[("all_tokens", "gone"), "attention"])
+    some = table.loc[("all_tokens", "some")]
     assert some["n"] == 2 and some["null"] == pytest.approx(0.2, abs=1e-5)
     assert some["attention"] == pytest.approx(0.2, abs=1e-5)
 
@@ -90,7 +90,7 @@ def test_changes_are_later_minus_first(pocket):
     )  # fmt: skip
     models = [planted(pocket.tokenizer, heads) for heads in (("sep", "match"), ("uniform", "previous"))]
     both = features_of(models, examples, marked, names=("a", "b"))
-    assert both.number("change from a to b").value == -0.5
+    assert both["mostly_on_special_change"].value == -0.5
     alone = [features_of([model], examples, marked).tables for model in models]
     for name, table, keys in (
         ("change", "heads", ["by", "feature", "head"]),
@@ -118,4 +118,4 @@ def test_weighted_attention_leaves_out_what_nothing_is_taken_from(pocket):
     examples = replace(sentences(12), governors=None)
     for weighted, wanted in ((False, 1 / len(HEADS)), (True, 1.0)):
         result = features(model, examples, FeaturesConfig(repeats=100, weighted=weighted))
-        assert result.number("heads mostly on [CLS] and [SEP]").value == pytest.approx(wanted)
+        assert result["mostly_on_special"].value == pytest.approx(wanted)

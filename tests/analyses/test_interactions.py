@@ -78,7 +78,16 @@ def test_redundant_heads_interact(tiny, many):
     assert row["pair"] == "head:2.1 + head:2.2" and row["divergence"] < 1e-6
     assert abs(row["without_one"]) < 0.1 and row["without_both"] < -0.2
     assert row["interaction"] < -0.2 and row["high"] < 0
-    assert result.number("interaction, similar minus random").high < 0
+    assert result["interaction_difference"].high < 0
+    assert result["interaction_difference"].of == {"kind": "similar", "against": "random", "model": tiny.id}
+    assert result["interaction_difference"].label == "interaction, similar minus random"
+    similar, random = result.numbers("interaction")
+    assert [similar.label, random.label] == ["interaction of similar pairs", "interaction of random pairs"]
+    assert similar.value - random.value == pytest.approx(result["interaction_difference"].value)
+    assert {number.key for number in result.headline} == {key for key in redundancy.numbers if "together" not in key}
+    assert [figure.key for figure in result.figures] == [
+        "heads_by_cluster", "heads_by_layer", "pairs", "divergence", "cka"
+    ]  # fmt: skip
     assert pairs.loc["random", "pair"].count("head:2.") == 2
 
 

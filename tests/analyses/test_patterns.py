@@ -43,7 +43,7 @@ def test_planted_heads_are_named_for_what_they_do(found):
     bits = -on_it * np.log2(on_it) - (n - 1) * elsewhere * np.log2(elsewhere)
     assert by_head.loc[1, "entropy"] == pytest.approx(np.mean(((n - 1) * bits + np.log2(n)) / n), abs=1e-3)
     assert by_head.loc[1, "distance"] == pytest.approx(np.mean(1.5 * (n - 1) / n), abs=0.05)
-    assert found.number("over half on [CLS] and [SEP]").value == 0.25
+    assert found["mostly_on_special"].value == 0.25
 
 
 def test_shares_add_up_and_agree_with_each_other(found):
@@ -52,7 +52,7 @@ def test_shares_add_up_and_agree_with_each_other(found):
     models = found.tables["models"].set_index("class")["share"]
     np.testing.assert_allclose(models[list(CLASSES)], shares.groupby("class")["share"].mean()[list(CLASSES)])
     assert (shares["low"] <= shares["share"] + 1e-12).all() and (shares["share"] <= shares["high"] + 1e-12).all()
-    assert found.number("block").value == pytest.approx(models["block"])
+    assert found["block"].value == pytest.approx(models["block"])
 
 
 def test_typical_maps_are_real_maps_of_their_class(found):
@@ -158,7 +158,7 @@ def test_layers_without_heads_have_no_rows(tiny, texts):
 def test_an_empty_resample_says_nothing(tiny):
     """One text: a third of the resamples hold none of it, and must not count as heads that look elsewhere."""
     one = Examples(("a",), ("it rained",))
-    number = patterns(tiny, one, PatternsConfig(repeats=200)).number("over half on [CLS] and [SEP]")
+    number = patterns(tiny, one, PatternsConfig(repeats=200))["mostly_on_special"]
     assert number.low == number.value == number.high
 
 

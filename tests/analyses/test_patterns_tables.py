@@ -64,7 +64,7 @@ def test_shares_are_over_texts_then_heads(counted):
     np.testing.assert_allclose(result.tables["models"]["share"], whole, atol=1e-6)
     assert not np.allclose(whole, np.mean([one.mean(0) for one in shares], 0), atol=1e-3)
     assert [number.value for number in result.headline[:5]] == pytest.approx(whole.tolist())
-    assert result.number("block").n == 21
+    assert result["block"].n == 21
 
 
 def test_a_heads_class_is_its_commonest_and_its_consistency_the_share_of_that(counted):
@@ -79,11 +79,12 @@ def test_of_several_checkpoints_the_headline_is_the_last_ones(pocket):
     """Before, the head looks one back; after, at [SEP]."""
     models = [planted(pocket.tokenizer, (kind, "uniform")) for kind in ("previous", "sep")]
     result = patterns(models, pairs(20), FEW)
-    assert result.number("vertical").value == pytest.approx(0.5, abs=0.05)
-    assert result.number("diagonal").value < 0.05
-    assert result.number("over half on [CLS] and [SEP]").value == 0.5
+    assert result["vertical"].value == pytest.approx(0.5, abs=0.05)
+    assert result["diagonal"].value < 0.05
+    assert result["mostly_on_special"].value == 0.5
     last = result.tables["heads"]["checkpoint"].iloc[-1]
-    assert f"the numbers above are of {last}" in result.notes
+    assert {number.of["model"] for number in result.headline} == {last} and last == list(result.models)[-1]
+    assert f"the numbers above are of {result.in_words().models[last].name}" in result.notes
     where, maps = result.tables["head_maps"], result.arrays["maps"]
     tokens = result.tables["map_tokens"].groupby("example")["token"].agg(list)
     for place, row in where.iterrows():  # each checkpoint's own map is shown
@@ -93,6 +94,27 @@ def test_of_several_checkpoints_the_headline_is_the_last_ones(pocket):
             assert (shown.argmax(1)[1:] == np.arange(len(words) - 1)).all()
         elif row["head"] == 1:
             assert {words[at] for at in shown.argmax(1)} == {"[SEP]"}
+
+
+def test_numbers_and_figures_have_keys_and_words(counted):
+    result, shares = counted
+    assert [number.key for number in result.headline] == list(patterns.numbers)
+    assert result["vertical_diagonal"].label == "vertical + diagonal"
+    assert result[patterns.main].value == pytest.approx(
+        np.concatenate(shares).mean(0)[CLASSES.index("heterogeneous")]
+    )
+    keys = [figure.key for figure in result.figures]
+    assert keys == ["layers", "shares", "to_special", "entropy", "distance", "typical"]
+
+
+def test_the_sentence_tells_the_commonest_shape_of_the_last_model(pocket):
+    models = [planted(pocket.tokenizer, (kind, "uniform")) for kind in ("previous", "sep")]
+    result = patterns(models, pairs(20), FEW)
+    told = patterns.sentence(result)
+    assert told.sentence == f"Of the maps of {models[1].name}'s 2 heads, 50% are vertical and 0% heterogeneous."
+    assert told.main == result["heterogeneous"].value and told.written(told.main) == "0%" and patterns.compared
+    result.subject["attention"] = "norm-weighted"
+    assert patterns.sentence(result) is None
 
 
 def test_special_tokens_are_cls_and_both_separators(pocket):

@@ -138,8 +138,8 @@ def test_cka_does_not_see_rotation_scale_or_shift():
 
 def test_planted_twins_are_one(twins, many):
     result = redundancy(twins, many, FEW)
-    apart = result.arrays[f"divergence of {twins.name}"]
-    alike = result.arrays[f"cka of {twins.name}"]
+    apart = result.arrays[f"divergence.{twins.id}"]
+    alike = result.arrays[f"cka.{twins.id}"]
     same = [4, 6, 7]  # heads 2.1, 2.3 and 2.4
     assert apart[np.ix_(same, same)].max() < 1e-6
     np.testing.assert_allclose(alike[np.ix_(same, same)], 1, atol=1e-5)
@@ -203,41 +203,45 @@ def test_sampled_tokens_are_spread_evenly(tiny, many):
 
 def test_headline_compares_layers(tiny, many):
     result = redundancy(tiny, many, replace(FEW, queries=0))
-    apart = result.arrays[f"divergence of {tiny.name}"]
+    apart = result.arrays[f"divergence.{tiny.id}"]
     layer = np.arange(12) // 4
     same = (layer[:, None] == layer) & ~np.eye(12, dtype=bool)
     other = layer[:, None] != layer
-    for name, where in (
-        ("divergence", same | other), ("divergence within a layer", same), ("divergence between layers", other),
+    for key, where in (
+        ("divergence", same | other), ("divergence_within_layers", same), ("divergence_between_layers", other),
     ):  # fmt: skip
-        number = result.number(name)
+        number = result[key]
         assert number.value == pytest.approx(apart[where].mean(), abs=1e-6)
         assert number.low < number.value < number.high and number.n == 60
-    apart_by = result.number("between minus within")
+    apart_by = result["divergence_difference"]
     assert apart_by.value == pytest.approx(apart[other].mean() - apart[same].mean(), abs=1e-6)
     assert apart_by.low < apart_by.value < apart_by.high
     cells = result.tables["layers"].set_index(["layer", "other"])
     assert cells.loc[(1, 3), "divergence"] == pytest.approx(apart[:4, 8:].mean(), abs=1e-6)
     assert cells.loc[(3, 1), "divergence"] == cells.loc[(1, 3), "divergence"]
     assert cells.loc[(2, 2), "divergence"] == pytest.approx(apart[4:8, 4:8].sum() / 12, abs=1e-6)
-    alike = result.arrays[f"cka of {tiny.name}"]
+    alike = result.arrays[f"cka.{tiny.id}"]
     assert cells.loc[(2, 2), "cka"] == pytest.approx((alike[4:8, 4:8].sum() - 4) / 12)
-    assert result.number("CKA between layers").value == pytest.approx(alike[other].mean())
+    assert result["cka_between_layers"].value == pytest.approx(alike[other].mean())
 
 
 def test_several_checkpoints_stand_side_by_side(tiny, pocket, many, tmp_path):
     same = copy.deepcopy(tiny)
     bare = load(copy.deepcopy(tiny.model.bert), tokenizer=tiny.tokenizer)
     result = redundancy([tiny, same, bare], task_of(many, tiny), FEW)
-    names = [tiny.name, f"{tiny.name} (2)", bare.name]
-    assert result.table["checkpoint"].unique().tolist() == names
-    one, two = (result.table.query("checkpoint == @name").drop(columns="checkpoint") for name in names[:2])
+    keys = [tiny.id, f"{tiny.id}-2", bare.id]
+    assert list(result.models) == keys == result.table["checkpoint"].unique().tolist()
+    shown = result.in_words().table["checkpoint"].unique().tolist()
+    assert shown == [tiny.name, f"{tiny.name} (2)", bare.name]
+    one, two = (result.table.query("checkpoint == @key").drop(columns="checkpoint") for key in keys[:2])
     assert one.reset_index(drop=True).equals(two.reset_index(drop=True))
-    assert result.number(f"divergence, {names[1]}") is not None
+    (second,) = result.numbers("divergence", model=keys[1])
+    assert second.label == f"divergence, {tiny.name} (2)"
     note = next(note for note in result.notes if "no pairs were switched off" in note)
     assert "has no classifier on top" in note and note.endswith(f", {bare.name}")
     shown = [figure.where["checkpoint"] for figure in result.figures if figure.kind == "intervals"]
-    assert shown == names[:2]
+    assert shown == keys[:2]
+    assert len({figure.key for figure in result.figures}) == len(result.figures)
     assert Result.load(result.save(tmp_path / "r")).equals(result)
     with pytest.raises(UserError, match="has 3 layers and pocket 12: they can't be read side by side"):
         redundancy([tiny, pocket], many)
@@ -250,7 +254,7 @@ def test_a_model_with_a_layer_without_heads(tiny, many):
     cells = result.tables["layers"].set_index(["layer", "other"])
     assert np.isnan(cells.loc[(1, 2), "divergence"]) and np.isnan(cells.loc[(2, 2), "cka"])
     np.testing.assert_allclose(cells.loc[(1, 3), ["divergence", "cka"]], [
-        result.arrays[f"{measure} of {cut.name}"][:4, 4:].mean() for measure in ("divergence", "cka")
+        result.arrays[f"{measure}.{cut.id}"][:4, 4:].mean() for measure in ("divergence", "cka")
     ], atol=1e-6)  # fmt: skip
 
 
@@ -258,8 +262,8 @@ def test_a_model_with_a_layer_without_heads(tiny, many):
 def test_every_family_is_read(name, pocket, many):
     encoder = load(tiny_model(name), tokenizer=pocket.tokenizer)
     result = redundancy(encoder, many.take(range(8)), replace(FEW, weighted=name == "roberta"))
-    assert len(result.table) == 12 and 0 < result.number("divergence").value < 1
-    assert 0 < result.number("CKA within a layer").value <= 1
+    assert len(result.table) == 12 and 0 < result["divergence"].value < 1
+    assert 0 < result["cka_within_layers"].value <= 1
 
 
 def test_a_step_reads_the_tasks_report_split(tmp_path):
@@ -267,8 +271,9 @@ def test_a_step_reads_the_tasks_report_split(tmp_path):
     step = find("redundancy").step({"models.0": pocket, "models.1": pocket, "data": task}, FEW)
     run_steps([step], tmp_path)
     result = Store(tmp_path).result(step)
-    assert result.number("divergence, pocket").n == 10 and result.about == "pocket and pocket (2) on demo/sentiment"
-    assert result.number("divergence, pocket").value == result.number("divergence, pocket (2)").value
+    one, other = result.numbers("divergence")
+    assert one.n == 10 and result.about == "pocket and pocket (2) on demo/sentiment"
+    assert one.value == other.value and one.of != other.of
 
 
 def test_what_can_not_work_is_refused(tiny, many):

@@ -23,7 +23,7 @@ FEW = RedundancyConfig(repeats=100, pairs=4)
 
 def test_each_heads_nearest_and_mean_are_of_the_other_heads(tiny, many):
     result = redundancy(tiny, many, FEW)
-    apart, alike = (result.arrays[f"{what} of {tiny.name}"] for what in ("divergence", "cka"))
+    apart, alike = (result.arrays[f"{what}.{tiny.id}"] for what in ("divergence", "cka"))
     for place, row in result.table.iterrows():
         others = np.delete(np.arange(12), place)
         near = others[apart[place, others].argmin()]
@@ -35,7 +35,7 @@ def test_each_heads_nearest_and_mean_are_of_the_other_heads(tiny, many):
 def test_distances_are_roots_of_divergences(tiny, many):
     """The root is a metric, the divergence itself isn't; map and clusters rest on it."""
     result = redundancy(tiny, many, FEW)
-    distances = np.sqrt(result.arrays[f"divergence of {tiny.name}"])
+    distances = np.sqrt(result.arrays[f"divergence.{tiny.id}"])
     places, stress = plane(distances)
     np.testing.assert_allclose(result.table[["x", "y"]], places, atol=1e-9)
     assert f"by {stress:.0%}" in result.figures[0].caption
@@ -81,7 +81,7 @@ def test_weighted_attention_is_what_is_compared(tiny, many):
     plain, weighted = (redundancy(tiny, many, replace(FEW, weighted=on)) for on in (False, True))
     reader = RedundancyReader(many.ids, [tiny.head_counts], repeats=100)
     read_maps([tiny], many, [reader], weighted=True)
-    name = f"divergence of {tiny.name}"
+    name = f"divergence.{tiny.id}"
     np.testing.assert_allclose(weighted.arrays[name], reader.maps[0].divergence, atol=1e-6)
     assert np.abs(plain.arrays[name] - weighted.arrays[name]).max() > 0.01
 
@@ -110,7 +110,10 @@ def test_named_heads_go_off_together_beside_random_ones(tiny, many):
     sets = result.tables["together"]
     assert sets["set"].tolist() == ["named", *["random"] * len(alone.random)]
     np.testing.assert_allclose(sets["effect"], [alone.effect, *alone.random])
-    assert result.number("p that random heads cost as much").value == alone.p
+    assert result["together_p"].value == alone.p
+    named, random = result["together_effect"], result["random_together_effect"]
+    assert (named.value, named.low, named.high) == (alone.effect, alone.low, alone.high)
+    assert random.value == pytest.approx(alone.random.mean()) and random.label == "random heads off together, mean"
     with pytest.raises(UserError, match="give a task"):
         redundancy(tiny, many, replace(FEW, together=("head:1.1",)))
 

@@ -17,6 +17,7 @@ from bertscope.analyses.relations.question import RelationsConfig, relations
 from bertscope.analyses.relations.result import relations_result
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.core.statistics import ClusteredDifference, holm, sign_flip_p
 from plain_attention import plain_maps_of_words
@@ -52,7 +53,7 @@ def result_of(encoders, examples, *, tokens=None, names=("a",), **config):
     )
     reader = RelationReader(pairs, examples.ids, repeats=config.repeats, seed=config.seed)
     passed = read_maps(encoders, examples, [reader], tokens=tokens)
-    return relations_result(reader, passed, names, config)
+    return relations_result(reader, passed, {name: ModelRecord(name, f"model {name}") for name in names}, config)
 
 
 def test_pairs_are_those_of_trees_and_links():
@@ -60,7 +61,7 @@ def test_pairs_are_those_of_trees_and_links():
     names = [pairs.names[at] for at in pairs.relation]
     ends = spelled(pairs, BOTH, pairs.ends)
     assert pairs.starts.tolist() == [0, 8, 10, 22]
-    assert names[:10] == ["det", "nsubj", "case", "det", "nmod", "advmod", "punct", "frame element", "nsubj", "punct"]
+    assert names[:10] == ["det", "nsubj", "case", "det", "nmod", "advmod", "punct", "frame_element", "nsubj", "punct"]
     assert ends[0] == [(0,), (1,)] and ends[7] == [(0, 1), (6,)] and names[-3:] == ["Speaker", "Speaker", "Listener"]
     assert ends[-3:] == [[(3, 4, 5), (6,)], [(0,), (1,)], [(8,), (6, 7)]]
     assert np.flatnonzero(pairs.framed).tolist() == [7], "the others are own relations"
@@ -125,7 +126,7 @@ def test_sums_are_those_of_loops_over_plain_maps(pocket, tokens):
             pieces = [[i for i, at in enumerate(plain[row][1]) if at == w] for w in range(len(WORDS[row]))]
             words = np.array([[one[np.ix_(a, b)].sum(1).mean() for b in pieces] for a in pieces])
             name = pairs.names[pairs.relation[pair]]
-            for which, direction in enumerate(("source to target", "target to source")):
+            for which, direction in enumerate(("to_target", "to_source")):
                 source, target = true[which], true[1 - which]
                 row_of = words[list(source)].mean(0)
                 others = [word for word in range(len(pieces)) if word not in source]
@@ -153,17 +154,17 @@ def test_planted_heads_are_found_and_only_content_beats_the_offset(pocket):
     result = result_of([planted(pocket.tokenizer)], sentences(160))
     best = result.tables["best"].set_index("relation")
     case, obj = best.loc["case"], best.loc["obj"]
-    assert (HEADS[case["head"] - 1], case["direction"]) == ("previous", "source to target")
+    assert (HEADS[case["head"] - 1], case["direction"]) == ("previous", "to_target")
     assert (case["accuracy"], case["offset"], case["offset_accuracy"]) == (1, -1, 1)
     assert case["difference"] == 0 and case["p"] == 1 and not case["beats"]
-    assert (HEADS[obj["head"] - 1], obj["direction"]) == ("match", "target to source")
+    assert (HEADS[obj["head"] - 1], obj["direction"]) == ("match", "to_source")
     assert obj["accuracy"] == 1 and obj["offset_accuracy"] < 0.5 and obj["difference_low"] > 0.3 and obj["beats"]
-    assert result.number("relations whose best head beats the best offset (p < .05, Holm)").value == 1
+    assert result["beating_offset"].value == 1
     # The head that looks one back attends to control pairs as much: it knows the distance, not the relation.
     heads = result.tables["heads"].set_index(["relation", "direction", "head"])
-    back = heads.loc[("case", "source to target", HEADS.index("previous") + 1)]
+    back = heads.loc[("case", "to_target", HEADS.index("previous") + 1)]
     assert back["attention"] > 0.98 and back["control"] > 0.98 and abs(back["difference"]) < 1e-3
-    known = heads.loc[("obj", "target to source", HEADS.index("match") + 1)]
+    known = heads.loc[("obj", "to_source", HEADS.index("match") + 1)]
     assert known["attention"] > 0.98 and known["control"] < 0.1 and known["p_holm"] < 1e-6
 
 
@@ -251,8 +252,14 @@ def test_holm_is_that_of_statsmodels():
 
 def test_the_question(pocket):
     result = relations([pocket, pocket], TREEBANK, RelationsConfig(repeats=100))
-    assert set(result.tables["best"]["checkpoint"]) == {"pocket", "pocket (2)"}
-    assert "frames" not in result.tables and result.subject == {"model": "pocket and pocket (2)"}
+    assert (
+        list(result.models) == [pocket.id, f"{pocket.id}-2"] == result.tables["best"]["checkpoint"].unique().tolist()
+    )
+    shown = result.in_words()
+    assert set(shown.tables["best"]["checkpoint"]) == {"pocket", "pocket (2)"}
+    assert set(shown.tables["heads"]["direction"]) == {"source to target", "target to source"}
+    assert "frames" not in result.tables and result.subject == {} and result.about == "pocket and pocket (2)"
+    assert [figure.key for figure in result.figures] == [f"relations_{pocket.id}", f"relations_{pocket.id}_2"]
 
 
 def test_texts_without_relations_are_refused(tiny, texts):

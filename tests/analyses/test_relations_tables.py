@@ -22,7 +22,7 @@ from planted_features import FILLERS, HEADS, NOUNS, VERBS, planted, sentences
 from relation_units import spelled
 
 CONFIG = RelationsConfig(repeats=100, least=7)
-DIRECTIONS = ("source to target", "target to source")
+DIRECTIONS = ("to_target", "to_source")
 KINDS = ("a", "a", "a", "a", "b", "b", "c")
 
 
@@ -183,10 +183,16 @@ def test_the_best_head_and_offset_are_chosen_on_one_half_and_scored_on_the_other
     np.testing.assert_allclose(best.loc[tested.index, "p"], tested, atol=0.02)
     holm = multipletests(best.loc[tested.index, "p"], method="holm")[1]  # over the relations that were tested
     np.testing.assert_allclose(best.loc[tested.index, "p_holm"], holm)
-    assert result.number("mean over relations, best heads").value == pytest.approx(
-        best.loc[tested.index, "accuracy"].mean()
+    (by_head,), (by_offset,) = (result.numbers("mean_accuracy", by=by) for by in ("best_head", "best_offset"))
+    assert by_head.value == pytest.approx(best.loc[tested.index, "accuracy"].mean())
+    assert by_offset.value == pytest.approx(best.loc[tested.index, "offset_accuracy"].mean())
+    assert by_offset.n == len(tested) and by_offset.label == "mean over relations, best fixed offset"
+    told = relations.sentence(result)
+    assert told.main == result["beating_offset"].value / len(tested) and relations.compared
+    assert told.sentence.startswith(
+        f"In {result['beating_offset'].value:.0f} of {len(tested)} relations a head finds"
     )
-    assert result.number("mean over relations, best offsets").n == len(tested)
+    assert {number.key for number in result.headline} == set(relations.numbers)
 
 
 def test_frame_scores_are_compared_where_all_links_have_a_control(answered):
@@ -205,7 +211,8 @@ def test_frame_scores_are_compared_where_all_links_have_a_control(answered):
         assert row["p"] == pytest.approx(p[-1], rel=1e-3)
     np.testing.assert_allclose(found["p_holm"], multipletests(p, method="holm")[1], rtol=1e-3)
     top = found["score"].idxmax()
-    highest = result.number(f"highest frame score (head:{top[0]}.{top[1]})")
+    highest = result["highest_frame_score"]
+    assert highest.of["unit"] == f"head:{top[0]}.{top[1]}" and f"({highest.of['unit']})" in highest.label
     assert highest.value == found["score"].max() and highest.low is None, "picked as the highest: no interval"
 
 
@@ -215,7 +222,7 @@ def test_a_head_below_the_offset_does_not_beat_it(pocket):
     case = result.tables["best"].set_index("relation").loc["case"]
     assert case["offset_accuracy"] == 1 and case["difference"] < -0.5 and case["p_holm"] < 0.001
     assert not case["beats"]
-    beating = result.number("relations whose best head beats the best offset (p < .05, Holm)")
+    beating = result["beating_offset"]
     assert beating.value == result.tables["best"]["beats"].sum() and beating.n == 2
 
 
@@ -271,7 +278,7 @@ def test_own_relations_are_no_frames(tiny):
     links = ((Link("Donor", (0,), (1,)), Link("Theme", (2,), (1,))),) * 3
     result = relations(tiny, Examples(("a", "b", "c"), ("a", "b", "c"), words=words, links=links), CONFIG)
     assert set(result.tables["best"]["relation"]) == {"Donor", "Theme"} and "frames" not in result.tables
-    assert not any("frame" in text for text in (*result.notes, *(number.name for number in result.headline)))
+    assert not any("frame" in text for text in (*result.notes, *(number.key for number in result.headline)))
 
 
 def test_links_that_make_no_pairs_are_said(tiny):

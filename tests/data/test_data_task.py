@@ -54,7 +54,7 @@ def test_score_counts_right_answers_and_chance_follows_the_fit_split():
     assert scores.chance == 0.25  # train says mostly 0; test does not
     assert scores.secondary.keys() == {"f1", "matthews"}
     assert scores.secondary["f1"] == pytest.approx(0.8)
-    assert scores.number.name == "accuracy" and scores.number.n == 4
+    assert scores.number.key == "accuracy" and scores.number.n == 4
 
 
 def test_score_on_other_examples():

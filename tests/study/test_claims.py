@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from bertscope.study.claims.statements import percent, points, sure
 
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.registry import find
 from bertscope.core.result import Result
@@ -230,10 +231,12 @@ def test_one_relation_is_told_by_its_accuracies_and_nothing_is_said_twice():
     from bertscope.study.claims.measure import statements
 
     best = pd.DataFrame(
-        {"checkpoint": ["pocket"], "relation": ["frame element"], "p": [0.02], "beats": [True], "accuracy": [0.46],
+        {"checkpoint": ["pocket"], "relation": ["frame_element"], "p": [0.02], "beats": [True], "accuracy": [0.46],
          "low": [0.33], "high": [0.58], "offset_accuracy": [0.26], "offset_low": [0.26], "offset_high": [0.26]}
     )  # fmt: skip
-    table, _ = statements([Result("relations", 1, {"best": best})])
+    table, _ = statements(
+        [Result("relations", 1, {"best": best}, models={"pocket": ModelRecord("pocket", "pocket")})]
+    )
     assert table["sentence"].tolist() == [
         "Of the words in the relation frame element the best head finds 46% (33% to 58%), the best fixed offset 26%."
     ]

@@ -15,6 +15,7 @@ from bertscope.core.step import FORMAT, Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.records.evidence import lesson, lessons
+from planted_attention import attention, first_tokens, patterns, redundancy
 from planted_claims import PLANTED, depths
 from planted_results import (
     BASE,
@@ -22,11 +23,7 @@ from planted_results import (
     SURE,
     TUNED,
     ablate,
-    attention,
     ends,
-    first_tokens,
-    patterns,
-    redundancy,
     similarity,
     structure,
     taught,
@@ -149,7 +146,7 @@ def test_what_a_model_at_chance_can_do_without_shows_nothing(claim_id):
 
 
 def test_of_pairs_of_heads_ablate_tells_whether_the_model_is_at_chance():
-    (pairs,) = redundancy("interaction, similar minus random")(-0.1, SURE)
+    (pairs,) = redundancy("interaction_difference")(-0.1, SURE)
     (off,) = ablate("head", best=True)(0.1, SURE)
     assert one_row("similar-heads-are-redundant", [pairs, off])["verdict"] == "holds"
     off.headline = [Number("score", 0.52, 0.49, 0.55, 277), Number("chance", 0.5)]
@@ -171,7 +168,7 @@ def test_nothing_can_be_lost_where_nothing_was_learned():
 
 def test_the_most_attended_kind_of_word_is_chosen_and_paid_for():
     """[SEP] as much as each of three kinds; one looks larger by its error."""
-    (made,) = attention({}, {"[SEP]": 0.30, "noun": 0.30, "verb": 0.30, "pronoun": 0.305}, 0.008)
+    (made,) = attention({}, {"sep": 0.30, "noun": 0.30, "verb": 0.30, "pronoun": 0.305}, 0.008)
     alone = Estimate(0.30, 0.296, 0.304) - Estimate(0.305, 0.301, 0.309)
     row = one_row("sep-above-features", [made])
     assert row["effect"] == pytest.approx(-0.005) and row["verdict"] == "underpowered"
@@ -193,7 +190,7 @@ def test_one_cls_is_set_against_one_sep(seps, value, verdict):
 def test_texts_with_one_and_with_two_seps_have_no_interval_for_one():
     (made,) = first_tokens(0.05, 0.02, seps=2)
     table = made.tables["special"]
-    table.loc[(table["token"] == "[SEP]") & (table["head"] == 1), "each"] = 0.2
+    table.loc[(table["token"] == "sep") & (table["head"] == 1), "each"] = 0.2
     row = one_row("cls-in-first-layers", [made])
     assert row["verdict"] == "underpowered" and "different numbers of [SEP]" in row["why"]
     assert row["effect"] == pytest.approx(0.35 - 0.25)

@@ -100,7 +100,7 @@ def test_where_a_text_is_too_long_relations_leaves_it_out_in_a_pass_of_its_own(m
         run_steps([step], alone)
     assert same(steps, alone, Store(tmp_path / "together"))
     notes = {step.name: " ".join(alone.result(step).notes) for step in steps}
-    assert "left_out" in notes["relations"] and "were cut" in notes["patterns"]
+    assert "left out" in notes["relations"] and "were cut" in notes["patterns"]
 
 
 def test_a_task_and_its_texts_are_the_same_texts(models, passes, tmp_path):

@@ -8,6 +8,7 @@ from bertscope.analyses.attention.maps import read_maps
 from bertscope.analyses.features.measure import FeatureReader
 from bertscope.analyses.features.question import FeaturesConfig
 from bertscope.analyses.features.result import features_result
+from bertscope.core.model_record import ModelRecord
 from three_sentences import WORDS
 
 NOUNS, LONG = {"keys", "cabinets", "gardener"}, {"cabinets", "unquestionably", "disappeared", "whispered"}
@@ -20,4 +21,5 @@ MARKED = {
 def features_of(encoders, examples, marked, *, tokens=None, names=("a",), **config):
     config = FeaturesConfig(repeats=200, **config)
     reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
-    return features_result(reader, read_maps(encoders, examples, [reader], tokens=tokens), names)
+    models = {name: ModelRecord(name, f"model {name}") for name in names}
+    return features_result(reader, read_maps(encoders, examples, [reader], tokens=tokens), models)

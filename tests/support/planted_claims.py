@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+from planted_attention import (
+    attention,
+    first_tokens,
+    frames,
+    gains,
+    last_share,
+    on_special,
+    patterns,
+    ranks,
+    redundancy,
+    related,
+    unchanged,
+)
 from planted_results import (
     BASE,
     RANDOM,
     TUNED,
     Planted,
     ablate,
-    attention,
     elsewhere,
     expected,
-    first_tokens,
-    frames,
-    gains,
     geometry,
-    last_share,
-    on_special,
-    patterns,
     probed,
-    ranks,
-    redundancy,
-    relations,
-    result,
     similarity,
     structure,
     taught,
-    unchanged,
 )
 from planted_trainings import (
     agreeing,
@@ -58,18 +59,18 @@ PLANTED: dict[str, Planted] = {
     "last-two-layers-more": last_share,
     "most-heads-unchanged": unchanged,
     "sep-above-features": lambda v, r: attention(
-        {"[SEP]": 0.9, "noun": 0.1}, {"[SEP]": 0.3 + v, "noun": 0.3, "verb": 0.1}, r
+        {"sep": 0.9, "noun": 0.1}, {"sep": 0.3 + v, "noun": 0.3, "verb": 0.1}, r
     ),
     "cls-in-first-layers": first_tokens,
     "no-feature-gains": gains,
     "few-frame-heads": frames,
-    "relation-heads-exist": lambda v, r: [result("relations", {"best": relations(v, r)})],
+    "relation-heads-exist": related,
     "a-head-off-improves": ablate("head", best=True),
     "no-head-is-needed": ablate("head", best=False),
     "a-layer-off-improves": ablate("heads", best=True),
     "no-layer-is-needed": ablate("heads", best=False),
-    "similar-heads-are-redundant": redundancy("interaction, similar minus random"),
-    "relation-heads-not-needed": redundancy("named heads off together"),
+    "similar-heads-are-redundant": redundancy("interaction_difference"),
+    "relation-heads-not-needed": redundancy("together_effect"),
     "pretraining-gives": scratch("pretraining"),
     "tuning-gives": scratch("fine-tuning"),
     "m-good-reaches-full": good("m"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from bertscope.core.errors import UserError
@@ -10,6 +10,7 @@ from bertscope.core.model_record import by_key
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
+    from bertscope.core.result import Result
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
@@ -31,3 +32,13 @@ def side_by_side(encoders: Sequence[Encoder]) -> dict[str, Encoder]:
 def subject(data: Examples | Task, *, weighted: bool = False) -> dict[str, str]:
     """What a result says that it is about, beside its models."""
     return ({"task": data.name} if data.name else {}) | ({"attention": "norm-weighted"} if weighted else {})
+
+
+def is_weighted(result: Result) -> bool:
+    """Whether its attention is weighted by what it carries."""
+    return "attention" in result.subject
+
+
+def figure_key(base: str, model: str, models: Collection[str]) -> str:
+    """What a figure of one model is asked for by: where there are several, with the model's id."""
+    return f"{base}_{model.replace('-', '_')}" if len(models) > 1 else base

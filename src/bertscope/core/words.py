@@ -94,9 +94,9 @@ def labelled(numbers: Sequence[Number], phrases: Mapping[str, str], words: Words
 
 
 def _label(number: Number, phrases: Mapping[str, str], words: Words, several: set[tuple[str, str]]) -> str:
-    phrase, models = phrases.get(number.key, ""), words.get("model", {})
-    # A number may be of several models: of one, and of another that it is set against.
-    of = {name: {**models, **words.get(name, {})}.get(value, value) for name, value in number.of.items()}
+    phrase = phrases.get(number.key, "")
+    models = words.get("model", {})  # under whatever name a number is of one: `model`, `against`
+    of = {name: words.get(name, {}).get(value, models.get(value, value)) for name, value in number.of.items()}
     further = [
         of[name] for name in of if f"{{{name}}}" not in phrase and (number.key, name) in several
     ]  # fmt: skip

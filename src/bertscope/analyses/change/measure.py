@@ -18,6 +18,7 @@ from bertscope.analyses.shapes.net import shipped
 from bertscope.analyses.side_by_side import subject
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.model_record import records
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.models.encoder import Encoder
 
@@ -29,9 +30,9 @@ def part(before: Encoder, after: Encoder, examples: Examples, config: ChangeConf
         examples.ids, before.head_counts, repeats=config.repeats, seed=config.seed,
         classify=lambda maps: net(maps).argmax(-1), classes=CLASSES,
     )  # fmt: skip
-    names = [before.name, after.name] if before.name != after.name else [f"{before.name} (1)", f"{after.name} (2)"]
-    about = subject(names, examples, weighted=config.weighted)
-    finish = partial(change_result, reader, subject=about, notes=examples.notes)
+    about = subject(examples, weighted=config.weighted)
+    models = records([before, after])
+    finish = partial(change_result, reader, models=models, subject=about, notes=examples.notes)
     return PassPart([before, after], examples, reader, finish, weighted=config.weighted)
 
 

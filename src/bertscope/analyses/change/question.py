@@ -36,6 +36,16 @@ change = Question(
     main="cosine",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.3; Lin 1991, Divergence measures based "
     "on the Shannon entropy",
+    numbers={
+        "cosine": "cosine",
+        "divergence": "divergence",
+        "last_two_share": "share of the change in the last two layers",
+        "last_two_even_share": "the same if all heads changed alike",
+        "most_changed_layer": "layer that changed most",
+        "second_most_changed_layer": "layer that changed second most",
+        "changed_class_share": "maps that change class",
+    },
+    compared="the last two layers' share of the change in attention",
     shares_pass=True,
     card=(
         HeadFact("heads", "cosine", "cosine of the maps", "cosine_low", "cosine_high"),

@@ -11,15 +11,19 @@ from scipy.stats import rankdata
 
 from bertscope.analyses.attention.maps import read_notes
 from bertscope.analyses.change.question import change
+from bertscope.analyses.side_by_side import is_weighted
 from bertscope.analyses.tables import tidy, with_intervals
+from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, percent, sure
 from bertscope.core.units import every, heads_of_layers
 
 if TYPE_CHECKING:
     from bertscope.analyses.change.measure import ChangeReader
+    from bertscope.core.model_record import ModelRecord
     from bertscope.models.observe import Passed
 
 _LAST = 2  # the paper: fine-tuning changes the last two layers most
@@ -33,9 +37,14 @@ _CAPTIONS = {
 
 
 def change_result(
-    reader: ChangeReader, passed: Passed, *, subject: Mapping[str, str] | None = None, notes: Sequence[str] = ()
+    reader: ChangeReader,
+    passed: Passed,
+    *,
+    models: Mapping[str, ModelRecord] | None = None,
+    subject: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
 ) -> Result:
-    """`notes` are the corpus's."""
+    """`models` are the one before and the one after, `notes` the corpus's."""
     draws = reader.heads.draws  # [1 + repeats, head, measure]
     places = heads_of_layers(reader.head_counts)
     layers = np.array(list(places))
@@ -61,12 +70,13 @@ def change_result(
             ignore_index=True,
         )
         changed = (1 - np.trace(whole, axis1=1, axis2=2)).clip(0)
-        headline.append(drawn_number("maps that change class", changed, passed.examples, "share"))
+        headline.append(drawn_number("changed_class_share", changed, passed.examples, "share"))
         figures.append(_transitions_figure())
     return change.result(
         tables=tables,
         headline=headline,
         figures=figures,
+        models=dict(models or {}),
         subject=dict(subject or {}),
         notes=[*notes, *read_notes(passed)],
     )
@@ -81,11 +91,23 @@ def _where_it_moved(
     first, second = layers[np.argsort(cosine, kind="stable")[:2]]
     share = _ratio(moved[:, -_LAST:].sum(1), moved.sum(1))
     return [
-        drawn_number("share of the change in the last two layers", share, n, "share"),
-        Number("the same if all heads changed alike", sum(counts[-_LAST:]) / sum(counts), unit="share"),
-        Number("layer that changed most", float(first), n=len(layers)),
-        Number("layer that changed second most", float(second), n=len(layers)),
+        drawn_number("last_two_share", share, n, "share"),
+        Number("last_two_even_share", sum(counts[-_LAST:]) / sum(counts), unit="share"),
+        Number("most_changed_layer", float(first), n=len(layers)),
+        Number("second_most_changed_layer", float(second), n=len(layers)),
     ]
+
+
+def sentence(result: Result) -> Statement | None:
+    if is_weighted(result) or not result.numbers(key="last_two_share"):  # nothing changed
+        return None
+    share, even = result["last_two_share"], result["last_two_even_share"]
+    first, second = (int(result[key].value) for key in ("most_changed_layer", "second_most_changed_layer"))
+    told = (
+        f"Fine-tuning changed the attention of layers {first} and {second} most; the last two layers hold "
+        f"{sure(Estimate.of_number(share), percent)} of the change, {percent(even.value)} if all changed alike."
+    )
+    return Statement(told, share.value, percent)
 
 
 def _heads_table(reader: ChangeReader, draws: np.ndarray) -> pd.DataFrame:
@@ -126,7 +148,7 @@ def _figures() -> list[Figure]:
     grids = [
         Figure(
             "heatmap", "heads", x="head", y="layer", value=measure, low=f"{measure}_low", high=f"{measure}_high",
-            title=f"Change of each head: {measure}", caption=caption, labels=_LABELS,
+            title=f"Change of each head: {measure}", caption=caption, labels=_LABELS, key=f"heads_{measure}",
         )
         for measure, caption in _CAPTIONS.items()
     ]  # fmt: skip
@@ -135,7 +157,7 @@ def _figures() -> list[Figure]:
             "lines", "layers", x="layer", y=measure, low=f"{measure}_low", high=f"{measure}_high",
             title=f"Change by layer: {measure}",
             caption=f"{caption} The mean over a layer's heads, with its 95% bootstrap interval over examples.",
-            labels=_LABELS | {"share": "share of the whole change"},
+            labels=_LABELS | {"share": "share of the whole change"}, key=f"layers_{measure}",
         )
         for measure, caption in _CAPTIONS.items()
     ]  # fmt: skip
@@ -147,5 +169,5 @@ def _transitions_figure() -> Figure:
         "heatmap", "transitions", x="after", y="before", value="share", low="low", high="high",
         title="Classes before and after",
         caption="The share of all maps that had the class of the row before and have that of the column after.",
-        labels={"share": "share of maps"},
+        labels={"share": "share of maps"}, key="transitions",
     )  # fmt: skip

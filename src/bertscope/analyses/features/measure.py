@@ -29,15 +29,15 @@ from bertscope.models.encoder import Encoder
 
 
 def part(models: Sequence[Encoder], examples: Examples, config: FeaturesConfig) -> PassPart:
-    names = list(side_by_side(models))
+    checkpoints = side_by_side(models)
     examples, unmarked = _with_words(examples)
     marked, missing = _mark_features(examples, config.features)
     reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
     finish = partial(
         features_result,
         reader,
-        names=names,
-        subject=subject(names, examples, weighted=config.weighted),
+        models={key: encoder.record for key, encoder in checkpoints.items()},
+        subject=subject(examples, weighted=config.weighted),
         notes=[*examples.notes, *missing, *unmarked],
     )
     return PassPart(models, examples, reader, finish, weighted=config.weighted)

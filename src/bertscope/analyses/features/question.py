@@ -9,9 +9,11 @@ from bertscope.core.head_card import HeadFact
 from bertscope.core.question import EXAMPLES, MODELS, Question
 
 FEATURES = ("noun", "verb", "adjective", "pronoun", "subject", "object", "negation")
-SPECIAL = ("[CLS]", "[SEP]")
-ANY = "any word"
-BY = ("all tokens", "[CLS]")
+SPECIAL = {"cls": "[CLS]", "sep": "[SEP]"}
+BOTH = "both"
+"""The special tokens of a text together."""
+ANY = "any_word"
+BY = ("all_tokens", "cls")
 """Whose attention it is: that of every token, averaged, or that of the first alone."""
 
 
@@ -21,7 +23,7 @@ class FeaturesConfig:
 
     features: tuple[str, ...] = FEATURES
     """Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME
-    (UD). [CLS] and [SEP] are always there."""
+    (UD). [CLS] and [SEP] (cls, sep) are always there."""
     weighted: bool = False
     """Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020)."""
     repeats: int = 1000
@@ -42,18 +44,30 @@ features = Question(
     config=FeaturesConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
     version=1,
-    main="heads mostly on [CLS] and [SEP]",
+    main="mostly_on_special",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Kobayashi et al. 2020, Attention is Not Only a "
     "Weight",
+    numbers={
+        "mostly_on_special": "heads mostly on [CLS] and [SEP]",
+        "mostly_on_special_change": "change from {against} to {model}",
+    },
+    words={
+        "by": {"all_tokens": "all tokens", "cls": "[CLS]"},
+        "feature": SPECIAL,
+        "token": SPECIAL | {BOTH: " and ".join(SPECIAL.values())},
+        "from": {ANY: "any word"},
+        "to": {ANY: "any word"},
+    },
+    compared="the share of heads mostly on [CLS] and [SEP]",
     shares_pass=True,
     card=(
         HeadFact(
             "heads", "excess", "attends to, beyond chance", "excess_low", "excess_high", by=("checkpoint",),
-            items=("feature",), where={"by": "all tokens"}, middle=0.0,
+            items=("feature",), where={"by": "all_tokens"}, middle=0.0,
         ),
         HeadFact(
             "change", "change", "gained most", "low", "high", by=("checkpoint",), items=("feature",), top=2,
-            where={"by": "all tokens"}, middle=0.0,
+            where={"by": "all_tokens"}, middle=0.0,
         ),
     ),
 )  # fmt: skip

@@ -9,19 +9,23 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
-from bertscope.analyses.features.question import BY, SPECIAL, features
+from bertscope.analyses.features.question import BOTH, BY, SPECIAL, features
+from bertscope.analyses.side_by_side import figure_key, is_weighted
 from bertscope.analyses.tables import over_half, tidy
+from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, percent, sure
+from bertscope.core.words import model_names
 
 if TYPE_CHECKING:
     from bertscope.analyses.features.measure import FeatureReader, LayerMeans
+    from bertscope.core.model_record import ModelRecord
     from bertscope.models.observe import Passed
 
 Axes = dict[str, Sequence]
-_BOTH = " and ".join(SPECIAL)
 _FEW = 30  # texts with a feature, under which a note says so
 _LABELS = {"low": "at least", "high": "at most", "null": "as many random words", "by": "attention of", "n": "texts"}
 
@@ -29,36 +33,53 @@ _LABELS = {"low": "at least", "high": "at most", "null": "as many random words",
 def features_result(
     reader: FeatureReader,
     passed: Passed,
-    names: Sequence[str],
+    models: Mapping[str, ModelRecord],
     *,
     subject: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
 ) -> Result:
-    """What the reader found of the checkpoints of these names. Later ones are compared with the first; `notes` are
-    the corpus's."""
-    tables = _tables(reader, names)
+    """What the reader found of these models, in the order in which they were read. Later ones are compared with the
+    first; `notes` are the corpus's."""
+    tables = _tables(reader, list(models))
     having = tables["layers"].drop_duplicates("feature").set_index("feature")["n"].astype(int)
-    rare = [f"{name} ({n})" for name, n in having.items() if n < min(_FEW, passed.examples)]
+    called = features.words["feature"]
+    rare = [f"{called.get(key, key)} ({n})" for key, n in having.items() if n < min(_FEW, passed.examples)]
     few = [f"few of the {passed.examples} texts have: {', '.join(rare)}"] if rare else []
     return features.result(
         tables=tables,
-        headline=_headline([mostly_special(reader, which) for which in range(len(names))], names, passed.examples),
-        figures=_figures(tables, names),
+        headline=_headline({key: mostly_special(reader, which) for which, key in enumerate(models)}, passed.examples),
+        figures=_figures(tables, model_names(models)),
+        models=dict(models),
         subject=dict(subject or {}),
         notes=[*notes, *read_notes(passed), *few],
     )
 
 
-def _headline(shares: list[np.ndarray], names: Sequence[str], n: int) -> list[Number]:
-    """The share of heads that mostly attend to special tokens, and how much it changed."""
+def _headline(shares: Mapping[str, np.ndarray], n: int) -> list[Number]:
+    """The share of heads that mostly attend to special tokens, by model, and how much it changed."""
     first, *others = shares
-    named = {features.main: first}
-    for name, share in zip(names[1:], others, strict=True):
-        named |= {f"{features.main}, {name}": share, f"change from {names[0]} to {name}": share - first}
-    return [drawn_number(name, draws, n, "share of heads") for name, draws in named.items()]
+    unit = "share of heads"
+    numbers = [drawn_number("mostly_on_special", shares[first], n, unit, model=first)]
+    for key in others:
+        change = shares[key] - shares[first]
+        numbers += [
+            drawn_number("mostly_on_special", shares[key], n, unit, model=key),
+            drawn_number("mostly_on_special_change", change, n, unit, model=key, against=first),
+        ]
+    return numbers
 
 
-def _tables(reader: FeatureReader, names: Sequence[str]) -> dict[str, pd.DataFrame]:
+def sentence(result: Result) -> Statement | None:
+    if is_weighted(result):
+        return None
+    *_, (last, model) = result.models.items()
+    (number,) = result.numbers(key="mostly_on_special", model=last)
+    share = sure(Estimate.of_number(number), percent)
+    told = f"{share} of {model.name}'s heads put more than half of their attention on [CLS] and [SEP]."
+    return Statement(told, number.value, percent)
+
+
+def _tables(reader: FeatureReader, keys: Sequence[str]) -> dict[str, pd.DataFrame]:
     """All tables of all checkpoints; what changed from the first to each other one, where there are several.
 
     layers           attention to each feature, the mean over heads
@@ -70,14 +91,14 @@ def _tables(reader: FeatureReader, names: Sequence[str]) -> dict[str, pd.DataFra
     """
     parts: dict[str, list[pd.DataFrame]] = {}
     first = reader.of(0)
-    for which, name in enumerate(names):
+    for which, checkpoint in enumerate(keys):
         for layer, means in reader.of(which).items():
             tables = _of_layer(reader, means)
             if which and layer in first and _comparable(first[layer], means):
                 tables |= _changes(reader, first[layer], means)
             for key, table in tables.items():
                 table.insert(0, "layer", layer)
-                table.insert(0, "checkpoint", name)
+                table.insert(0, "checkpoint", checkpoint)
                 parts.setdefault(key, []).append(table)
     return {key: pd.concat(tables, ignore_index=True) for key, tables in parts.items()}
 
@@ -126,7 +147,7 @@ def _special(reader: FeatureReader, draws: np.ndarray) -> pd.DataFrame:
     uniform_cls, uniform_sep, _ = reader.special_share.value
     uniform = np.array([uniform_cls, uniform_sep, uniform_cls + uniform_sep])
     return tidy(
-        {"token": (*SPECIAL, _BOTH), "head": range(1, draws.shape[-1] + 1)},
+        {"token": (*SPECIAL, BOTH), "head": range(1, draws.shape[-1] + 1)},
         attention=together[0], low=low, high=high,
         each=np.stack([cls[0], each[0], np.full_like(cls[0], np.nan)]),
         uniform=_like(uniform[:, None], together[0]),
@@ -159,43 +180,43 @@ def _like(value: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.broadcast_to(value, other.shape)
 
 
-def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[Figure]:
-    of = {name: f": {name}" if len(names) > 1 else "" for name in names}
-    last = names[-1]
+def _figures(tables: Mapping[str, pd.DataFrame], names: Mapping[str, str]) -> list[Figure]:
+    of = {key: f": {name}" if len(names) > 1 else "" for key, name in names.items()}
+    first, last = (list(names)[at] for at in (0, -1))
     by_layer = [
         Figure(
             "lines", "layers", x="layer", y="attention", color="feature", low="low", high="high",
-            where={"checkpoint": name, "by": by}, title=f"{title}{of[name]}",
+            where={"checkpoint": model, "by": by}, title=f"{title}{of[model]}",
             caption=f"{whose} to the strongest word of each kind in a text, averaged over heads and over the texts "
             "that have such a word, with its 95% bootstrap interval over texts. The table has beside it what as many "
             "random words would get: a maximum grows with the number of words.",
-            labels=_LABELS,
+            labels=_LABELS, key=figure_key(f"layers_{by}", model, names),
         )
-        for name in names
+        for model in names
         for by, title, whose in (
-            ("all tokens", "Attention to kinds of words", "The attention of all tokens"),
-            ("[CLS]", "Attention of [CLS] to kinds of words", "The attention of [CLS]"),
+            ("all_tokens", "Attention to kinds of words", "The attention of all tokens"),
+            ("cls", "Attention of [CLS] to kinds of words", "The attention of [CLS]"),
         )
     ]  # fmt: skip
     grids = [
         Figure(
             "heatmap", "heads", x="head", y="layer", value="attention", low="low", high="high", facet="feature",
-            where={"checkpoint": last, "by": "all tokens"},
+            where={"checkpoint": last, "by": "all_tokens"},
             title=f"Attention to kinds of words, head by head{of[last]}",
             caption="What the strongest word of each kind receives, averaged over all tokens' attention and over the "
             "texts that have one.",
-            labels=_LABELS,
+            labels=_LABELS, key="heads",
         )
     ]  # fmt: skip
     if "change" in tables:
         grids.append(
             Figure(
                 "heatmap", "change", x="head", y="layer", value="change", low="low", high="high", middle=0.0,
-                facet="feature", where={"checkpoint": last, "by": "all tokens"},
+                facet="feature", where={"checkpoint": last, "by": "all_tokens"},
                 title="Change of the attention to kinds of words",
-                caption=f"What the strongest word of each kind receives in {last}, minus what it receives in "
-                f"{names[0]}, on the same texts.",
-                labels=_LABELS,
+                caption=f"What the strongest word of each kind receives in {names[last]}, minus what it "
+                f"receives in {names[first]}, on the same texts.",
+                labels=_LABELS, key="change",
             )
         )  # fmt: skip
     between = Figure(
@@ -204,6 +225,7 @@ def _figures(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> list[F
         caption="The attention from a word of one kind to another word of one kind, averaged over all such pairs "
         "of a text, over texts and over heads, minus that between any two words of the same texts.",
         labels=_LABELS | {"null": "between any two words", "excess": "more than between any two words"},
+        key="pairs",
     )  # fmt: skip
-    kinds_known = tables["pairs"]["from"].nunique() > 1  # "any word" to "any word" is 0 by definition
+    kinds_known = tables["pairs"]["from"].nunique() > 1  # any word to any word is 0 by definition
     return [*by_layer, *grids, *([between] if kinds_known else [])]

@@ -45,6 +45,15 @@ patterns = Question(
     version=2,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
+    numbers={
+        "vertical": "vertical",
+        "diagonal": "diagonal",
+        "vertical_diagonal": "vertical + diagonal",
+        "block": "block",
+        "heterogeneous": "heterogeneous",
+        "mostly_on_special": "over half on [CLS] and [SEP]",
+    },
+    compared="the share of heterogeneous maps",
     shares_pass=True,
     card=(
         HeadMaps("head_maps", array="maps", tokens="map_tokens"),

@@ -18,6 +18,7 @@ from torch import Tensor
 from bertscope.analyses.attention.maps import LayerMaps, View, product, times_log2
 from bertscope.analyses.attention.pass_part import PassPart
 from bertscope.analyses.redundancy.clusters import clusters, plane
+from bertscope.analyses.redundancy.compared import Compared
 from bertscope.analyses.redundancy.interactions import (
     Interactions,
     check_together,
@@ -26,7 +27,7 @@ from bertscope.analyses.redundancy.interactions import (
     together,
 )
 from bertscope.analyses.redundancy.question import RedundancyConfig
-from bertscope.analyses.redundancy.result import Compared, redundancy_result
+from bertscope.analyses.redundancy.result import redundancy_result
 from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -47,9 +48,9 @@ _NONE = np.uint64(2**64 - 1)
 
 def part(models: Sequence[Encoder], data: Task | Examples, config: RedundancyConfig) -> PassPart:
     checkpoints = side_by_side(models)
-    for name, encoder in checkpoints.items():
+    for encoder in models:
         if (heads := sum(encoder.head_counts)) < 3:
-            raise UserError(f"{name} has {heads} heads: too few to compare them with each other")
+            raise UserError(f"{encoder.name} has {heads} heads: too few to compare them with each other")
     task, examples = (None, data) if isinstance(data, Examples) else (data, data.test)
     if config.together:  # refused before the pass, not after it
         if task is None:
@@ -63,15 +64,15 @@ def part(models: Sequence[Encoder], data: Task | Examples, config: RedundancyCon
 
     def finish(passed: Passed) -> Result:
         found = zip(checkpoints.items(), reader.maps, reader.outputs, strict=True)
-        compared = [_compare(name, encoder, maps, outputs, task, config) for (name, encoder), maps, outputs in found]
-        about = subject(list(checkpoints), data, weighted=config.weighted)
+        compared = [_compare(key, encoder, maps, outputs, task, config) for (key, encoder), maps, outputs in found]
+        about = subject(data, weighted=config.weighted)
         return redundancy_result(compared, task, passed, subject=about, notes=data.notes)
 
     return PassPart(models, examples, reader, finish, weighted=config.weighted)
 
 
 def _compare(
-    name: str, encoder: Encoder, maps: MapsApart, outputs: Outputs, task: Task | None, config: RedundancyConfig
+    key: str, encoder: Encoder, maps: MapsApart, outputs: Outputs, task: Task | None, config: RedundancyConfig
 ) -> Compared:
     """All that is known of a checkpoint's heads: groups, the most similar pairs, and what those do together."""
     divergence, units = maps.divergence, every("head", encoder.head_counts)
@@ -90,7 +91,8 @@ def _compare(
         except UserError as reason:  # heads can be compared on any texts; only this part needs the task's classifier
             notes.append(f"no pairs were switched off: {reason}")
     return Compared(
-        name=name,
+        key=key,
+        model=encoder.record,
         head_counts=encoder.head_counts,
         head_size=encoder.head_size,
         divergence=divergence,

@@ -9,6 +9,9 @@ from bertscope.core.head_card import HeadFact
 from bertscope.core.question import EITHER, MODELS, Question
 from bertscope.core.units import Mode
 
+SIMILAR, NAMED, RANDOM = "similar", "named", "random"
+"""Which heads are switched off: the most similar pairs, those that were named, and others at random."""
+
 
 @dataclass(frozen=True)
 class RedundancyConfig:
@@ -54,6 +57,21 @@ redundancy = Question(
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
     "Representations Revisited; the review of Kovaleva et al. 2019",
+    numbers={
+        "divergence": "divergence",
+        "divergence_within_layers": "divergence within a layer",
+        "divergence_between_layers": "divergence between layers",
+        "divergence_difference": "between minus within",
+        "cka_within_layers": "CKA within a layer",
+        "cka_between_layers": "CKA between layers",
+        "clusters": "clusters of heads",
+        "silhouette": "silhouette",
+        "interaction": "interaction of {kind} pairs",
+        "interaction_difference": "interaction, {kind} minus {against}",
+        "together_effect": "named heads off together",
+        "random_together_effect": "random heads off together, mean",
+        "together_p": "p that random heads cost as much",
+    },
     shares_pass=True,
     card=(
         HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),

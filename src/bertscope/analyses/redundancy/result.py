@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
-from bertscope.analyses.redundancy.question import redundancy
+from bertscope.analyses.redundancy.question import NAMED, RANDOM, SIMILAR, redundancy
+from bertscope.analyses.side_by_side import figure_key
 from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.units import Unit, every
+from bertscope.core.units import every
+from bertscope.core.words import model_names
 
 if TYPE_CHECKING:
     from bertscope.analyses.redundancy.clusters import Clusters
-    from bertscope.analyses.redundancy.interactions import Interactions, Pair, Together
+    from bertscope.analyses.redundancy.compared import Compared
     from bertscope.data.task import Task
     from bertscope.models.observe import Passed
 
@@ -30,66 +31,6 @@ _COLOURS = {
     "cluster": "Colours are clusters, found on the full distances by average linkage.",
     "layer": "Dots of one colour are the heads of one layer: do they lie together?",
 }
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One checkpoint and what was found of its heads."""
-
-    name: str
-    head_counts: Sequence[int]
-    head_size: int
-    divergence: np.ndarray
-    """[head, head], of their maps, in bits."""
-    error: np.ndarray
-    """[head, head]: its standard error."""
-    draws: np.ndarray
-    """[1 + repeats, layer, layer]: the divergence, summed over pairs of their heads."""
-    alike: np.ndarray
-    """CKA of the heads' outputs [head, head]."""
-    tokens: int
-    """How many tokens that rests on."""
-    groups: Clusters
-    places: np.ndarray
-    """[head, 2]: where each head lies in a plane."""
-    stress: float
-    """How much the plane distorts."""
-    similar: Sequence[Pair]
-    """The pairs that diverge least."""
-    random: Sequence[Pair]
-    """Random pairs of the same layers."""
-    interactions: Interactions | None
-    """Of the similar pairs, then the random ones, where they were switched off."""
-    together: Together | None
-    """Of the named heads, where some were named."""
-    notes: Sequence[str]
-
-    @cached_property
-    def units(self) -> list[Unit]:
-        return every("head", self.head_counts)
-
-    @property
-    def kinds(self) -> list[str]:
-        """Of each pair."""
-        return ["similar"] * len(self.similar) + ["random"] * len(self.random)
-
-    @cached_property
-    def heads(self) -> np.ndarray:
-        """[head, layer]: 1 where the head is the layer's."""
-        return np.repeat(np.eye(len(self.head_counts)), self.head_counts, axis=0)
-
-    def by_layer(self, values: np.ndarray) -> np.ndarray:
-        """[layer, layer]: the mean of values [head, head] over pairs of different heads; NaN where there are none."""
-        known = ~np.isnan(values) & ~np.eye(len(values), dtype=bool)
-        sums = self.heads.T @ np.where(known, values, 0.0) @ self.heads
-        counts = self.heads.T @ known.astype(float) @ self.heads
-        return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-
-    @cached_property
-    def pair_counts(self) -> np.ndarray:
-        """[layer, layer]: pairs of different heads, the order counting."""
-        counts = np.array(self.head_counts, dtype=float)
-        return np.outer(counts, counts) - np.diag(counts)
 
 
 def redundancy_result(
@@ -102,23 +43,26 @@ def redundancy_result(
 ) -> Result:
     """`task` is what pairs were scored on, `notes` are the data's."""
     tell = {"heads": _heads_table, "layers": _layers_table, "pairs": _pairs_table, "together": _together_table}
-    tables = {name: [table(one).assign(checkpoint=one.name) for one in compared] for name, table in tell.items()}
+    tables = {name: [table(one).assign(checkpoint=one.key) for one in compared] for name, table in tell.items()}
+    models = {one.key: one.model for one in compared}
+    names = model_names(models)
     headline: list[Number] = []
     notes = list(notes)
     for one in compared:
-        which = f", {one.name}" if len(compared) > 1 else ""
         numbers = [*_apart(one, passed.examples), *_alike(one), *_grouped(one.groups), *_switched_off(one, task)]
-        headline += [Number(f"{n.name}{which}", n.value, n.low, n.high, n.n, n.unit) for n in numbers]
+        headline += [replace(number, of={**number.of, "model": one.key}) for number in numbers]
+        which = f", {names[one.key]}" if len(compared) > 1 else ""
         notes += [f"{note}{which}" for note in [*one.notes, *_caution(one)]]
     return redundancy.result(
         tables={name: pd.concat(each, ignore_index=True) for name, each in tables.items() if any(map(len, each))},
         arrays={
-            f"{measure} of {one.name}": matrix
+            f"{measure}.{one.key}": matrix
             for one in compared
             for measure, matrix in (("divergence", one.divergence), ("cka", one.alike))
         },
         headline=headline,
-        figures=_figures(compared),
+        figures=_figures(compared, names),
+        models=models,
         subject=dict(subject),
         notes=[*notes, *read_notes(passed)],
     )
@@ -182,7 +126,7 @@ def _together_table(one: Compared) -> pd.DataFrame:
     """The named heads off together, beside random sets of the same layers."""
     if (found := one.together) is None:
         return pd.DataFrame()
-    kinds = ["named", *["random"] * len(found.random)]
+    kinds = [NAMED, *[RANDOM] * len(found.random)]
     return pd.DataFrame({"set": kinds, "effect": [found.effect, *found.random]})
 
 
@@ -195,18 +139,17 @@ def _switched_off(one: Compared, task: Task | None) -> list[Number]:
     if one.interactions is not None:
         draws, kinds = one.interactions.draws, np.array(one.kinds)
         means = {kind: draws[:, kinds == kind].mean(1) for kind in dict.fromkeys(one.kinds)}
-        numbers += [
-            drawn_number(f"interaction of {kind} pairs", mean, n, task.metric) for kind, mean in means.items()
-        ]
+        numbers += [drawn_number("interaction", mean, n, task.metric, kind=kind) for kind, mean in means.items()]
         if len(means) == 2:
-            apart = means["similar"] - means["random"]
-            numbers.append(drawn_number("interaction, similar minus random", apart, n, task.metric))
+            apart = means[SIMILAR] - means[RANDOM]
+            of = {"kind": SIMILAR, "against": RANDOM}
+            numbers.append(drawn_number("interaction_difference", apart, n, task.metric, **of))
     if (found := one.together) is not None:
         sets = len(found.random)
         numbers += [
-            Number("named heads off together", found.effect, found.low, found.high, n, change),
-            Number("random heads off together, mean", float(found.random.mean()), n=sets, unit=change),
-            Number("p that random heads cost as much", found.p, n=sets, unit="p"),
+            Number("together_effect", found.effect, found.low, found.high, n, change),
+            Number("random_together_effect", float(found.random.mean()), n=sets, unit=change),
+            Number("together_p", found.p, n=sets, unit="p"),
         ]
     return numbers
 
@@ -218,9 +161,9 @@ def _apart(one: Compared, n: int) -> list[Number]:
     if counts[same].sum() and counts[~same].sum():
         within, between = (draws[:, where].sum(1) / counts[where].sum() for where in (same, ~same))
         numbers += [
-            drawn_number("divergence within a layer", within, n, "bits"),
-            drawn_number("divergence between layers", between, n, "bits"),
-            drawn_number("between minus within", between - within, n, "bits"),
+            drawn_number("divergence_within_layers", within, n, "bits"),
+            drawn_number("divergence_between_layers", between, n, "bits"),
+            drawn_number("divergence_difference", between - within, n, "bits"),
         ]
     return numbers
 
@@ -231,15 +174,15 @@ def _alike(one: Compared) -> list[Number]:
     layer = one.heads.argmax(1)
     same = layer[rows] == layer[columns]
     return [
-        Number(f"CKA {where}", float(np.nanmean(alike[which])), n=one.tokens, unit="CKA")
-        for where, which in (("within a layer", same), ("between layers", ~same))
+        Number(key, float(np.nanmean(alike[which])), n=one.tokens, unit="CKA")
+        for key, which in (("cka_within_layers", same), ("cka_between_layers", ~same))
         if not np.isnan(alike[which]).all()
     ]
 
 
 def _grouped(groups: Clusters) -> list[Number]:
     return [
-        Number("clusters of heads", float(groups.count), n=len(groups.number)),
+        Number("clusters", float(groups.count), n=len(groups.number)),
         Number("silhouette", groups.silhouette, n=len(groups.number), unit="silhouette"),
     ]
 
@@ -249,20 +192,23 @@ def _caution(one: Compared) -> list[str]:
     return [f"outputs of unrelated heads have a CKA of up to {chance:.3f} on {one.tokens} tokens"]
 
 
-def _figures(compared: Sequence[Compared]) -> list[Figure]:
+def _figures(compared: Sequence[Compared], names: Mapping[str, str]) -> list[Figure]:
     several = len(compared) > 1
     figures = []
     for one in compared:
-        of = f" of {one.name}" if several else ""
-        figures += [_plane(one, of, color, meaning) for color, meaning in _COLOURS.items()]
+        of = f" of {names[one.key]}" if several else ""
+        figures += [
+            _plane(one, figure_key(f"heads_by_{color}", one.key, names), of, color, meaning)
+            for color, meaning in _COLOURS.items()
+        ]
         if one.interactions is not None and not np.isnan(one.interactions.draws[0]).all():
-            figures.append(_pairs_figure(one.name, of))
+            figures.append(_pairs_figure(one, figure_key("pairs", one.key, names), of))
     return [*figures, *_grids("checkpoint" if several else None)]
 
 
-def _plane(one: Compared, of: str, color: str, meaning: str) -> Figure:
+def _plane(one: Compared, key: str, of: str, color: str, meaning: str) -> Figure:
     return Figure(
-        "points", "heads", x="x", y="y", color=color, where={"checkpoint": one.name},
+        "points", "heads", x="x", y="y", color=color, where={"checkpoint": one.key}, key=key,
         title=f"A map of the heads{of}, by {color}",
         caption="Each dot is a head; heads that attend to the same tokens lie together (classical scaling of "
         f"the root of the Jensen-Shannon divergence). The plane distorts the distances by {one.stress:.0%} "
@@ -271,10 +217,10 @@ def _plane(one: Compared, of: str, color: str, meaning: str) -> Figure:
     )  # fmt: skip
 
 
-def _pairs_figure(checkpoint: str, of: str) -> Figure:
+def _pairs_figure(one: Compared, key: str, of: str) -> Figure:
     return Figure(
         "intervals", "pairs", x="interaction", y="pair", color="kind", low="low", high="high",
-        where={"checkpoint": checkpoint}, title=f"Pairs of heads switched off{of}", middle=0.0,
+        where={"checkpoint": one.key}, key=key, title=f"Pairs of heads switched off{of}", middle=0.0,
         caption="What switching off both costs beyond what each costs alone, for the most similar pairs "
         "and for random pairs of the same layers, with 95% paired bootstrap intervals. Below 0, one head "
         "does what the other could.",
@@ -293,7 +239,7 @@ def _grids(facet: str | None) -> list[Figure]:
         Figure(
             "heatmap", "layers", x="other", y="layer", value=measure, facet=facet,
             low="low" if measure == "divergence" else None, high="high" if measure == "divergence" else None,
-            title=title, caption=captions[measure], labels=_LABELS,
+            title=title, caption=captions[measure], labels=_LABELS, key=measure,
         )
         for measure, title in (("divergence", "Divergence between layers' heads"), ("cka", "CKA of heads' outputs"))
     ]  # fmt: skip

@@ -30,7 +30,7 @@ from bertscope.models.encoder import Encoder
 
 
 def part(models: Sequence[Encoder], examples: Examples, config: RelationsConfig) -> PassPart:
-    names = list(side_by_side(models))
+    checkpoints = side_by_side(models)
     pairs = collect_pairs(
         examples, subtypes=config.subtypes, core=config.core, validation_share=config.validation_share,
         seed=config.seed,
@@ -39,9 +39,9 @@ def part(models: Sequence[Encoder], examples: Examples, config: RelationsConfig)
     finish = partial(
         relations_result,
         reader,
-        names=names,
+        models={key: encoder.record for key, encoder in checkpoints.items()},
         config=config,
-        subject=subject(names, examples, weighted=config.weighted),
+        subject=subject(examples, weighted=config.weighted),
         notes=[*examples.notes, *links_left_out(examples, core=config.core)],
     )
     # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.

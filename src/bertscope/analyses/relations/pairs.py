@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bertscope.analyses.relations.question import need_relations
+from bertscope.analyses.relations.question import ELEMENT, need_relations
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.hashing import hashed, hashed_texts, mixed, to_unit
@@ -20,8 +20,6 @@ from bertscope.core.hashing import hashed, hashed_texts, mixed, to_unit
 OFFSETS = np.array([sign * far for far in range(1, 11) for sign in (-1, 1)])
 """Fixed offsets that a pair may be told by, the nearest first: of equally good ones the first is chosen."""
 NONE = -1
-ELEMENT = "frame element"
-"""What the elements of all frames are called together: each alone is too rare."""
 _HALF, _CONTROL = np.uint64(2**32), np.uint64(2**32 + 1)  # apart from the numbers of resamples
 
 Span = tuple[int, ...]

@@ -13,6 +13,11 @@ from bertscope.core.question import EXAMPLES, MODELS, Question
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
 
+DIRECTIONS = {"to_target": "source to target", "to_source": "target to source"}
+ELEMENT = "frame_element"
+"""The relation of the elements of all frames together: each alone is too rare."""
+BEST_HEAD, BEST_OFFSET = "best_head", "best_offset"
+
 
 @dataclass(frozen=True)
 class RelationsConfig:
@@ -57,9 +62,21 @@ relations = Question(
     config=RelationsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
     version=3,
-    main="relations whose best head beats the best offset (p < .05, Holm)",
+    main="beating_offset",
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
+    numbers={
+        "beating_offset": "relations whose best head beats the best offset (p < .05, Holm)",
+        "mean_accuracy": "mean over relations, {by}",
+        "highest_frame_score": "highest frame score ({unit})",
+    },
+    words={
+        "by": {BEST_HEAD: "best head", BEST_OFFSET: "best fixed offset"},
+        "direction": DIRECTIONS,
+        "offset_direction": DIRECTIONS,
+        "relation": {ELEMENT: "frame element"},
+    },
+    compared="the share of relations in which a head beats any fixed offset",
     check=lambda examples, config: need_relations(examples),
     shares_pass=True,
     card=(

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bertscope.analyses.features.question import SPECIAL
 from bertscope.core.estimate import Estimate, cell, column, extreme, mean
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
 from bertscope.study.claims.records.estimates import over_layers, share_of
 from bertscope.study.claims.records.evidence import (
-    checkpoints,
-    compared,
-    estimate,
     evidence,
+    first_model,
     layer_third,
     numbers,
+    of_tuned,
     raw,
     studied,
-    tuned_from,
+    tuned_from_first,
 )
 from bertscope.study.claims.records.published import HETEROGENEOUS
 
@@ -28,97 +28,93 @@ if TYPE_CHECKING:
     from bertscope.core.result import Result
 
 DARK_SECRETS = Source("Dark Secrets", "Kovaleva et al. 2019, Revealing the Dark Secrets of BERT")
-_SPECIAL = ("[CLS]", "[SEP]")
-_ON_SPECIAL = "heads mostly on [CLS] and [SEP]"
 _ALIKE = 1e-3  # by how much rounding lets equal shares differ
 _claim = partial(Claim, source=DARK_SECRETS)
 
 
-def _shares(result: Result, kind: str) -> Iterator[tuple[str, Estimate]]:
-    """The share of maps of a class, by checkpoint."""
+def _shares(result: Result, kind: str) -> dict[str, Estimate]:
+    """The share of maps of a class, by model."""
     rows = result.tables["models"]
-    for _, row in rows[rows["class"] == kind].iterrows():
-        yield row["checkpoint"], cell(row, "share", "low", "high")
+    rows = rows[rows["class"] == kind]
+    return {row["checkpoint"]: cell(row, "share", "low", "high") for _, row in rows.iterrows()}
 
 
 def heterogeneous(result: Result) -> Iterator[Evidence]:
-    for name, share in _shares(result, "heterogeneous") if raw(result) else ():
-        if studied(name):
-            yield evidence(result, share, result.headline[0].n, "texts", model=name)
+    for key, share in _shares(result, "heterogeneous").items() if raw(result) else ():
+        if studied(result.models[key]):
+            yield evidence(result, share, result["heterogeneous"].n, "texts", model=result.models[key])
 
 
 def vertical_grows(result: Result) -> Iterator[Evidence]:
-    shares = dict(_shares(result, "vertical"))
-    base = next(iter(shares), "")
-    for name in tuned_from(base, list(shares)) if raw(result) else ():
-        yield evidence(result, shares[name] - shares[base], result.headline[0].n, "texts", model=name)
+    shares = _shares(result, "vertical")
+    for tuned in tuned_from_first(result) if raw(result) else ():
+        grown = shares[tuned.id] - shares[first_model(result).id]
+        yield of_tuned(result, tuned, grown, result["vertical"].n, "texts")
 
 
 def on_special(result: Result) -> Iterator[Evidence]:
-    names = checkpoints(result.tables["special"])
-    for name, number in numbers(result, _ON_SPECIAL) if raw(result) else ():
-        yield evidence(result, estimate(number), number.n, "texts", model=name if name in names else names[0])
+    for model, number in numbers(result, "mostly_on_special") if raw(result) else ():
+        yield evidence(result, Estimate.of_number(number), number.n, "texts", model=model)
 
 
-def _of_change(result: Result, effect: Estimate, n: int | None, **more: float) -> Evidence:
+def _of_change(result: Result, effect: Estimate, n: int | None, **more: float) -> Iterator[Evidence]:
     """About what one fine-tuning changed."""
-    return evidence(result, effect, n, "texts", model=compared(result), runs=1, **more)
+    for tuned in tuned_from_first(result) if raw(result) else ():
+        yield of_tuned(result, tuned, effect, n, "texts", **more)
 
 
 def last_two_ranks(result: Result) -> Iterator[Evidence]:
-    if raw(result):
-        rows = result.tables["layers"].nlargest(2, "layer")
-        ranks = [max(rows[name]) for name in ("rank", "rank_low", "rank_high")]
-        yield _of_change(result, Estimate.of(*ranks), result.number("cosine").n)
+    rows = result.tables["layers"].nlargest(2, "layer")
+    ranks = [max(rows[name]) for name in ("rank", "rank_low", "rank_high")]
+    return _of_change(result, Estimate.of(*ranks), result["cosine"].n)
 
 
 def last_two_share(result: Result) -> Iterator[Evidence]:
-    if raw(result):
-        number = result.number("share of the change in the last two layers")
-        even = result.number("the same if all heads changed alike").value
-        yield _of_change(result, estimate(number), number.n, at=even)
+    for number in result.numbers(key="last_two_share"):  # none where nothing changed
+        even = result["last_two_even_share"].value
+        yield from _of_change(result, Estimate.of_number(number), number.n, at=even)
 
 
 def unchanged_heads(result: Result) -> Iterator[Evidence]:
-    if raw(result):
-        heads = result.tables["heads"]
-        kept = [float((heads[end] > 0.9).mean()) for end in ("cosine", "cosine_low", "cosine_high")]
-        yield _of_change(result, Estimate.of(*kept), result.number("cosine").n)
+    heads = result.tables["heads"]
+    kept = [float((heads[end] > 0.9).mean()) for end in ("cosine", "cosine_low", "cosine_high")]
+    return _of_change(result, Estimate.of(*kept), result["cosine"].n)
 
 
 def _drawn(result: Result) -> pd.DataFrame:
     """How much attention each feature that the corpus has draws from all tokens, by checkpoint and layer."""
     rows = result.tables["layers"]
-    rows = rows[(rows["by"] == "all tokens") & rows["attention"].notna()]
+    rows = rows[(rows["by"] == "all_tokens") & rows["attention"].notna()]
     return rows.assign(third=layer_third(rows["layer"], rows["layer"].max()))
 
 
 def sep_above_features(result: Result) -> Iterator[Evidence]:
     rows = _drawn(result)
     rows = rows[rows["third"] > 1]
-    for name, mine in rows.groupby("checkpoint", sort=False) if raw(result) else ():
+    for key, mine in rows.groupby("checkpoint", sort=False) if raw(result) else ():
         apart = []
         for _, layer in mine.groupby("layer"):
-            words = column(layer[~layer["feature"].isin(_SPECIAL)], "attention")
-            sep = column(layer[layer["feature"] == "[SEP]"], "attention")
+            words = column(layer[~layer["feature"].isin(SPECIAL)], "attention")
+            sep = column(layer[layer["feature"] == "sep"], "attention")
             apart += [sep[0] - extreme(words, max)] if words and sep else []
         if apart:
             over = "texts, corrected for kinds of words"
-            yield evidence(result, mean(apart), int(mine["n"].max()), over, model=name)
+            yield evidence(result, mean(apart), int(mine["n"].max()), over, model=result.models[key])
 
 
 def cls_first(result: Result) -> Iterator[Evidence]:
     """One token against one token: a pair of texts has two [SEP], which count by their mean."""
     rows = result.tables["special"]
-    rows = rows[(layer_third(rows["layer"], rows["layer"].max()) == 1) & rows["token"].isin(_SPECIAL)]
+    rows = rows[(layer_third(rows["layer"], rows["layer"].max()) == 1) & rows["token"].isin(SPECIAL)]
     counts = result.tables["layers"].groupby("checkpoint")["n"].max()
-    for name, mine in rows.groupby("checkpoint", sort=False) if raw(result) else ():
-        cls, sep = (mine[(mine["token"] == token) & mine["each"].notna()] for token in _SPECIAL)
+    for key, mine in rows.groupby("checkpoint", sort=False) if raw(result) else ():
+        cls, sep = (mine[(mine["token"] == token) & mine["each"].notna()] for token in SPECIAL)
         if len(cls) and len(sep):
             effect = _each(cls) - _each(sep)
             why = "" if effect.sure else "texts have different numbers of [SEP], and the interval is of their sum"
             note = f"{(sep['attention'] / sep['each']).mean():.3g} [SEP] a text"
-            yield evidence(result, effect, int(counts[name]), "texts", model=name, why=why, note=note)
+            n, model = int(counts[key]), result.models[key]
+            yield evidence(result, effect, n, "texts", model=model, why=why, note=note)
 
 
 def _each(rows: pd.DataFrame) -> Estimate:
@@ -134,24 +130,26 @@ def features_rise(result: Result) -> Iterator[Evidence]:
     if not raw(result) or "change_of_layers" not in result.tables:
         return
     rows = result.tables["change_of_layers"]
-    rows = rows[(rows["by"] == "all tokens") & rows["change"].notna() & ~rows["feature"].isin(_SPECIAL)]
-    for name in tuned_from(checkpoints(result.tables["layers"])[0], checkpoints(rows)):
-        mine = rows[rows["checkpoint"] == name]
+    rows = rows[(rows["by"] == "all_tokens") & rows["change"].notna() & ~rows["feature"].isin(SPECIAL)]
+    for tuned in tuned_from_first(result):
+        mine = rows[rows["checkpoint"] == tuned.id]
         rises = [mean(column(feature, "change")) for _, feature in mine.groupby("feature")]
-        yield evidence(result, extreme(rises, max), result.headline[0].n, "texts", model=name)
+        if rises:
+            n = result.numbers(key="mostly_on_special", model=tuned.id)[0].n
+            yield of_tuned(result, tuned, extreme(rises, max), n, "texts")
 
 
 def frame_heads(result: Result) -> Iterator[Evidence]:
-    for name, heads in result.tables["frames"].groupby("checkpoint", sort=False) if "frames" in result.tables else ():
+    for key, heads in result.tables["frames"].groupby("checkpoint", sort=False) if "frames" in result.tables else ():
         share = over_layers(share_of(heads["certain"].to_numpy(bool)), heads["layer"].to_numpy())
-        yield evidence(result, share, int(heads["n"].iloc[0]), "layers", model=name)
+        yield evidence(result, share, int(heads["n"].iloc[0]), "layers", model=result.models[key])
 
 
 def relation_heads(result: Result) -> Iterator[Evidence]:
     rows = result.tables["best"]
-    for name, tested in rows[rows["p"].notna()].groupby("checkpoint", sort=False):
+    for key, tested in rows[rows["p"].notna()].groupby("checkpoint", sort=False):
         gains = column(tested, "difference", "difference_low", "difference_high")
-        yield evidence(result, mean(gains), int(tested["test_pairs"].sum()), "sentences", model=name)
+        yield evidence(result, mean(gains), int(tested["test_pairs"].sum()), "sentences", model=result.models[key])
 
 
 CLAIMS = (

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bertscope.core.estimate import cell, column, extreme
+from bertscope.core.estimate import Estimate, cell, column, extreme
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published
 from bertscope.study.claims.records.dark_secrets import DARK_SECRETS
-from bertscope.study.claims.records.evidence import estimate, evidence, numbers, of_training, raw
+from bertscope.study.claims.records.evidence import evidence, numbers, of_training, raw
 from bertscope.study.claims.records.published import FROM_RANDOM, TUNED, UNTUNED, apart
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ def worst_layer(result: Result) -> Iterator[Evidence]:
 
 
 def redundant_pairs(result: Result) -> Iterator[Evidence]:
-    for name, number in numbers(result, "interaction, similar minus random") if raw(result) else ():
-        yield evidence(result, estimate(number), number.n, "texts", model=name)
+    for model, number in numbers(result, "interaction_difference") if raw(result) else ():
+        yield evidence(result, Estimate.of_number(number), number.n, "texts", model=model)
 
 
 def named_heads(result: Result) -> Iterator[Evidence]:
-    for name, number in numbers(result, "named heads off together"):
-        yield evidence(result, estimate(number), number.n, "texts", model=name)
+    for model, number in numbers(result, "together_effect"):
+        yield evidence(result, Estimate.of_number(number), number.n, "texts", model=model)
 
 
 def gain_by(what: str) -> Callable[[Result], Iterator[Evidence]]:

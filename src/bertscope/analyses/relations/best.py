@@ -1,0 +1,137 @@
+"""What the validation half chooses for each relation (head, direction, offset), scored on the test half."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bertscope.analyses.relations.pairs import OFFSETS
+from bertscope.analyses.relations.question import BEST_HEAD, BEST_OFFSET, DIRECTIONS
+from bertscope.core.intervals import interval
+from bertscope.core.resampling import RunningMean
+from bertscope.core.statistics import holm, sign_flip_p
+
+if TYPE_CHECKING:
+    from bertscope.analyses.relations.measure import HeadSums, RelationReader
+
+LEVEL = 0.05
+TEST, VALIDATION = 0, 1
+_ROWS = 1024  # sentences resampled at a time
+
+
+@dataclass(frozen=True)
+class Best:
+    """What the validation half chose for each relation, and how it does on the test half."""
+
+    table: pd.DataFrame
+    """A row for each checkpoint and relation."""
+    compared: pd.DataFrame
+    """The accuracy of the best head and of the best offset, a row each, for the relations that were tested."""
+    draws: np.ndarray
+    """[1 + repeats, checkpoint, (head, offset)]: the mean accuracy over the relations that were tested."""
+
+
+def best_heads(reader: RelationReader, models: Sequence[str], least: int) -> Best:
+    """For each relation the head and direction, and the offset, that find most pairs of the validation half."""
+    validation_pairs, test_pairs = np.asarray(reader.counts)[[VALIDATION, TEST]]
+    known = validation_pairs > 0
+    offsets = np.asarray(reader.near).reshape(len(validation_pairs), -1).argmax(1)  # direction x offset
+    at = reader.test[reader.seen]
+    relation = reader.pairs.relation[at]
+    chosen = [_choose(sums) for sums in reader.sums]
+    direction, offset = np.divmod(offsets, len(OFFSETS))
+    hits = [_hits(sums, picked, relation, reader.seen) for sums, picked in zip(reader.sums, chosen, strict=True)]
+    hits.append(reader.pairs.near[at, direction[relation]] >> offset[relation] & 1)
+    sums, counts, rows = _by_sentence(reader, at, relation, np.stack(hits, 1))  # [sentence, R, ...]
+    accuracy = _resampled(reader, rows, sums, counts)  # [1 + repeats, R, checkpoints + 1]
+    accuracy[:, ~known] = np.nan  # nothing was chosen
+
+    tested = known & (test_pairs >= least)
+    parts, compared, means = [], [], []
+    for which, (model, picked) in enumerate(zip(models, chosen, strict=True)):
+        head, fixed = accuracy[..., which], accuracy[..., -1]
+        apart = sums[..., which] - sums[..., -1]
+        p = np.array([sign_flip_p(apart[:, r]) if tested[r] else np.nan for r in range(len(tested))])
+        table = pd.DataFrame({
+            "checkpoint": model, "relation": reader.pairs.names,
+            "validation_pairs": validation_pairs.astype(int), "test_pairs": test_pairs.astype(int),
+            **{key: pd.Series(picked[key], dtype="Int64").where(known) for key in ("layer", "head")},
+            "direction": pd.Series(np.array(list(DIRECTIONS))[picked["direction"]], dtype="str").where(known),
+            **_ranged("", head),
+            "offset": pd.Series(OFFSETS[offset], dtype="Int64").where(known),
+            "offset_direction": pd.Series(np.array(list(DIRECTIONS))[direction], dtype="str").where(known),
+            **_ranged("offset_", fixed),
+            **_ranged("", head - fixed, "difference"),
+            "p": p,
+        })  # fmt: skip
+        table["p_holm"] = holm_of_tested(table["p"])
+        table["beats"] = (table["difference"] > 0) & (table["p_holm"] < LEVEL)
+        parts.append(table)
+        for what, draws in ((BEST_HEAD, head), (BEST_OFFSET, fixed)):
+            one = pd.DataFrame(
+                {"checkpoint": model, "relation": reader.pairs.names, "by": what, **_ranged("", draws)}
+            )
+            compared.append(one[tested])
+        means.append([head[:, tested].mean(1), fixed[:, tested].mean(1)] if tested.any() else None)
+    draws = np.array(means).transpose(2, 0, 1) if tested.any() else np.full((2, len(models), 2), np.nan)
+    return Best(pd.concat(parts, ignore_index=True), pd.concat(compared, ignore_index=True), draws)
+
+
+def _choose(sums: HeadSums) -> dict[str, np.ndarray]:
+    """The head (its place among all, its layer, its number) and direction with most hits in the validation half, for
+    each relation; the first of equals."""
+    hits = np.asarray(sums.hits)[VALIDATION].transpose(0, 2, 1)  # [R, head, direction]
+    place, direction = np.divmod(hits.reshape(len(hits), -1).argmax(1), 2)
+    layer, head = np.array([(unit.layer, unit.number) for unit in sums.heads])[place].T
+    return {"place": place, "layer": layer, "head": head, "direction": direction}
+
+
+def _hits(sums: HeadSums, picked: dict[str, np.ndarray], relation: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Whether each pair that was seen of the test half is found by the head that was chosen for its relation."""
+    found = np.zeros(len(relation), dtype=np.int64)
+    for r, (place, direction) in enumerate(zip(picked["place"], picked["direction"], strict=True)):
+        mine = relation == r
+        found[mine] = sums.hit(direction, place)[seen][mine]
+    return found
+
+
+def _by_sentence(
+    reader: RelationReader, at: np.ndarray, relation: np.ndarray, hits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hits [sentence, R, ...] and pairs [sentence, R] of each sentence of the test half, and which they are."""
+    n_names = len(reader.pairs.names)
+    rows, row = np.unique(np.searchsorted(reader.pairs.starts, at, side="right") - 1, return_inverse=True)
+    sums = np.zeros((len(rows), n_names, hits.shape[1]), dtype=np.int32)
+    counts = np.zeros((len(rows), n_names), dtype=np.int32)
+    np.add.at(sums, (row, relation), hits)
+    np.add.at(counts, (row, relation), 1)
+    return sums, counts, rows
+
+
+def _resampled(reader: RelationReader, rows: np.ndarray, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    if not len(rows):
+        return np.full((1 + reader.resampling.repeats, *sums.shape[1:]), np.nan)
+    mean = RunningMean(reader.resampling)
+    for start in range(0, len(rows), _ROWS):
+        part = slice(start, start + _ROWS)
+        mean.add(rows[part], sums[part], counts[part])
+    return mean.draws
+
+
+def _ranged(prefix: str, draws: np.ndarray, name: str = "accuracy") -> dict[str, np.ndarray]:
+    low, high = interval(draws)
+    ends = (f"{name}_low", f"{name}_high") if name != "accuracy" else (f"{prefix}low", f"{prefix}high")
+    return {f"{prefix}{name}": draws[0], ends[0]: low, ends[1]: high}
+
+
+def holm_of_tested(p: pd.Series) -> pd.Series:
+    """Corrected for those that were tested."""
+    tested = p.notna()
+    corrected = p.copy()
+    if tested.any():
+        corrected[tested] = holm(p[tested].to_numpy())
+    return corrected
