@@ -49,7 +49,7 @@ _ENTRIES = (
 _KINDS = {
     "model": Kind(
         open="bertscope.models.load:load",
-        root="bertscope.models.source:model_root",
+        root="bertscope.models.known_base:model_root",
         accept="bertscope.models.load:accept",
         folder="bertscope.models.source:FOLDER",
     ),

@@ -23,7 +23,7 @@ def test_finetune_then_ablate_then_page(command, csv, model, tmp_path):
     assert (tmp_path / "tuned" / "model.safetensors").exists()
     code, out, err = command("ablate", "tuned", "--on", csv, "--permutations", "199", "--json")
     assert code == 0 and not err
-    assert {number["name"] for number in json.loads(out)["headline"]} > {"score", "chance"}
+    assert {number["key"] for number in json.loads(out)["numbers"]} > {"score", "chance"}
     code, out, _ = command("ls")
     assert code == 0 and "finetune-" in out and "ablate-" in out and "tuned on reviews" in out
     code, _, err = command("report", "build")
@@ -158,7 +158,7 @@ def test_sets_of_parts_and_importance(command, csv, model):
         "importance", "tuned", "--on", csv, "--repeats", "100", "--units", "head,mlp,neuron", "--json"
     )
     assert code == 0, err
-    names = [number["name"] for number in json.loads(out)["headline"]]
+    names = [number["key"] for number in json.loads(out)["numbers"]]
     assert "Spearman with the loss's rise (heads)" in names and "area, MLPs in random order" in names
     code, out, err = command("report", "build")
     assert code == 0, err
@@ -168,4 +168,4 @@ def test_the_metric_is_named(command, csv, model):
     _, out, _ = command("finetune", model, "--on", csv, "--epochs", "1", "--json")
     said = json.loads(out)
     assert said["subject"]["task"] == "reviews"
-    assert {number["unit"] for number in said["headline"]} == {"accuracy"}
+    assert {number["unit"] for number in said["numbers"]} == {"accuracy"}

@@ -6,7 +6,7 @@ from bertscope.core.differences import differences
 from bertscope.core.step import Root, Step
 
 MODEL, TASK = Root("model", "pocket", "aaaaaaaaaa"), Root("task", "reviews.csv", "bbbbbbbbbb", {"limit": 30})
-SUBJECT = {"model": "pocket", "task": "reviews"}
+SUBJECT = (["0011aabb"], {"task": "reviews"})
 
 
 def prune(version: int = 1, task: Root = TASK, **config: object) -> Step:
@@ -25,7 +25,9 @@ def test_only_what_differs_is_said():
 def test_subjects_and_questions_tell_enough():
     other = Step("ablate", 1, {"mode": "zero"}, {"model": MODEL, "task": TASK})
     assert differences([prune(), other], [SUBJECT] * 2) == ["", ""]
-    assert differences([prune(), prune(threshold=0.8)], [SUBJECT, SUBJECT | {"seed": "1"}]) == ["", ""]
+    steps, (models, subject) = [prune(), prune(threshold=0.8)], SUBJECT
+    assert differences(steps, [SUBJECT, (models, subject | {"seed": "1"})]) == ["", ""]
+    assert differences(steps, [SUBJECT, (["2233ccdd"], subject)]) == ["", ""], "its name tells it from the other"
 
 
 def test_how_data_is_read_and_what_it_holds():

@@ -21,7 +21,7 @@ from bertscope.core.store import Store
 from bertscope.report.build import build_report
 from bertscope.report.charts import chart, draw, save_figure
 from bertscope.report.values import texts
-from planted_page import HOSTILE, ablation, data_of, heads, heat, page_of, put
+from planted_page import HOSTILE, ablation, data_of, heads, heat, models, page_of, put
 
 
 def python(code: str) -> str:
@@ -142,17 +142,17 @@ def test_the_page_says_what_the_results_say(tmp_path):
 
 
 def test_sections_follow_the_catalogue_and_group_their_results(tmp_path):
-    put(tmp_path, Result("scratch", 1, subject={"model": "pocket"}))
+    put(tmp_path, Result("scratch", 1, models=models()))
     put(tmp_path, ablation(), seed=10)
     put(tmp_path, ablation(), seed=2)
-    put(tmp_path, Result("finetune", 1, subject={"model": "pocket"}))
+    put(tmp_path, Result("finetune", 1, models=models()))
     page = page_of(tmp_path)
     assert re.findall('<section id="question-(.*)">', page) == ["scratch", "ablate", "finetune"]
     assert re.findall("<h3><bdi>(.*)</bdi>", page)[1:3] == [f"pocket on demo/sentiment, seed {n}" for n in (2, 10)]
 
 
 def test_a_result_whose_question_is_gone_is_still_shown(tmp_path):
-    put(tmp_path, Result("phrenology", 1, {"bumps": heads()}, subject={"model": "pocket"}))
+    put(tmp_path, Result("phrenology", 1, {"bumps": heads()}, models=models()))
     assert "<h2>phrenology</h2>" in page_of(tmp_path)
 
 
@@ -170,7 +170,7 @@ def test_hostile_text_stays_text(tmp_path):
     figure = Figure(**{**vars(hostile), "title": HOSTILE, "caption": HOSTILE})
     result = Result(
         "ablate", 1, {"heads": table}, headline=[Number(HOSTILE, 1.0)], figures=[figure],
-        subject={"model": HOSTILE, "task": HOSTILE, HOSTILE: HOSTILE}, notes=[HOSTILE],
+        models=models(HOSTILE), subject={"task": HOSTILE, HOSTILE: HOSTILE}, notes=[HOSTILE],
         provenance={"command": HOSTILE, HOSTILE: HOSTILE, "packages": {HOSTILE: HOSTILE}},
     )  # fmt: skip
     put(tmp_path, result, **{HOSTILE: HOSTILE})

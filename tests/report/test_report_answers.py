@@ -13,7 +13,7 @@ pytest.importorskip("altair")  # not on the bare GPU machine
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.report.sections import ROWS
-from planted_page import ablation, data_of, heads, heat, page_of, put
+from planted_page import ablation, data_of, heads, heat, models, page_of, put
 
 
 def test_a_table_that_many_figures_draw_is_stored_once(tmp_path):
@@ -35,9 +35,9 @@ def test_an_answer_that_a_newer_version_gave_again_is_left_out(tmp_path):
 
 
 def test_one_seed_is_marked_where_it_is_an_experiment_over_seeds(tmp_path):
-    put(tmp_path, Result("lottery", 1, subject={"model": "pocket"}), seeds=[0])
-    put(tmp_path, Result("ablate", 1, subject={"model": "pocket"}), seed=0)
-    put(tmp_path, Result("scratch", 1, subject={"model": "pocket"}), seeds=[0, 1])
+    put(tmp_path, Result("lottery", 1, models=models()), seeds=[0])
+    put(tmp_path, Result("ablate", 1, models=models()), seed=0)
+    put(tmp_path, Result("scratch", 1, models=models()), seeds=[0, 1])
     page = page_of(tmp_path)
     assert page.count("illustrative: one seed</span>") == 2  # at a glance, and in its section
     (section,) = re.findall(r'<section id="question-lottery">.*?</section>', page, re.DOTALL)
@@ -56,7 +56,7 @@ def test_long_tables_are_cut_on_the_page_and_whole_in_the_csv(tmp_path):
 def test_the_citation_is_shown_with_its_link(tmp_path, monkeypatch):
     class Declared:
         main, better, cite = "accuracy", "higher", "Michel et al. 2019, https://arxiv.org/abs/1905.10650"
-        card, keeps, columns = None, "", {}
+        card, keeps, columns, words = None, "", {}, {}
 
     monkeypatch.setattr("bertscope.report.subjects.declared", lambda name: Declared)
     put(tmp_path, ablation())

@@ -16,7 +16,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from browsing import NEEDS_CHROMIUM, browser, draw_all, unfold, visit  # noqa: F401
-from planted_page import HOSTILE, heat, put
+from planted_page import HOSTILE, heat, models, put
 
 pytestmark = NEEDS_CHROMIUM
 LAYERS, HEADS = 3, 4
@@ -62,7 +62,7 @@ def redundancy(nearest: str) -> Result:
     table = GRID.assign(checkpoint="pocket", cluster=1, nearest=nearest, nearest_divergence=0.1, nearest_cka=0.9)
     points = Figure("points", "heads", "x", "y", "A map", "c")
     table = table.assign(divergence=PLACE / 10, x=GRID["head"].astype(float), y=-GRID["layer"].astype(float))
-    return Result("redundancy", 1, {"heads": table}, figures=[points], subject={"model": "pocket"})
+    return Result("redundancy", 1, {"heads": table}, figures=[points], models=models())
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from planted_page import heads as of_heads
 
 
 class Declared:
-    def __init__(self, *card) -> None:
-        self.card = card
+    def __init__(self, *card, **words) -> None:
+        self.card, self.words = card, words
 
 
 def result(**tables: pd.DataFrame) -> Result:
@@ -52,6 +52,13 @@ def test_what_a_question_declares_is_all_that_is_shown():
     assert fact["column"] == "effect" and fact["beside"] == {"p": "p"}
     assert head_card.facts(result(heads=of_heads()), Declared()) == []
     assert head_card.about_heads(result(heads=of_heads()), Declared()) == []
+
+
+def test_the_rows_that_a_fact_is_about_are_named_as_the_page_has_them():
+    one = HeadFact("heads", "effect", "effect", where={"arm": "random_tuned", "layer": 1, "shape": "vertical"})
+    table = of_heads().assign(arm="random init, tuned", shape="vertical")
+    (fact,) = head_card.facts(result(heads=table), Declared(one, arm={"random_tuned": "random init, tuned"}))
+    assert fact["where"] == {"arm": "random init, tuned", "layer": 1, "shape": "vertical"}
 
 
 def test_an_older_result_is_shown_without_what_it_lacks():
@@ -99,7 +106,7 @@ def test_a_result_is_found_by_the_models_and_tasks_it_began_with():
     tuned = Step("finetune", 1, {}, {"base": root("model", "pocket"), "task": root("task", "glue/rte@/data/glue")})
     states = Step("states", 1, {}, {"model": tuned, "examples": root("examples", "/data/ud/ewt-dev.conllu")})
     step = Step("probe", 1, {}, {"states.0": states, "examples": root("examples", "/data/ud/ewt-dev.conllu")})
-    assert subjects.models(step) == ["pocket"]
+    assert subjects.PageModels([]).began(step) == ["pocket"]
     assert subjects.tasks(step) == ["ewt-dev.conllu", "glue/rte"]
 
 

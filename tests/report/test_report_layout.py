@@ -18,7 +18,7 @@ from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401
 from planted_figures import bars, cells, maps, shares, stepped, tree_figure, tree_table, walk
-from planted_page import heads, heat, put
+from planted_page import heads, heat, models, put
 
 A_FEW = 12  # pixels
 SERIES = [f"a name, the {number}th" for number in range(9)]
@@ -58,7 +58,7 @@ def page_file(tmp_path_factory) -> Path:
     store, figures = tmp_path_factory.mktemp("store"), drawn()
     tables = {f"t{number}": table for number, (_, table) in enumerate(figures)}
     named = [replace(figure, table=f"t{number}") for number, (figure, _) in enumerate(figures)]
-    put(store, Result("ablate", 1, tables, figures=named, subject={"model": "pocket"}))
+    put(store, Result("ablate", 1, tables, figures=named, models=models()))
     return build_report(store, store / "page.html")
 
 

@@ -25,6 +25,7 @@ from bertscope.report.export import export_report, safe_name
 from bertscope.study.claims.question import claims_step
 from bertscope.study.ledger import refresh
 from planted_claims import PLANTED
+from planted_page import id_of, models
 from planted_results import SURE
 from planted_trainings import compared
 
@@ -33,7 +34,7 @@ HOSTILE = "</script><script>alert('x')</script>/../..\\\"quoted\" & \u202eright 
 
 def put(store: Path, result: Result, **config) -> Step:
     """The result as if its step had run."""
-    inputs = {"model": Root("model", "pocket", "0" * 16), "task": Root("task", "toy", "1" * 16)}
+    inputs = {"model": Root("model", "pocket", id_of("pocket")), "task": Root("task", "toy", "1" * 16)}
     step = Step(result.question, result.version, config, inputs)
     folder = store / "steps" / step.id
     result.provenance = {"created": "2026-11-15T10:00:00+00:00"}
@@ -96,7 +97,7 @@ def test_the_ledger_follows_what_is_stored(tmp_path):
 
 
 def test_nothing_that_a_claim_is_about_gives_a_page_without_a_ledger(tmp_path):
-    put(tmp_path, Result("states", 1, {"t": pd.DataFrame({"x": [1]})}, subject={"model": "m"}))
+    put(tmp_path, Result("states", 1, {"t": pd.DataFrame({"x": [1]})}, models=models("m")))
     assert refresh(Store(tmp_path)) is None and '<section id="ledger"' not in page_of(tmp_path)
     with pytest.raises(UserError, match="bears on a claim; ask a question first"):
         run("claims", "--store", tmp_path)
@@ -104,7 +105,7 @@ def test_nothing_that_a_claim_is_about_gives_a_page_without_a_ledger(tmp_path):
 
 def test_hostile_names_stay_text(tmp_path):
     (result,) = compared("m", "good", "random")(0.1, SURE)
-    result.subject = {"model": HOSTILE, "task": HOSTILE}
+    result.models, result.subject = models(HOSTILE), {"task": HOSTILE}
     put(tmp_path, result)
     html = page_of(tmp_path)
     assert "<script>alert" not in html and "&lt;script&gt;alert" in html
@@ -124,8 +125,8 @@ def test_the_command_prints_stores_and_reads_single_results(tmp_path, capsys):
         path.name for path in (store / "steps").iterdir()
     }
     run("claims", next((store / "steps").glob("lottery-*")), "--store", tmp_path / "other", "--json")
-    rows = json.loads(capsys.readouterr().out)
-    assert {row["verdict"] for row in rows} == {"holds", "not tested"}
+    rows = json.loads(capsys.readouterr().out)["ledger"]
+    assert {row["verdict"] for row in rows} == {"holds", "not_tested"}
     assert Result.load(tmp_path / "ledger").question == "claims"
 
 
@@ -146,7 +147,7 @@ def drawn(about: str = "pocket") -> Result:
         for title in ("One head off", "One head off", "Ünïts: 50%")
     ]
     return Result("ablate", 1, {"effects": table}, headline=[Number("score", 0.9, 0.8, 1.0, 400, "accuracy")],
-                  figures=figures, subject={"model": about, "task": "glue/sst2"})  # fmt: skip
+                  figures=figures, models=models(about), subject={"task": "glue/sst2"})  # fmt: skip
 
 
 def test_figures_and_tables_become_files_that_say_what_they_are(tmp_path, capsys):
@@ -203,7 +204,7 @@ def test_file_names_are_safe_short_and_told_apart():
 
 def scored(model: str, task: str, *numbers: Number) -> Result:
     return Result("finetune", 2, {"t": pd.DataFrame({"x": [1]})}, headline=list(numbers),
-                  subject={"model": model, "task": task})  # fmt: skip
+                  models=models(model), subject={"task": task})  # fmt: skip
 
 
 def test_what_is_in_both_stands_side_by_side(tmp_path, capsys):
@@ -229,7 +230,7 @@ def test_what_is_in_both_stands_side_by_side(tmp_path, capsys):
     assert "intervals apart" in printed and "intervals overlap" in printed and "only in one: ablate" in printed
     assert "the same in both: finetune of a on cola" in printed and "finetune: a on cola" not in printed
     assert set(result.tables["beside"]["about"]) == {"a on sst2", "a on rte"}  # what is the same isn't drawn
-    assert result.figures[0].facet == "about" and result.number("numbers that differ").value == 3
+    assert result.figures[0].facet == "about" and result["differing"].value == 3
     page = (tmp_path / "compared.html").read_text(encoding="utf-8")
     assert "one and two, compared" in page and "only" in page
 

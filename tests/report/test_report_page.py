@@ -19,7 +19,7 @@ from bertscope.report.build import build_report
 from bertscope.report.sections import ROWS
 from browsing import NEEDS_CHROMIUM, browser, draw_all, unfold, visit  # noqa: F401
 from planted_figures import bars, cells, maps, shares
-from planted_page import HOSTILE, ablation, heads, heat, put
+from planted_page import HOSTILE, ablation, heads, heat, models, put
 
 FIGURES = 8
 SHEET = cells(*np.random.default_rng(0).random((7, 20, 20)))
@@ -31,16 +31,16 @@ def page_file(tmp_path_factory) -> Path:
     store = tmp_path_factory.mktemp("store")
     wide = heads(12, 12).assign(a_rather_long_column_name=1.0, another_long_column_name="some words in it")
     put(store, ablation(), seed=0)
-    put(store, Result("ablate", 1, {"heads": wide}, figures=[heat()], subject={"model": HOSTILE}, notes=[HOSTILE]))
+    put(store, Result("ablate", 1, {"heads": wide}, figures=[heat()], models=models(HOSTILE), notes=[HOSTILE]))
     curve = pd.DataFrame({"epoch": [1, 2, 3] * 2, "loss": [3.5, None, 1.0, 9.0, 10.0, 2.0]})
     curve["split"] = ["train"] * 3 + [HOSTILE] * 3
     lines = Figure("lines", "curve", "epoch", "loss", "Loss", "c", color="split", rules={"chance": 2.0}, log_x=True)
-    put(store, Result("finetune", 1, {"curve": curve}, figures=[lines], subject={"model": "pocket"}))
+    put(store, Result("finetune", 1, {"curve": curve}, figures=[lines], models=models()))
     arms = pd.DataFrame({"arm": ["majority", "a much longer name of an arm"], "accuracy": [0.5, 0.9]})
     arms = arms.assign(low=[None, 0.8], high=[None, 0.95])
     rules = {"majority": 0.5, "bag of words": 0.81}
     dots = Figure("intervals", "arms", "accuracy", "arm", "Arms", "c", low="low", high="high", rules=rules)
-    put(store, Result("scratch", 1, {"arms": arms}, figures=[dots], subject={"model": "pocket"}))
+    put(store, Result("scratch", 1, {"arms": arms}, figures=[dots], models=models()))
     panels = pd.concat([shares(name) for name in ("pocket", "tuned", HOSTILE)])
     clusters = heads(12, 12).assign(cluster="one")
     figures = [
@@ -50,7 +50,7 @@ def page_file(tmp_path_factory) -> Path:
     drawn_from = ["shares", "maps", "clusters", "clusters"]
     figures = [replace(figure, table=table) for figure, table in zip(figures, drawn_from, strict=True)]
     tables = {"shares": panels, "maps": SHEET, "clusters": clusters}
-    put(store, Result("patterns", 1, tables, figures=figures, subject={"model": "pocket"}))
+    put(store, Result("patterns", 1, tables, figures=figures, models=models()))
     return build_report(store, store / "page.html")
 
 

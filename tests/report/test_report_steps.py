@@ -15,7 +15,7 @@ from bertscope.report.build import build_report
 from bertscope.report.charts import draw
 from browsing import CHROMIUM, QUIET
 from planted_figures import stepped, svg, walk
-from planted_page import HOSTILE, put
+from planted_page import HOSTILE, models, put
 
 
 def points(picture: str) -> int:
@@ -74,7 +74,7 @@ def test_the_page_steps_and_remembers(tmp_path):
     from playwright.sync_api import sync_playwright
 
     table = walk(layers=5)
-    put(tmp_path, Result("project", 1, {"t": table}, figures=[stepped()], subject={"model": "pocket"}))
+    put(tmp_path, Result("project", 1, {"t": table}, figures=[stepped()], models=models()))
     file = build_report(tmp_path, tmp_path / "page.html")
     messages: list[str] = []
     with sync_playwright() as playwright:

@@ -21,12 +21,12 @@ from bertscope.report.build import build_report, stored_findings
 from bertscope.report.subjects import parts
 from bertscope.study.ledger import refresh
 from browsing import NEEDS_CHROMIUM, browser, visit  # noqa: F401
-from planted_page import heads
+from planted_page import heads, id_of, models
 from planted_trainings import truncate
 
 TASKS = ("cola", "mnli", "rte", "sst2")
 EFFECTS = (-0.2, 0.0, 0.05, 0.1)  # of removing the top layer: one clear loss, three that can't be one
-MODEL = Root("model", "pocket", "0" * 16)
+MODEL = Root("model", "pocket", id_of("pocket"))
 
 
 def save(store: Path, step: Step, result: Result) -> Step:
@@ -39,15 +39,15 @@ def save(store: Path, step: Step, result: Result) -> Step:
 
 def training(store: Path, task: str, seed: int) -> Step:
     step = Step("finetune", 2, {"seed": seed}, {"base": MODEL, "task": Root("task", f"glue/{task}", task * 2)})
-    about = {"model": "pocket", "task": f"glue/{task}", "seed": str(seed)}
+    about = {"task": f"glue/{task}", "seed": str(seed)}
     number = Number("after", 0.8, 0.78, 0.82, 400, "accuracy")
-    return save(store, step, Result("finetune", 2, {"t": heads()}, headline=[number], subject=about))
+    return save(store, step, Result("finetune", 2, {"t": heads()}, headline=[number], models=models(), subject=about))
 
 
 def removal(store: Path, task: str, effect: float, trainings: int = 2) -> Step:
     """An experiment, made of trainings."""
     (result,) = truncate(effect, 0.001)
-    result.subject = {"model": "pocket", "task": f"glue/{task}"}
+    result.models, result.subject = models(), {"task": f"glue/{task}"}
     inputs = {f"tuned.{seed}": training(store, task, seed) for seed in range(trainings)}
     return save(store, Step("truncate", result.version, {}, {"base": MODEL, **inputs}), result)
 
@@ -86,7 +86,7 @@ def test_few_parts_stand_among_the_answers(tmp_path):
 def test_an_experiment_that_another_reads_is_no_part(tmp_path):
     inputs = {f"lottery.{task}": removal(tmp_path, task, 0.1) for task in (*TASKS, "qqp")}
     table = pd.DataFrame({"x": [1]})
-    save(tmp_path, Step("overlap", 1, {}, inputs), Result("overlap", 1, {"t": table}, subject={"model": "pocket"}))
+    save(tmp_path, Step("overlap", 1, {}, inputs), Result("overlap", 1, {"t": table}, models=models()))
     found = parts(stored_findings(tmp_path))
     assert len(found) == 10 and {name.partition("-")[0] for name in found} == {"finetune"}
 
@@ -105,7 +105,7 @@ def test_several_results_are_told_by_their_ends_and_each_by_its_task(page_file):
 def test_results_of_a_sweep_are_told_by_their_setting(tmp_path):
     for threshold, effect in ((0.8, -0.2), (0.9, 0.1)):
         (result,) = truncate(effect, 0.001)
-        result.subject = {"model": "pocket", "task": "glue/rte"}
+        result.models, result.subject = models(), {"task": "glue/rte"}
         save(tmp_path, Step("truncate", result.version, {"threshold": threshold}, {"base": MODEL}), result)
     refresh(Store(tmp_path))
     page = build_report(tmp_path, tmp_path / "page.html").read_text(encoding="utf-8")

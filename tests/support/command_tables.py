@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from bertscope.cli.main import app
-from bertscope.cli.options import DataOptions, RunOptions, default_in_words
+from bertscope.cli.options import DataOptions, ModelOptions, RunOptions, default_in_words
 from bertscope.core import registry
 from doc_pages import HERE
 
@@ -40,7 +40,7 @@ def commands(inside: Any = app, above: str = "") -> Iterator[tuple[str, Any]]:
 @functools.cache
 def tables() -> dict[str, str]:
     """The tables of docs/commands.md as they should be."""
-    shared_names = {*map(flag, (*fields(DataOptions), *fields(RunOptions)))}
+    shared_names = {*map(flag, (*fields(DataOptions), *fields(ModelOptions), *fields(RunOptions)))}
     written: dict[str, str] = {}
     for name, command in commands():
         arguments = [one for one in command.assemble_argument_collection(parse_docstring=True) if one.show]

@@ -11,12 +11,24 @@ from pathlib import Path
 import pandas as pd
 
 from bertscope.core.figure import Figure
+from bertscope.core.files import digest_text
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.step import FORMAT, Root, Step
 from bertscope.report.build import build_report
 
 HOSTILE = "</script><script>alert('x')</script>\"quoted\" & \u202eright to left"
+
+
+def id_of(model: str) -> str:
+    """What such a model would hold."""
+    return digest_text(model)[:16]
+
+
+def models(*names: str) -> dict[str, ModelRecord]:
+    """What a result is about."""
+    return {id_of(name): ModelRecord(id_of(name), name) for name in names or ("pocket",)}
 
 
 def heads(layers: int = 2, n_heads: int = 3) -> pd.DataFrame:
@@ -32,13 +44,13 @@ def heat(**more) -> Figure:
 
 
 def ablation(**more) -> Result:
-    about = {"subject": {"model": "pocket", "task": "demo/sentiment"}} | more
+    about = {"models": models(), "subject": {"task": "demo/sentiment"}} | more
     accuracy = Number("accuracy", 0.8875, 0.861, 0.912, 800)
     return Result("ablate", 1, {"heads": heads()}, headline=[accuracy], figures=[heat()], **about)
 
 
 def put(store: Path, result: Result, *, model: str = "pocket", task: str = "demo/sentiment", **config) -> Path:
-    inputs = {"model": Root("model", model, "0" * 16), "task": Root("task", task, "1" * 16)}
+    inputs = {"model": Root("model", model, id_of(model)), "task": Root("task", task, "1" * 16)}
     step = Step(result.question, result.version, config, inputs)
     folder = store / "steps" / step.id
     result.save(folder / "result")

@@ -62,6 +62,7 @@ sums = Question(
     optional={"number": Input("number"), "earlier": RESULTS},
     version=1,
     main="total",
+    numbers={"total": "total"},
     cite="-",
 )
 
@@ -78,7 +79,7 @@ def measure(config: SumConfig, number: int = 0, earlier: tuple = ()) -> Result:
         raise _FAILURES[config.fail]
     value = number + config.add + sum(result["total"].value for result in earlier)
     table = pd.DataFrame({"layer": [1], "head": [1], "total": [value]})
-    figures = [Figure("heatmap", "t", x="head", y="layer", value="total", title="-", caption="-")]
+    figures = [Figure("heatmap", "t", x="head", y="layer", value="total", key="total", title="-", caption="-")]
     return sums.result(tables={"t": table}, headline=[Number("total", value)], figures=figures)
 
 

@@ -1,6 +1,9 @@
-"""An answer as a terminal shows it: the headline numbers, and what a reader must know."""
+"""An answer as a terminal shows it: the headline numbers, and what a reader must know; or as programs read it."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -10,14 +13,20 @@ from bertscope.core.formatting import COLUMNS, rows
 from bertscope.core.result import Result
 
 
+def print_json(said: Any) -> None:
+    """Print to standard output what programs read: nothing else is said there."""
+    print(json.dumps(said, indent=1, ensure_ascii=False))
+
+
 def print_answer(result: Result) -> Console:
     """Print it to standard output; gives the console, for what comes after."""
+    result = result.in_words()
     table = Table(title=escape(result.about), title_justify="left", box=None, pad_edge=False)
     for column in COLUMNS:
         table.add_column(column, justify="left" if not column else "right")
     for row in rows(result):
         unit = f" [dim]{escape(row.unit)}" if row.unit else ""
-        table.add_row(f"{escape(row.name)}{unit}", row.value, row.interval, row.n)
+        table.add_row(f"{escape(row.label)}{unit}", row.value, row.interval, row.n)
     console = Console(highlight=False)
     console.print(table)
     for note in result.notes:

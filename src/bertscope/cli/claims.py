@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bertscope.cli.answer import print_json
 from bertscope.cli.options import STORE, quiet_beside_json, tell_of_other_versions
 from bertscope.core.errors import UserError
-from bertscope.core.result import Result, in_words, result_root
+from bertscope.core.registry import find
+from bertscope.core.result import Result, result_root
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.runner import run_steps
@@ -16,9 +19,10 @@ from bertscope.study.runner import run_steps
 if TYPE_CHECKING:
     import pandas as pd
 
-_STYLES = {"holds": "green", "fails": "red", "underpowered": "yellow", "not tested": "dim"}
-_SIGNS = {"holds": "✓", "fails": "✗", "underpowered": "≈", "not tested": "·"}
-"""By the verdict's first word; `holds, this training` is a kind of `holds`."""
+_STYLES = {
+    "holds": "green", "holds_this_training": "green", "fails": "red", "fails_this_training": "red",
+    "underpowered": "yellow", "not_tested": "dim",
+}  # fmt: skip
 
 
 def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bool = False) -> None:
@@ -39,7 +43,7 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
     out
         Also write the result here.
     json
-        Print the ledger as JSON.
+        Print the answer as JSON, with the ledger's rows.
     """
     shelf = Store(store)
     with quiet_beside_json(json):
@@ -49,11 +53,11 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
     result = shelf.result(step)
     if out is not None:
         result.save(out)
-    ledger = result.tables["ledger"]
     if json:
-        print(ledger.to_json(orient="records", indent=1, force_ascii=False))
+        rows = loads(result.tables["ledger"].to_json(orient="records"))
+        print_json(result.to_json(step.id) | {"ledger": rows})
     else:
-        _print(result, ledger)
+        _print(result)
         print(f"stored in {shelf.path(step)}; the page: bertscope report build --store {store}", file=sys.stderr)
 
 
@@ -73,34 +77,39 @@ def _ledger(shelf: Store, results: tuple[str, ...]) -> Step:
     return step
 
 
-def _print(result: Result, ledger: pd.DataFrame) -> None:
+def _print(result: Result) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False)
+    from bertscope.report.ledger import SIGNS
+
+    console, words = Console(highlight=False), find("claims").words["verdict"]
 
     def say(line: str, style: str = "") -> None:
         console.print(line, style=style, markup=False, soft_wrap=True)
 
-    for cite, rows in ledger.groupby("cite", sort=False):
+    for cite, rows in result.tables["ledger"].groupby("cite", sort=False):
         say(f"\n{cite}", "bold")
         for says, mine in rows.groupby("says", sort=False):
             say(f"  {says}")
             for _, row in mine.iterrows():
-                kind = row["verdict"].partition(", ")[0]
-                say(f"    {_SIGNS[kind]} {row['verdict']:20} {_numbers(row)}", _STYLES[kind])
+                verdict = row["verdict"]
+                sign, _ = SIGNS[verdict]
+                say(f"    {sign} {words[verdict]:20} {_numbers(row)}", _STYLES[verdict])
     say("")
     for note in result.notes:
         say(f"note: {note}")
-    say("; ".join(f"{number.value:g} {number.name}" for number in result.headline))
+    say("; ".join(f"{number.value:g} {number.label}" for number in result.headline))
 
 
 def _numbers(row: pd.Series) -> str:
     """The effect with its interval, what is claimed of it, and of whom; of what wasn't tested, how to."""
     from pandas import isna
 
+    from bertscope.report.ledger import earlier
+
     if isna(row["effect"]):
         return row["command"]
     interval = "" if isna(row["low"]) else f"{row['low']:.3f} to {row['high']:.3f}"
     published = "" if isna(row["published"]) else f", published {row['published']:.3f}"
-    about = in_words({key: row[key] for key in ("model", "task")})
+    about = row["about"] + (f" ({earlier(row['earlier'])})" if row["earlier"] else "")
     return f"{row['effect']:7.3f}  {interval:17}  claimed {row['asks']} {row['at']:.3g}{published}; {about}"

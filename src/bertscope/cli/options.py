@@ -58,6 +58,14 @@ class DataOptions(ReadOptions):
 
 
 @dataclass(frozen=True)
+class ModelOptions:
+    """How models are read."""
+
+    base: str | None = None
+    """What models whose origin isn't recorded were fine-tuned from: a folder, or a hub id."""
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """Where results go."""
 
@@ -68,4 +76,4 @@ class RunOptions:
     resume: bool = True
     """Go on from the last epoch of a training that was killed; --no-resume starts it over."""
     json: bool = False
-    """Print the headline numbers as JSON."""
+    """Print the answer as JSON: its numbers and models by key, its notes, where it came from."""

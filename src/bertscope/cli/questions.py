@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from bertscope.cli.options import STORE, DataOptions, RunOptions, quiet_beside_json, tell_of_other_versions
+from bertscope.cli.options import (
+    STORE,
+    DataOptions,
+    ModelOptions,
+    RunOptions,
+    quiet_beside_json,
+    tell_of_other_versions,
+)
 from bertscope.core import registry
 from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
 from bertscope.core.planning import planned
@@ -54,22 +60,27 @@ def __getattr__(name: str) -> App:
 
 def _command(question: Question) -> Callable[..., None]:
     def command(
-        *named: str, on: str = "", config: Any = None, data: Any = None, run: Any = None, **further: str | None
-    ) -> None:
+        *named: str, on: str = "", config: Any = None, data: Any = None, models: Any = None, run: Any = None,
+        **further: str | None,
+    ) -> None:  # fmt: skip
         data, run = data or DataOptions(), run or RunOptions()
-        settings = config or question.config()
-        plan = functools.partial(planned, question, list(named), on, settings, data.given(), further)
+        settings, base = config or question.config(), models.base if models else None
+        plan = functools.partial(planned, question, list(named), on, settings, data.given(), further, base)
         _answer(question, plan, run)
 
     flat = Parameter(name="*")
     positional = _positional(question)
     reads = question.asked_of[question.reads].kind if question.reads else None
     also = _ALSO_TRAINED_ON if question.name == "finetune" else ""
+    of_models = question.asked_of[question.named[0]].kind == "model"
     keywords = {
         **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
         **{name: Annotated[str | None, Parameter(help=one.flag)] for name, one in question.flags.items()},
         **({"config": Annotated[question.config, flat]} if fields(question.config) else {}),
         **({"data": Annotated[DataOptions, Parameter(name="*", group="How the data is read")]} if reads else {}),
+        **(
+            {"models": Annotated[ModelOptions, Parameter(name="*", group="How models are read")]} if of_models else {}
+        ),
         "run": Annotated[RunOptions, Parameter(name="*", group="Where the answer goes")],
     }
     listed = [
@@ -117,16 +128,9 @@ def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> No
     elif run.out is not None:
         result.save(run.out)
     if run.json:
-        print(
-            json.dumps(
-                {
-                    "id": step.id,
-                    "subject": result.subject,
-                    "headline": [asdict(number) for number in result.headline],
-                },
-                indent=1,
-            )
-        )
+        from bertscope.cli.answer import print_json
+
+        print_json(result.to_json(step.id))
     else:
         _print(result, folder, run)
 

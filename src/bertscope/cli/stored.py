@@ -5,59 +5,85 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import App
 
-from bertscope.cli.options import STORE, tell_of_other_versions
+from bertscope.cli.answer import print_json
+from bertscope.cli.options import STORE, quiet_beside_json, tell_of_other_versions
+from bertscope.core import registry
 from bertscope.core.differences import differences
 from bertscope.core.errors import BugError, UserError, did_you_mean
 from bertscope.core.files import check_file
-from bertscope.core.result import Number, in_words
+from bertscope.core.model_record import ModelRecord
+from bertscope.core.number import Number
+from bertscope.core.result import Result, as_json
 from bertscope.core.store import Store, Stored
+from bertscope.core.words import ModelNames, about
 from bertscope.study.step_words import short, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertscope.core.result import Result
-
 report = App(name="report", help="Turn stored results into one page.")
 
 
-def ls(*, store: Path = STORE) -> None:
+def ls(*, store: Path = STORE, json: bool = False) -> None:
     """List what is stored: each finished step with its main number, and what tells it from others like it.
 
     Parameters
     ----------
     store
         The folder where results are kept.
+    json
+        Print a list of the answers as JSON: numbers and models by key, notes, where each came from.
     """
     from rich.console import Console
     from rich.table import Table
 
-    from bertscope.core import registry
-
-    finished = _all(store)
+    finished = _all(store, json)
+    if json:
+        print_json([_listed(one) for one in finished])
+        return
     table = Table(box=None, pad_edge=False)
     for column in ("step", "about", "main number", "made"):
         table.add_column(column, no_wrap=column in ("step", "made"))
-    differing = differences([one.step for one in finished], [one.result["subject"] for one in finished])
-    for stored, only in zip(finished, differing, strict=True):
-        main = registry.find(stored.step.name).main if stored.step.name in registry.QUESTIONS else ""
-        numbers = {number["name"]: Number(**number) for number in stored.result["headline"]}
-        table.add_row(
-            short(stored.step),
-            ", ".join(filter(None, [in_words(stored.result["subject"]), only])),
-            f"{main} {numbers[main].written()[0]}" if main in numbers else "",
-            f"{stored.result['provenance']['created'][:16].replace('T', ' ')}",
-        )
+    for stored, words in zip(finished, _abouts(finished), strict=True):
+        created = stored.result["provenance"]["created"][:16].replace("T", " ")
+        table.add_row(short(stored.step), words, _main_number(stored), created)
     Console(highlight=False, markup=False).print(table)
 
 
-def show(step: str, /, *, store: Path = STORE) -> None:
+def _listed(stored: Stored) -> dict[str, Any]:
+    """What programs read of a stored answer in a list: not which tables and figures it has."""
+    said = as_json(stored.result, stored.step.id)
+    return {name: value for name, value in said.items() if name not in ("tables", "figures")}
+
+
+def _main_number(stored: Stored) -> str:
+    """The number that stands for the whole answer, in words; nothing where its question is gone."""
+    main = registry.find(stored.step.name).main if stored.step.name in registry.QUESTIONS else None
+    numbers = [Number(**number) for number in stored.result["headline"] if number["key"] == main]
+    return f"{numbers[0].label} {numbers[0].written()[0]}" if numbers else ""
+
+
+def _abouts(finished: Sequence[Stored]) -> list[str]:
+    """What each stored answer is about, with what tells it from the others."""
+    models = [{key: ModelRecord.from_json(one) for key, one in each.result["models"].items()} for each in finished]
+    names = ModelNames(record for mine in models for record in mine.values())
+    subjects = [(list(mine), each.result["subject"]) for mine, each in zip(models, finished, strict=True)]
+    differing = differences([each.step for each in finished], subjects)
+    found = []
+    for mine, (_, subject), only in zip(models, subjects, differing, strict=True):
+        named = {key: replace(mine[key], name=name) for key, name in names.by_key(mine).items()}
+        found.append(", ".join(filter(None, [about(named, subject), only])))
+    return found
+
+
+def show(step: str, /, *, store: Path = STORE, json: bool = False) -> None:
     """Print a stored answer again: its numbers, its notes, its tables and the folder they are in.
 
     Parameters
@@ -66,13 +92,17 @@ def show(step: str, /, *, store: Path = STORE) -> None:
         Its name as `bertscope ls` prints it, or the beginning of it.
     store
         The folder where results are kept.
+    json
+        Print it as JSON, as its question does.
     """
     from bertscope.cli.answer import print_answer
-    from bertscope.core.result import Result
 
-    finished = {stored.step.id: stored.folder for stored in _all(store)}
-    folder = finished[_found(step, finished)]
-    result = Result.load(folder / "result")
+    finished = {stored.step.id: stored for stored in _all(store, json)}
+    stored = finished[_found(step, finished)]
+    if json:
+        print_json(as_json(stored.result, stored.step.id))
+        return
+    folder, result = stored.folder, Result.load(stored.folder / "result")
     console = print_answer(result)
     tables = ", ".join(f"{name} ({len(table):,} rows)" for name, table in result.tables.items())
     console.print(f"\ntables: {tables}" if tables else "", markup=False, soft_wrap=True)
@@ -99,20 +129,22 @@ def rm(*steps: str, other_versions: bool = False, store: Path = STORE, yes: bool
         raise UserError("name the steps to delete, as 'bertscope ls' prints them; to delete all, delete the folder")
     shelf = Store(store)
     others = {folder.name: folder for folder in shelf.of_other_versions()}
-    about = {one.folder.name: (one.folder, in_words(one.result["subject"])) for one in shelf.finished()}
-    about |= {name: (folder, "of another version") for name, folder in others.items()}
-    _refuse_empty(about, store)
-    named = dict.fromkeys([*(_found(step, about) for step in steps), *(others if other_versions else ())])
+    finished = list(shelf.finished())
+    told = {one.folder.name: (one.folder, words) for one, words in zip(finished, _abouts(finished), strict=True)}
+    told |= {name: (folder, "of another version") for name, folder in others.items()}
+    _refuse_empty(told, store)
+    named = dict.fromkeys([*(_found(step, told) for step in steps), *(others if other_versions else ())])
     for name in named:
-        folder, words = about[name]
+        folder, words = told[name]
         if yes:
             shelf.delete(folder)
         print(f"{name}  {words}")
     print(f"deleted: {len(named)}" if yes else f"would be deleted: {len(named)}; add --yes to delete them")
 
 
-def _all(store: Path) -> list[Stored]:
-    tell_of_other_versions(store)
+def _all(store: Path, json: bool = False) -> list[Stored]:
+    with quiet_beside_json(json):
+        tell_of_other_versions(store)
     finished = list(Store(store).finished())
     _refuse_empty(finished, store)
     return finished
@@ -226,13 +258,13 @@ def _print_compared(result: Result) -> None:
 
     say(f"{result.subject['stores']}: each number in the first, in the second, and the second minus the first")
     same: dict[str, list[str]] = {}
-    for (question, about, other), rows in result.tables["numbers"].groupby(
+    for (question, one, other), rows in result.tables["numbers"].groupby(
         ["question", "about", "other_about"], sort=False
     ):
         if not rows["difference"].any():
-            same.setdefault(str(question), []).append(str(about))
+            same.setdefault(str(question), []).append(str(one))
             continue
-        say(f"\n{question}: {about}" + (f" | {other}" if other else ""))
+        say(f"\n{question}: {one}" + (f" | {other}" if other else ""))
         width = int(rows["number"].str.len().max())
         for _, row in rows.iterrows():
             sides = [_with_interval(row, side) for side in ("one", "other")]
@@ -243,7 +275,7 @@ def _print_compared(result: Result) -> None:
         say(f"the same in both: {question} of {'; '.join(abouts)}")
     for (store, question), rows in result.tables["only"].groupby(["store", "question"], sort=False):
         say(f"only in {store}: {question} of {'; '.join(rows['about'])}")
-    say("\n" + ", ".join(f"{number.value:g} {number.name}" for number in result.headline))
+    say("\n" + ", ".join(f"{number.value:g} {number.label}" for number in result.headline))
 
 
 def _with_interval(row: pd.Series, side: str) -> str:

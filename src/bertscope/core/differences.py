@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bertscope.core.files import canonical_json
 from bertscope.core.step import Root, Step
 
 
-def differences(steps: Sequence[Step], subjects: Sequence[Mapping[str, str]]) -> list[str]:
-    """For each step what it differs in from the others of its question and subject; nothing where it is the only one.
+def differences(steps: Sequence[Step], subjects: Sequence[tuple[Iterable[str], Mapping[str, str]]]) -> list[str]:
+    """For each step what it differs in from the others of its question, models (by their ids) and subject; nothing
+    where it is the only one.
 
     Settings, how the data is read, and what the model or the data holds; if these are the same, what differs in the
     steps that they rest on; if nothing does, the question's version.
 
     >>> tuned = [Step("finetune", 1, {"frozen": layers, "seed": 0}, {}) for layers in ("", "1-2")]
     >>> kept = [Step("states", 1, {"pool": "word"}, {"model": one}) for one in tuned]
-    >>> differences([*tuned, *kept], [{"model": "pocket"}] * 4)
+    >>> differences([*tuned, *kept], [(["1a2b"], {"task": "demo/sentiment"})] * 4)
     ['frozen none', 'frozen 1-2', 'frozen none', 'frozen 1-2']
     """
     found = [""] * len(steps)
     for facts_of in (_own_facts, _facts_below, _version):
         groups: dict[str, list[int]] = {}
-        for at, (step, subject) in enumerate(zip(steps, subjects, strict=True)):
-            groups.setdefault(canonical_json([step.name, dict(subject), found[at]]), []).append(at)
+        for at, (step, (models, subject)) in enumerate(zip(steps, subjects, strict=True)):
+            groups.setdefault(canonical_json([step.name, list(models), dict(subject), found[at]]), []).append(at)
         for alike in groups.values():
             if len(alike) > 1:
                 _add_differing(found, alike, [facts_of(steps[at]) for at in alike])

@@ -34,10 +34,14 @@ def planned(
     config: Any,
     reading: Mapping[str, Any],
     beside: Mapping[str, str | None],
+    base: str | None = None,
 ) -> Step:
-    """The step that answers the question for what the user named: models or results, data and how it is read."""
+    """The step that answers the question for what the user named: models or results, data and how it is read. `base`
+    is what models were fine-tuned from of which that isn't recorded."""
     asked_of = question.asked_of
-    roots = [root(asked_of[question.named[0]].kind, source) for source in named]
+    kind = asked_of[question.named[0]].kind
+    told = {"base": base} if base and kind == "model" else {}
+    roots = [root(kind, source, **told) for source in named]
     data = root(asked_of[question.reads].kind, on, **reading) if question.reads else None
     further = {
         name: _further_root(question.flags[name].kind, source, reading) for name, source in beside.items() if source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.files import FolderKind, digest_files, whole_folder
 from bertscope.core.formatting import as_html, as_text, figure_names
-from bertscope.core.model_record import ModelRecord
+from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.number import Number, Numbers
 from bertscope.core.step import FILE, Root, is_current
 from bertscope.core.words import about, in_words
@@ -116,6 +117,10 @@ class Result:
         # Late and by name: values know no drawing code, and computing never loads it.
         return registry.resolve(registry.SERVICES["chart"])(figure, shown.tables[figure.table])
 
+    def to_json(self, id: str = "") -> dict[str, Any]:
+        """What `--json` prints of it, and of the step of that id: everything but its tables and arrays."""
+        return as_json(self._description() | {"provenance": self.provenance}, id)
+
     def equals(self, other: Result) -> bool:
         """Whether both say the same; provenance (when, where, how long) may differ."""
         return (
@@ -218,6 +223,38 @@ def describe(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder} holds no result (no {MARKER} in it)") from None
     except ValueError as error:
         raise UserError(f"{marker} is damaged ({error}); delete the folder and run the step again") from error
+
+
+def as_json(record: Mapping[str, Any], id: str) -> dict[str, Any]:
+    """What programs read of a result, from what `describe` gives of it: its numbers and models by key, the keys of
+    its tables and figures, its notes and where it came from."""
+    return {
+        "id": id,
+        **{name: record[name] for name in ("question", "version", "subject")},
+        "models": [_model_json(key, ModelRecord.from_json(one)) for key, one in record["models"].items()],
+        "numbers": [{name: _finite(value) for name, value in number.items()} for number in record["headline"]],
+        "notes": record["notes"],
+        "tables": list(record["tables"]),
+        "figures": [figure["key"] for figure in record["figures"]],
+        "provenance": record["provenance"],
+    }
+
+
+def _model_json(key: str, model: ModelRecord) -> dict[str, Any]:
+    """A model by what tables and numbers call it (`key`), with what it was made from and on what it was trained."""
+    origin = model.origin or Origin()
+    return {
+        "key": key,
+        **{name: getattr(model, name) for name in ("id", "name", "source", "made", "task_head")},
+        "base": {name: getattr(origin.base, name) for name in ("id", "name", "source")} if origin.base else None,
+        "trained_on": asdict(origin.data) if origin.data else None,
+        **{name: getattr(origin, name) for name in ("by", "seed", "init", "frozen", "removed")},
+    }
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no word for what isn't a number, or has no end."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _same_array(one: np.ndarray, other: np.ndarray) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,26 +19,53 @@ Words = Mapping[str, Mapping[str, str]]
 """By what is named (a column of a table, what a number is of), each key's words."""
 
 
-def model_names(models: Mapping[str, ModelRecord]) -> dict[str, str]:
-    """What models are called, by their keys: two of one name with when they were made, or else with what they hold; a
-    model that is there twice with a number.
+class ModelNames:
+    """What models are called where they stand side by side: two of one name with when they were made, or else with
+    what they hold.
 
     >>> made = {"a": "2026-11-16T14:02:10", "b": "2026-11-16T14:31:50"}
-    >>> list(model_names({id: ModelRecord(id, "minilm", made=when) for id, when in made.items()}).values())
+    >>> models = [ModelRecord(id, "minilm", made=when) for id, when in made.items()]
+    >>> [ModelNames(models).of(one) for one in models]
     ['minilm, of 14:02', 'minilm, of 14:31']
     """
-    apart = dict.fromkeys((record.name, record.id, record.made) for record in models.values())
-    alike = Counter(name for name, *_ in apart)
-    days = {name: {made[:10] for other, _, made in apart if other == name} for name in alike}
-    names: dict[str, str] = {}
-    for key, record in models.items():
-        when = record.made[11:16] if len(days[record.name]) == 1 else record.made[:16].replace("T", " ")
-        name = f"{record.name}, of {when or record.id[:6]}" if alike[record.name] > 1 else record.name
-        plain, again = name, 2
-        while name in names.values():
-            name, again = f"{plain} ({again})", again + 1
-        names[key] = name
-    return names
+
+    def __init__(self, models: Iterable[ModelRecord]) -> None:
+        alike: dict[str, dict[str, ModelRecord]] = {}
+        for record in models:
+            alike.setdefault(record.name, {}).setdefault(record.id, record)
+        self._further = {
+            (name, id): further
+            for name, same in alike.items() if len(same) > 1
+            for id, further in zip(same, _told_apart(list(same.values())), strict=True)
+        }  # fmt: skip
+
+    def of(self, model: ModelRecord) -> str:
+        further = self._further.get((model.name, model.id))
+        return f"{model.name}, of {further}" if further else model.name
+
+    def by_key(self, models: Mapping[str, ModelRecord]) -> dict[str, str]:
+        """The names of a result's models by their keys; a model that is there twice gets a number."""
+        names: dict[str, str] = {}
+        for key, record in models.items():
+            plain, again = self.of(record), 2
+            name = plain
+            while name in names.values():
+                name, again = f"{plain} ({again})", again + 1
+            names[key] = name
+        return names
+
+
+def _told_apart(models: Sequence[ModelRecord]) -> list[str]:
+    """What tells models of one name apart."""
+    one_day = len({record.made[:10] for record in models}) == 1
+    when = [record.made[11:16] if one_day else record.made[:16].replace("T", " ") for record in models]
+    told = all(when) and len({*when}) == len(models)
+    return when if told else [record.id[:6] for record in models]
+
+
+def model_names(models: Mapping[str, ModelRecord]) -> dict[str, str]:
+    """What models are called that stand side by side in one result, by their keys."""
+    return ModelNames(models.values()).by_key(models)
 
 
 def about(models: Mapping[str, ModelRecord], subject: Mapping[str, str]) -> str:
@@ -49,8 +75,9 @@ def about(models: Mapping[str, ModelRecord], subject: Mapping[str, str]) -> str:
     'pocket on demo/sentiment, seed 0'
     """
     task = subject.get("task", "")
-    # A model that was trained on the data has it in its name already.
-    told = any(record.trained_on and record.trained_on.name == task for record in models.values())
+    # Models that were trained on the data have it in their names already.
+    trained = [record.trained_on for record in models.values() if record.trained_on]
+    told = bool(trained) and all(data.name == task for data in trained)
     whole = " on ".join(filter(None, [" and ".join(model_names(models).values()), "" if told else task]))
     others = [f"{key} {value}" for key, value in subject.items() if key != "task"]
     return ", ".join(filter(None, [whole, *others]))
@@ -67,13 +94,13 @@ def labelled(numbers: Sequence[Number], phrases: Mapping[str, str], words: Words
 
 
 def _label(number: Number, phrases: Mapping[str, str], words: Words, several: set[tuple[str, str]]) -> str:
-    phrase = phrases.get(number.key, number.label)
+    phrase = phrases.get(number.key, "")
     models = words.get("model", {})  # under whatever name a number is of one: `model`, `against`
     of = {name: words.get(name, {}).get(value, models.get(value, value)) for name, value in number.of.items()}
     further = [
         of[name] for name in of if f"{{{name}}}" not in phrase and (number.key, name) in several
     ]  # fmt: skip
-    return ", ".join([phrase.format_map(of), *further])
+    return ", ".join([phrase.format_map(of) or number.label, *further])
 
 
 def in_words(result: Result, names: Mapping[str, str] | None = None) -> Result:

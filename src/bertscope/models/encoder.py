@@ -22,7 +22,7 @@ from bertscope.core.output import Output
 from bertscope.core.predictions import Predictions
 from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import WINDOW
-from bertscope.models.config_notes import PARSER, notes_in, origin_in
+from bertscope.models.config_notes import PARSER, notes_in, origin_in, origin_note
 from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, open_gates
 from bertscope.models.means import Means, means
@@ -61,7 +61,7 @@ class Encoder:
     opened: Opened | None = None
     """The files that it was read from."""
     base: ModelRecord | None = None
-    """What the user says that it was fine-tuned from, where nobody recorded it."""
+    """What it was fine-tuned from, as the user or its files say, where its maker didn't record it."""
 
     _content: tuple[int, int, str] | None = field(default=None, init=False, repr=False)
     """Of which model, how often written to, the digest was taken in memory."""
@@ -226,6 +226,8 @@ class Encoder:
         with whole_folder(folder, FOLDER) as scratch, quiet_library():
             config = self.model.config
             config.bertscope = {"name": self.name} | notes_in(config)
+            if self.base and origin_in(config) is None:
+                config.bertscope |= origin_note(self.record.origin)  # a copy's files say no more where it came from
             # Where only we can open it, weights have the names that the library's modules have, not an older file's.
             self.model.save_pretrained(scratch, save_original_format="top" not in config.bertscope)
             self.tokenizer.save_pretrained(scratch)

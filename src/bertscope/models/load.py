@@ -19,10 +19,12 @@ from bertscope.models.config_notes import PARSER, encoder_notes_in, notes_in
 from bertscope.models.encoder import Encoder, Opened, TaskHead, touched
 from bertscope.models.evaluating import best_device
 from bertscope.models.families import Family, family_of
+from bertscope.models.known_base import noted_base, told_base
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import (
     config_of,
+    display_name,
     locate,
     model_digest,
     need_vocabulary,
@@ -52,6 +54,7 @@ def load(
     device: str = "auto",
     allow_pickle: bool = False,
     tokenizer: Any = None,
+    base: str | Path | None = None,
 ) -> Encoder:
     """Open an encoder: `pocket`, a folder, a hub id, or a transformers module in memory.
 
@@ -59,15 +62,23 @@ def load(
                   without it is refused, since a task head with random weights answers nothing
     device        `auto` is the GPU where there is one; a module in memory stays where it is
     tokenizer     for a module in memory whose config doesn't say where its tokenizer is
+    base          what it was fine-tuned from (a folder, a hub id), where neither its maker recorded it nor its files
+                  say it
 
     Weights come as float32: transformers would keep a file's half precision silently.
     """
     check_known("task_head", task_head, _TASK_HEADS)
     if isinstance(name_or_module, str | Path):
         name = str(name_or_module)
-        return _from_folder(name, locate(name, allow_pickle=allow_pickle), task_head, device, allow_pickle, tokenizer)
+        folder = locate(name, allow_pickle=allow_pickle)
+        encoder = _from_folder(name, folder, task_head, device, allow_pickle, tokenizer)
+        told = told_base(str(base), str(own_folder(name) or name)) if base else None
+        encoder.base = told or noted_base(name, folder, config_of(folder))
+        return encoder
     if isinstance(name_or_module, transformers.PreTrainedModel):
-        return _from_memory(name_or_module, task_head, device, tokenizer)
+        encoder = _from_memory(name_or_module, task_head, device, tokenizer)
+        encoder.base = told_base(str(base), "") if base else None
+        return encoder
     raise UserError(f"can't open {type(name_or_module).__name__} as a model; give a name or a transformers model")
 
 
@@ -116,7 +127,7 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     tokenizer = tokenizer or _tokenizer(folder)
     _refuse_foreign(tokenizer, model, folder)
     files = Opened(model, model_digest(folder), str(own_folder(name) or name), written(weights), touched(model))
-    encoder = Encoder(model, _fitted(tokenizer, model), _display_name(name, config), family, has, files)
+    encoder = Encoder(model, _fitted(tokenizer, model), display_name(name, config), family, has, files)
     encoder.tokenizer.model_max_length = encoder.max_length
     return encoder
 
@@ -167,12 +178,6 @@ def _from_memory(model: Any, task_head: str, device: str, tokenizer: Any) -> Enc
     if device != "auto":
         model.to(_device(device))
     return Encoder(model, _fitted(tokenizer, model), type(model).__name__, family, has)
-
-
-def _display_name(name: str, config: dict[str, Any]) -> str:
-    """What the model's maker called it, or else the hub id, or the folder's own name."""
-    folder = own_folder(name)
-    return notes_in(config).get("name") or (folder.name if folder else name)
 
 
 def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any, TaskHead]:

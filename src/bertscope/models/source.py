@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.files import FolderKind, digest_files
 from bertscope.core.step import Root
+from bertscope.models.config_notes import notes_in
 from bertscope.models.families import family_of
 
 POCKET = Path(__file__).with_name("pocket")
@@ -43,9 +44,20 @@ def locate(name: str, *, allow_pickle: bool = False) -> Path:
         return folder
     if folder.is_file():
         raise UserError(f"model {name!r} is a file; name the folder that holds config.json and the weights")
-    if name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
+    if not is_hub_id(name):
         raise UserError(f"no model folder {name!r}; give a folder, a hub id such as bert-base-uncased, or 'pocket'")
     return _download(name, _WANTED + (_PICKLES if allow_pickle else []))
+
+
+def is_hub_id(name: str) -> bool:
+    """Whether it could be one, rather than a path."""
+    return not name.startswith((".", "/", "~")) and _HUB_ID.fullmatch(name) is not None
+
+
+def display_name(name: str, config: Mapping[str, Any]) -> str:
+    """What the model's maker called it, or else the hub id, or the folder's own name."""
+    folder = own_folder(name)
+    return notes_in(config).get("name") or (folder.name if folder else name)
 
 
 def model_root(name: str) -> Root:
@@ -157,7 +169,7 @@ def _download(name: str, patterns: list[str]) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(name, allow_patterns=patterns))
+        return Path(snapshot_download(name, allow_patterns=[*patterns, "README.md"]))  # the model card
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         reason = "the hub can't be reached" if isinstance(error, LocalEntryNotFoundError) else type(error).__name__
         hint = did_you_mean(name, ["pocket"])

@@ -18,6 +18,7 @@ from bertscope.core.store import Store, Stored
 from bertscope.report import ledger, theme
 from bertscope.report.packed import script_json
 from bertscope.report.sections import ROWS, Finding, Section, sections
+from bertscope.report.subjects import PageModels
 from bertscope.report.summary import summary
 from bertscope.report.templates import HERE, rendered
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("base", "data", "figures", "tables", "place", "switch", "facts", "card", "paper", "start")
 """The page's scripts, in the order in which they are joined into one."""
-Opening = Callable[[Sequence[Finding]], "tuple[str, str, Markup] | None"]
+Opening = Callable[[Sequence[Finding], PageModels], "tuple[str, str, Markup] | None"]
 OPENINGS: tuple[Opening, ...] = (summary, ledger.ledger)
 """Sections of the page's own, before those of the questions: each makes an id, a heading and HTML of the findings, or
 None where there is nothing to say. Elements with `data-models` and `data-tasks` (lists in JSON) follow the switch."""
@@ -88,7 +89,8 @@ def _load(stored: Stored) -> Result:
 def _page(findings: Sequence[Finding], title: str | None) -> str:
     from markupsafe import Markup
 
-    answered = sections([finding for finding in findings if finding.result.question != ledger.QUESTION])
+    named = PageModels(findings)
+    answered = sections([finding for finding in findings if finding.result.question != ledger.QUESTION], named)
     models, tasks = _all(answered, "models"), _all(answered, "tasks")
     vega, script = _vega(), _script()
     return rendered(
@@ -99,7 +101,7 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         created=max(str(finding.result.provenance.get("created", "")) for finding in findings)[:10],
         version=bertscope.__version__,
         shows=_shows((finding.step.id for finding in findings), title),
-        openings=[section for opening in OPENINGS if (section := opening(findings))],
+        openings=[section for opening in OPENINGS if (section := opening(findings, named))],
         sections=answered,
         total=sum(len(section.answers) for section in answered),
         steps=len(findings),

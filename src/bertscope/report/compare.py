@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
 Pair = tuple[Finding, Finding]
 _KEYS: tuple[Callable[[Finding], Any], ...] = (
     lambda finding: finding.step.id,
-    lambda finding: canonical_json([finding.result.subject, dict(finding.step.config)]),
-    lambda finding: canonical_json(finding.result.subject),
+    lambda finding: canonical_json([_ids(finding), finding.result.subject, dict(finding.step.config)]),
+    lambda finding: canonical_json([_places(finding), finding.result.subject, dict(finding.step.config)]),
+    lambda finding: canonical_json([_ids(finding), finding.result.subject]),
+    lambda finding: canonical_json([_places(finding), finding.result.subject]),
 )
-"""What makes two answers to a question the same: the same recipe, else subject and settings, else the subject."""
+"""What makes two answers to a question the same: the same recipe, else the same models, subject and settings, else
+models and subject. Models are the same by what they hold, or else by their place: trained on two machines as each
+other, they hold other weights."""
 
 
 def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result:
@@ -37,11 +42,14 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
 
     sides = [_answers(store) for store in (one, other)]
     stores = _distinct_names(one, other)
+    abouts = [_abouts(side) for side in sides]
     pairs, rest = _matched(*sides)
-    rows = [row for pair in pairs for row in _numbers(pair)]
+    places = {name: place for place, name in enumerate(QUESTIONS)}
+    pairs.sort(key=lambda pair: (places.get(_question(pair[0]), len(places)), abouts[0][pair[0].step.id]))
+    rows = [row for pair in pairs for row in _numbers(pair, abouts)]
     only = [
-        {"store": store, "question": finding.result.question, "about": about}
-        for store, left in zip(stores, rest, strict=True) for about, finding in zip(names(left), left, strict=True)
+        {"store": store, "question": finding.result.question, "about": about[finding.step.id]}
+        for store, left, about in zip(stores, rest, abouts, strict=True) for finding in left
     ]  # fmt: skip
     numbers = pd.DataFrame(rows, columns=_COLUMNS).astype({"main": bool})
     beside = _beside(numbers, stores)
@@ -55,11 +63,14 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
             "beside": beside,
         },
         headline=[
-            Number("answers in both", float(len(pairs))),
-            Number("numbers in both", float(len(numbers))),
-            Number("numbers that differ", float((numbers["difference"] != 0).sum()), n=len(numbers)),
-            Number("intervals that do not overlap", float(apart), n=int((numbers["overlap"] != "").sum())),
-            *(Number(f"answers only in {name}", float(len(left))) for name, left in zip(stores, rest, strict=True)),
+            _counted("in_both", len(pairs), "answers in both"),
+            _counted("numbers_in_both", len(numbers), "numbers in both"),
+            _counted("differing", int((numbers["difference"] != 0).sum()), "numbers that differ", len(numbers)),
+            _counted("apart", apart, "intervals that do not overlap", int((numbers["overlap"] != "").sum())),
+            *(
+                _counted(key, len(left), f"answers only in {name}")
+                for key, name, left in zip(("only_one", "only_other"), stores, rest, strict=True)
+            ),
         ],
         figures=[
             _figure(str(question), rows["about"].nunique() > 1)
@@ -71,6 +82,11 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
             "similarity or change, can tell",
         ],
     )
+
+
+def _counted(key: str, count: int, label: str, of: int | None = None) -> Number:
+    """A number of this comparison, which no question declares."""
+    return Number(key, float(count), n=of, label=label)
 
 
 def compare_page(result: Result, out: str | Path) -> Path:
@@ -118,8 +134,6 @@ def _matched(
             pairs.append((finding, others[0]))
             left.remove(finding)
             right.remove(others[0])
-    places = {name: place for place, name in enumerate(QUESTIONS)}
-    pairs.sort(key=lambda pair: (places.get(_question(pair[0]), len(places)), pair[0].result.about))
     return pairs, (left, right)
 
 
@@ -127,27 +141,60 @@ def _question(finding: Finding) -> str:
     return finding.result.question
 
 
+def _ids(finding: Finding) -> list[str]:
+    return list(finding.result.models)
+
+
+def _places(finding: Finding) -> list[str]:
+    return [record.place for record in finding.result.models.values()]
+
+
+def _abouts(findings: Sequence[Finding]) -> dict[str, str]:
+    """What each answer of a store is about, by its step."""
+    shown = names(findings, subjects.PageModels(findings))
+    return {finding.step.id: about for finding, about in zip(findings, shown, strict=True)}
+
+
 _COLUMNS = [
-    "question", "about", "other_about", "number", "unit", "main", "one", "one_low", "one_high", "other", "other_low",
-    "other_high", "difference", "overlap",
+    "question", "about", "other_about", "key", "number", "unit", "main", "one", "one_low", "one_high", "other",
+    "other_low", "other_high", "difference", "overlap",
 ]  # fmt: skip
 
 
-def _numbers(pair: Pair) -> Iterator[dict[str, Any]]:
-    """Numbers of the same name and unit. Whether the intervals overlap is empty where one of them has none."""
-    one, other = (finding.result for finding in pair)
-    theirs = {(number.name, number.unit): number for number in other.headline}
+def _numbers(pair: Pair, abouts: Sequence[Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+    """Numbers of the same key and unit that are of the same. Whether the intervals overlap is empty where one of them
+    has none."""
+    one, other = (finding.result.in_words() for finding in pair)
+    about, other_about = (side[finding.step.id] for side, finding in zip(abouts, pair, strict=True))
+    alike = (_places(pair[0]), one.subject) == (_places(pair[1]), other.subject)
+    theirs = dict(zip(_identities(other, one), other.headline, strict=True))
     main = find(one.question).main if one.question in QUESTIONS else ""
-    for mine in one.headline:
-        if (yours := theirs.get((mine.name, mine.unit))) is not None:
+    for identity, mine in zip(_identities(one, other), one.headline, strict=True):
+        if (yours := theirs.get(identity)) is not None:
             yield {
-                "question": one.question, "about": one.about,
-                "other_about": "" if other.about == one.about else other.about,
-                "number": mine.name, "unit": mine.unit, "main": mine.name == main,
+                "question": one.question, "about": about, "other_about": "" if alike else other_about,
+                "key": mine.key, "number": mine.label, "unit": mine.unit, "main": mine.key == main,
                 "one": mine.value, "one_low": mine.low, "one_high": mine.high,
                 "other": yours.value, "other_low": yours.low, "other_high": yours.high,
                 "difference": yours.value - mine.value, "overlap": _overlap(mine, yours),
             }  # fmt: skip
+
+
+def _identities(result: Result, other: Result) -> list[str]:
+    """What tells each number of a result from its others, and is the same in another result: its key, its unit and
+    what it is of. A model is called by its id where the other result has it too, or else by its place, and by how
+    many were given before it that share that; the only one of each result is the same."""
+    shared: dict[str, str] = {}
+    counts = Counter[str]()
+    alone = len(result.models) == len(other.models) == 1
+    for key, record in result.models.items():
+        counts[record.place] += 1
+        shared[key] = "" if alone else key if key in other.models else f"{record.place} {counts[record.place]}"
+
+    def of(number: Number) -> dict[str, str]:
+        return {name: shared.get(value, value) for name, value in number.of.items()}
+
+    return [canonical_json([number.key, number.unit, of(number)]) for number in result.headline]
 
 
 def _overlap(one: Number, other: Number) -> str:
@@ -180,5 +227,5 @@ def _figure(question: str, several: bool) -> Figure:
         facet="about" if several else None, where={"question": question}, title=line,
         caption="The numbers of both stores in the unit of the main one, with the intervals that each has stored; "
         "answers that are the same in both are left out.",
-        labels={"value": ""},
+        labels={"value": ""}, key=question,
     )  # fmt: skip

@@ -12,10 +12,12 @@ import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.files import FolderKind, digest_text, whole_folder
 from bertscope.core.registry import QUESTIONS
+from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.report.build import stored_findings
 from bertscope.report.charts import FORMATS, pictures
 from bertscope.report.sections import Finding, names
+from bertscope.report.subjects import PageModels
 from bertscope.report.templates import rendered
 
 INDEX, OTHER = "index.html", "other"
@@ -64,20 +66,21 @@ def export_report(
     if unknown := set(formats) - set(FORMATS):
         raise UserError(f"cannot export figures as {', '.join(sorted(unknown))}; formats are {', '.join(FORMATS)}")
     findings, out = stored_findings(store), Path(out)
+    models = PageModels(findings)
     with whole_folder(out, FOLDER) as scratch:
         names_taken = Names()
         exported = []
-        for question, about, finding in _ordered(findings):
+        for question, about, finding in _ordered(findings, models):
             folder = question if question in QUESTIONS else f"{OTHER}/{safe_name(question)}"
             place = f"{folder}/{names_taken.new(safe_name(about), within=folder)}"
             announce(place)
-            exported.append(_one(finding, question, about, scratch, place, formats))
+            exported.append(_one(models.in_words(finding.result), about, scratch, place, formats))
         index = rendered("export.html.j2", version=bertscope.__version__, exported=exported)
         (scratch / INDEX).write_text(index, encoding="utf-8")
     return out / INDEX
 
 
-def _ordered(findings: Iterable[Finding]) -> list[tuple[str, str, Finding]]:
+def _ordered(findings: Iterable[Finding], models: PageModels) -> list[tuple[str, str, Finding]]:
     """In the catalogue's order, with what each is about."""
     by_question: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -87,14 +90,14 @@ def _ordered(findings: Iterable[Finding]) -> list[tuple[str, str, Finding]]:
         (question, about, finding)
         for question in sorted(by_question, key=lambda name: (places.get(name, len(places)), name))
         for about, finding in sorted(
-            zip(names(by_question[question]), by_question[question], strict=True),
+            zip(names(by_question[question], models), by_question[question], strict=True),
             key=lambda pair: (pair[0], pair[1].step.id),
         )
     ]
 
 
-def _one(finding: Finding, question: str, about: str, root: Path, place: str, formats: Sequence[str]) -> Exported:
-    result, taken = finding.result, Names()
+def _one(result: Result, about: str, root: Path, place: str, formats: Sequence[str]) -> Exported:
+    question, taken = result.question, Names()
     folder = root / place
     folder.mkdir(parents=True)
     figures, tables = [], []

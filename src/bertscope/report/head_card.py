@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.question import Question
 from bertscope.core.result import Result
+from bertscope.core.words import Words
 from bertscope.report import packed
 from bertscope.report.drawing import chosen
 
@@ -38,10 +39,19 @@ def about_heads(result: Result, declared: Question | None) -> list[str]:
 
 
 def facts(result: Result, declared: Question | None) -> list[dict[str, Any]]:
-    """What the card shows, for the page; without what an older result of the question hasn't got."""
+    """What the card shows of a result in words; without what an older one of the question hasn't got."""
     card = declared.card if declared and declared.card is not None else tuple(_every_fact(result))
     found = (_known(one, result) for one in card if isinstance(one, HeadFact))
-    return [asdict(fact) for fact in found if fact]
+    words = declared.words if declared else {}
+    return [asdict(replace(fact, where=_in_words(fact.where, words))) for fact in found if fact]
+
+
+def _in_words(where: Mapping[str, Any], words: Words) -> dict[str, Any]:
+    """Which rows a fact is about, as the table on the page has them."""
+    return {
+        column: words.get(column, {}).get(value, value) if isinstance(value, str) else value
+        for column, value in where.items()
+    }
 
 
 def maps(result: Result, declared: Question | None) -> dict[str, Any] | None:

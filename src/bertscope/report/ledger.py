@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bertscope.core.result import in_words
+from bertscope.core.registry import find
+from bertscope.core.words import about
 from bertscope.report import subjects
 from bertscope.report.templates import HERE, rendered
 from bertscope.report.values import MINUS, plain, texts
@@ -18,13 +19,18 @@ if TYPE_CHECKING:
 
     from bertscope.core.step import Step
     from bertscope.report.sections import Finding
+    from bertscope.report.subjects import PageModels
 
 QUESTION = subjects.LEDGER
-_ONCE = ", this training"
 SIGNS = {
-    "holds": "✓", f"holds{_ONCE}": "✓", "fails": "✗", f"fails{_ONCE}": "✗", "underpowered": "≈", "not tested": "·",
-}  # fmt: skip
-"""Beside a verdict's word and colour, in the order in which they are counted."""
+    "holds": ("✓", "holds"),
+    "holds_this_training": ("✓", "holds once"),
+    "fails": ("✗", "fails"),
+    "fails_this_training": ("✗", "fails once"),
+    "underpowered": ("≈", "underpowered"),
+    "not_tested": ("·", "not-tested"),
+}
+"""Beside a verdict's words its sign, and its classes in the style sheet; verdicts are counted in this order."""
 _FEW = 3
 """Up to so many readings a claim is unfolded."""
 _WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}
@@ -103,22 +109,23 @@ def found(findings: Sequence[Finding]) -> Finding | None:
     return next((finding for finding in findings if finding.result.question == QUESTION), None)
 
 
-def ledger(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
+def ledger(findings: Sequence[Finding], models: PageModels) -> tuple[str, str, Markup] | None:
     """The claims with their verdicts: id, heading and HTML."""
     judged = found(findings)
     if judged is None:
         return None
     table = judged.result.tables["ledger"]
     rows = [{str(key): plain(value) for key, value in row.items()} for row in table.to_dict("records")]
-    sources = _sources(rows, shown(judged, findings))
+    sources = _sources(rows, shown(judged, findings), models)
     html = rendered(
         "ledger.html.j2",
         sources=[source for source in sources if source.tested],
         elsewhere=[source for source in sources if not source.tested],
         counts=[(verdict, int((table["verdict"] == verdict).sum())) for verdict in SIGNS],
         signs=SIGNS,
+        words=find(QUESTION).words["verdict"],
         notes=judged.result.notes,
-        csv=b64encode(table.to_csv(index=False).encode()).decode(),
+        csv=b64encode(judged.result.in_words().tables["ledger"].to_csv(index=False).encode()).decode(),
         style=(HERE / "ledger.css").read_text("utf-8"),
     )
     return "ledger", "Which of the papers' claims hold here?", html
@@ -130,33 +137,34 @@ def shown(judged: Finding, findings: Iterable[Finding]) -> dict[str, Step]:
     return {name: known[value.id] for name, value in judged.step.inputs.items() if value.id in known}
 
 
-def _sources(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> list[Source]:
+def _sources(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step], models: PageModels) -> list[Source]:
     sources: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for row in rows:
         sources.setdefault(row["cite"], {}).setdefault(row["claim"], []).append(row)
     found = []
     for cite, by_claim in sources.items():
-        claims = [_claim(mine, shown) for mine in by_claim.values()]
+        claims = [_claim(mine, shown, models) for mine in by_claim.values()]
         tested, untested = [one for one in claims if one.readings], [one for one in claims if not one.readings]
         found.append(Source(cite, tested, untested))
     return found
 
 
-def _claim(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step]) -> LedgerClaim:
+def _claim(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step], models: PageModels) -> LedgerClaim:
     first, known = rows[0], [row for row in rows if row["effect"] is not None]
     ends = _ends(known)
     return LedgerClaim(
         first["says"], first["where"], first["effect_is"], first["unit"], first["margin"], first["published_says"],
-        first["command"], [_reading(row, shown.get(row["input"]), ends) for row in known],
+        first["command"], [_reading(row, shown.get(row["input"]), ends, models) for row in known],
     )  # fmt: skip
 
 
-def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float]) -> LedgerRow:
+def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float], models: PageModels) -> LedgerRow:
+    model = models.find(row["model"])
     effect, low, high, published = texts([row[key] for key in ("effect", "low", "high", "published")])
     return LedgerRow(
         verdict=row["verdict"],
-        about=in_words({key: row[key] for key in ("model", "task")}),
-        models=subjects.models(step) if step else [row["model"]],
+        about=about({model.id: model}, {"task": row["task"]}) if model else row["about"],
+        models=models.began(step) if step else [row["model_name"]],
         tasks=subjects.tasks(step) if step else [row["task"]],
         effect=effect,
         interval=None if row["low"] is None else f"{low} to {high}",
@@ -171,7 +179,8 @@ def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float
 
 
 def _rests_on(row: Mapping[str, Any]) -> str:
-    """How many trainings and things, what was resampled, and whether other results say the same."""
+    """How many trainings and things, what was resampled, whether other results say the same, and whether it was once
+    another model."""
     clauses = []
     if row["runs"] and (row["runs"] > 1 or row["low"] is None):  # of one, what the interval is over says it
         clauses.append("1 training" if row["runs"] == 1 else f"{row['runs']} seeds")
@@ -181,7 +190,18 @@ def _rests_on(row: Mapping[str, Any]) -> str:
         clauses.append(f"interval over {row['over']}")
     if row["others"]:
         clauses.append(f"the largest of {row['others'] + 1} results; {row['agree']} of the others agree")
+    if row["earlier"]:
+        clauses.append(earlier(row["earlier"]))
     return ", ".join(clauses)
+
+
+def earlier(models: int) -> str:
+    """That the ledger speaks of the newest of several models.
+
+    >>> earlier(1), earlier(2)
+    ('1 earlier model of this name was also measured', '2 earlier models of this name were also measured')
+    """
+    return f"{models} earlier {'model of this name was' if models == 1 else 'models of this name were'} also measured"
 
 
 _PLACED = ("effect", "low", "high", "at", "published")

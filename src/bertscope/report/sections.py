@@ -16,6 +16,7 @@ from bertscope.core.step import Root, Step
 from bertscope.report import head_card, packed, subjects
 from bertscope.report.columns import explained
 from bertscope.report.layout import reserved_size
+from bertscope.report.subjects import PageModels
 from bertscope.report.values import NOTHING, texts
 
 ROWS = 200
@@ -113,7 +114,7 @@ class Section:
         return any(answer.entry["shape"] for answer in self.everything)
 
 
-def sections(findings: Sequence[Finding]) -> list[Section]:
+def sections(findings: Sequence[Finding], models: PageModels) -> list[Section]:
     """One section per question, in the catalogue's order; questions it no longer has come last, by name."""
     places = {name: place for place, name in enumerate(QUESTIONS)}
 
@@ -124,15 +125,17 @@ def sections(findings: Sequence[Finding]) -> list[Section]:
             by_question.setdefault(question, []).append(finding)
     ordered = sorted(by_question, key=lambda question: (places.get(question, len(places)), question))
     parts = subjects.parts(findings)
-    return [_section(question, by_question[question], parts) for question in ordered]
+    return [_section(question, by_question[question], parts, models) for question in ordered]
 
 
-def _section(question: str, findings: list[Finding], parts: set[str]) -> Section:
+def _section(question: str, findings: list[Finding], parts: set[str], models: PageModels) -> Section:
     declared = subjects.declared(question)
     heading = QUESTIONS[question].line.removesuffix(".") if question in QUESTIONS else question
-    named = zip(names(findings), findings, strict=True)
+    named = zip(names(findings, models), findings, strict=True)
     ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))
-    everything = [_answer(finding, name, heading, declared, finding.step.id in parts) for name, finding in ordered]
+    everything = [
+        _answer(finding, name, heading, declared, finding.step.id in parts, models) for name, finding in ordered
+    ]
     return Section(
         f"question-{question}", heading, declared.cite if declared else None,
         answers=[answer for answer in everything if answer.id not in parts],
@@ -141,11 +144,12 @@ def _section(question: str, findings: list[Finding], parts: set[str]) -> Section
     )  # fmt: skip
 
 
-def names(findings: list[Finding]) -> list[str]:
-    """What each result is about; where several share a subject, with what they differ in."""
-    apart = differences([each.step for each in findings], [each.result.subject for each in findings])
+def names(findings: Sequence[Finding], models: PageModels) -> list[str]:
+    """What each result is about; where several share models and subject, with what they differ in."""
+    about = [(list(each.result.models), each.result.subject) for each in findings]
+    apart = differences([each.step for each in findings], about)
     return [
-        ", ".join(filter(None, [each.result.about, differing])) or each.step.id
+        ", ".join(filter(None, [models.about(each.result), differing])) or each.step.id
         for each, differing in zip(findings, apart, strict=True)
     ]
 
@@ -155,11 +159,12 @@ def _counted(text: str) -> list[str | int]:
     return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", text))]
 
 
-def _answer(finding: Finding, name: str, heading: str, declared: Question | None, part: bool) -> Answer:
-    step, result = finding.step, finding.result
-    cards = [_card(number, declared) for number in result.headline]
-    main = next((card for card in cards if declared and card.name == declared.main), cards[0] if cards else None)
-    models, tasks = _rests_on(finding)
+def _answer(
+    finding: Finding, name: str, heading: str, declared: Question | None, part: bool, named: PageModels
+) -> Answer:
+    step, result = finding.step, named.in_words(finding.result)
+    main, cards = _cards(result.headline, declared)
+    models, tasks = named.began(step) or [one.name for one in result.models.values()], _tasks(finding)
     with_heads = head_card.about_heads(result, declared)
     charts = [packed.figure(result, figure) for figure in result.figures]
     pictures = [
@@ -184,28 +189,32 @@ def _answer(finding: Finding, name: str, heading: str, declared: Question | None
     )  # fmt: skip
 
 
-def _rests_on(finding: Finding) -> tuple[list[str], list[str]]:
-    """The models and tasks by which a reader finds the result; its own words, where its step says nothing."""
-    subject = finding.result.subject
-    models, tasks = subjects.models(finding.step), subjects.tasks(finding.step)
-    model, task = ([subject[key]] if key in subject else [] for key in ("model", "task"))
-    return models or model, tasks or task
+def _tasks(finding: Finding) -> list[str]:
+    """The tasks by which a reader finds the result; its own word, where its step says nothing."""
+    own = finding.result.subject.get("task")
+    return subjects.tasks(finding.step) or ([own] if own else [])
 
 
-def _card(number: Number, declared: Question | None) -> Card:
+def _cards(numbers: Sequence[Number], declared: Question | None) -> tuple[Card | None, list[Card]]:
+    """The card of the number that stands for the whole result, and all cards."""
+    main = next((number for number in numbers if declared and number.key == declared.main), None)
+    better = f"{declared.better} is better" if declared and declared.better else None
+    cards = [_card(number, better if number is main else None) for number in numbers]
+    chosen = next((card for card, number in zip(cards, numbers, strict=True) if number is main), None)
+    return chosen or (cards[0] if cards else None), cards
+
+
+def _card(number: Number, hint: str | None) -> Card:
     exact = number.value, number.low, number.high
     value, low, high = ("0" if one == 0 else text for one, text in zip(exact, texts(exact), strict=True))
     interval = None if NOTHING in (low, high) else f"{low} to {high}"
-    main = declared and declared.better and number.name == declared.main
-    return Card(
-        number.name, value, _unit(number), interval, None if number.n is None else f"{number.n:,}",
-        f"{declared.better} is better" if declared and main else None,
-    )  # fmt: skip
+    n = None if number.n is None else f"{number.n:,}"
+    return Card(number.label, value, _unit(number), interval, n, hint)
 
 
 def _unit(number: Number) -> str:
-    """What it is a value of, unless its name says so; a ratio has a sign of its own."""
-    return {"x": "×"}.get(number.unit, "" if number.unit.lower() in number.name.lower() else number.unit)
+    """What it is a value of, unless its label says so; a ratio has a sign of its own."""
+    return {"x": "×"}.get(number.unit, "" if number.unit.lower() in number.label.lower() else number.unit)
 
 
 def _origin(finding: Finding) -> list[tuple[str, str]]:

@@ -1,19 +1,23 @@
-"""What a result rests on: the models and data at the beginning of its steps, among which the page's switch chooses,
-and the results that it was made of."""
+"""What results are about and rest on: their models, by names that tell all on the page apart; the models and data at
+the beginning of their steps, among which the page's switch chooses; and the results that they were made of."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertscope.core import lineage, registry
 from bertscope.core.errors import UserError
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.question import DATA, Question
-from bertscope.core.step import Step
+from bertscope.core.step import Root, Step
+from bertscope.core.words import ModelNames, about
 
 if TYPE_CHECKING:
+    from bertscope.core.result import Result
     from bertscope.report.sections import Finding
 
 LEDGER = "claims"
@@ -21,9 +25,49 @@ _FEW = 3
 """Up to so many parts of a question stand among its answers."""
 
 
-def models(step: Step) -> list[str]:
-    """The pretrained models (or folders) it began with, whatever became of them on the way."""
-    return sorted({_named(root.source) for root in lineage.roots(step, "model")})
+class PageModels:
+    """What the models of some results are called, where these stand on one page."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        findings = list(findings)
+        measured = [record for finding in findings for record in finding.result.models.values()]
+        self._names = ModelNames(measured)
+        self._records: dict[str, ModelRecord] = {}
+        # Of a model that has several names, such as a base in a training that drew its weights anew, the plainest.
+        for record in sorted((one for each in measured for one in each.descent()), key=lambda one: one.name):
+            self._records.setdefault(record.id, record)
+        roots = [root for finding in findings for root in lineage.roots(finding.step, "model")]
+        self._other_names = ModelNames(map(_record, roots))
+
+    def by_key(self, result: Result) -> dict[str, str]:
+        return self._names.by_key(result.models)
+
+    def in_words(self, result: Result) -> Result:
+        """The result as the page shows it."""
+        return result.in_words(self.by_key(result))
+
+    def about(self, result: Result) -> str:
+        """What it is about."""
+        names = self.by_key(result)
+        return about({key: replace(one, name=names[key]) for key, one in result.models.items()}, result.subject)
+
+    def find(self, id: str) -> ModelRecord | None:
+        """The model of that id, as it is called here; None if no result is about it."""
+        record = self._records.get(id)
+        return record and replace(record, name=self._names.of(record))
+
+    def began(self, step: Step) -> list[str]:
+        """The pretrained models (or folders) that a step began with, whatever became of them on the way."""
+        return sorted({self._root_name(root) for root in lineage.roots(step, "model")})
+
+    def _root_name(self, root: Root) -> str:
+        known = self.find(root.digest)
+        return known.name if known else self._other_names.of(_record(root))
+
+
+def _record(root: Root) -> ModelRecord:
+    """All that a step says of a model that it began with."""
+    return ModelRecord(root.digest, _named(root.source), source=root.source)
 
 
 def tasks(step: Step) -> list[str]:

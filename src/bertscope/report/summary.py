@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bertscope.core.differences import differences
-from bertscope.report import ledger, subjects
+from bertscope.report import ledger, sections, subjects
 from bertscope.report.templates import rendered
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from bertscope.core.step import Step
     from bertscope.report.sections import Finding
+    from bertscope.report.subjects import PageModels
 
 
 @dataclass(frozen=True)
@@ -36,54 +35,55 @@ class Line:
     sentences: list[Sentence]
 
 
-def summary(findings: Sequence[Finding]) -> tuple[str, str, Markup] | None:
+def summary(findings: Sequence[Finding], models: PageModels) -> tuple[str, str, Markup] | None:
     """The stored results in words: id, heading and HTML."""
     found = ledger.found(findings)
     if found is None:
         return None
-    steps, parts = ledger.shown(found, findings), subjects.parts(findings)
+    shown, parts = ledger.shown(found, findings), subjects.parts(findings)
+    by_id = {finding.step.id: finding for finding in findings}
+    told = {name: by_id[step.id] for name, step in shown.items()}
     rows: dict[str, list[Mapping[str, Any]]] = {}
     for cells in found.result.tables["summary"].to_dict("records"):
         row = {str(column): value for column, value in cells.items()}
-        step = steps.get(row["input"])
-        if step is None or step.id not in parts:
+        finding = told.get(row["input"])
+        if finding is None or finding.step.id not in parts:
             rows.setdefault(row["question"], []).append(row)
-    lines = [_line(question, mine, steps) for question, mine in rows.items()]
+    lines = [_line(question, mine, told, models) for question, mine in rows.items()]
     return ("summary", "In words", rendered("summary.html.j2", lines=lines)) if lines else None
 
 
-def _line(question: str, rows: Sequence[Mapping[str, Any]], steps: Mapping[str, Step]) -> Line:
-    sentences = _sentences(rows, steps)
+def _line(question: str, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Finding], models: PageModels) -> Line:
+    sentences = [
+        _sentence(name, row, told.get(row["input"]), models)
+        for name, row in zip(_names(rows, told, models), rows, strict=True)
+    ]
     return Line(question, _range(rows, [sentence.name for sentence in sentences]), sentences)
 
 
-def _sentences(rows: Sequence[Mapping[str, Any]], steps: Mapping[str, Step]) -> list[Sentence]:
-    sentences = []
-    for name, row in zip(_names(rows, steps), rows, strict=True):
-        step = steps.get(row["input"])
-        models, tasks = (subjects.models(step), subjects.tasks(step)) if step else ([], [])
-        sentences.append(Sentence(name, row["sentence"], models, tasks, step.id if step else None))
-    return sentences
+def _sentence(name: str, row: Mapping[str, Any], finding: Finding | None, models: PageModels) -> Sentence:
+    if finding is None:
+        return Sentence(name, row["sentence"], [], [], None)
+    step = finding.step
+    return Sentence(name, row["sentence"], models.began(step), subjects.tasks(step), step.id)
 
 
-def _names(rows: Sequence[Mapping[str, Any]], steps: Mapping[str, Step]) -> list[str]:
+def _names(rows: Sequence[Mapping[str, Any]], told: Mapping[str, Finding], models: PageModels) -> list[str]:
     """The tasks that a result doesn't share with all others, where they tell the results apart; otherwise all of what
     they are about, and where that is the same, such as in a sweep, what they differ in."""
-    tasks = [set(subjects.tasks(steps[row["input"]])) if row["input"] in steps else set[str]() for row in rows]
+    found = [told.get(row["input"]) for row in rows]
+    tasks = [set(subjects.tasks(one.step)) if one else set[str]() for one in found]
     common = set.intersection(*tasks) if len(tasks) > 1 else set()
     names = [", ".join(sorted(mine - common)) for mine in tasks]
     if all(names) and len(set(names)) == len(rows) > 1:
         return names
-    about = [row["about"] for row in rows]
-    if any(row["input"] not in steps for row in rows):
-        return about
-    apart = differences([steps[row["input"]] for row in rows], [{"about": one} for one in about])
-    return [", ".join(filter(None, pair)) for pair in zip(about, apart, strict=True)]
+    shown = [one for one in found if one]
+    return sections.names(shown, models) if len(shown) == len(rows) else [row["about"] for row in rows]
 
 
 def _range(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
-    """Between which results the main number lies; nothing where a ledger of an older version doesn't tell."""
-    if len(rows) == 1 or "main" not in rows[0]:
+    """Between which results the main number lies."""
+    if len(rows) == 1:
         return ""
     (low, first), (high, last) = (
         pick(zip(rows, names, strict=True), key=lambda one: one[0]["main"]) for pick in (min, max)

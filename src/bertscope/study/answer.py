@@ -19,6 +19,7 @@ def answer(
     on: str | Path = "",
     config: Any = None,
     store: Store | str | Path = "bertscope-store",
+    base: str | Path | None = None,
     **reading: Any,
 ) -> Result:
     """What the command of that name answers, found in the store or computed and kept there.
@@ -26,6 +27,7 @@ def answer(
     `answer("lottery", "pocket", on="demo/sentiment", config=LotteryConfig(seeds=(0, 1)), limit=200)` is `bertscope
     lottery pocket --on demo/sentiment --seeds 0 1 --limit 200`: `named` are models (or results), `reading` is how
     the data is read, as for `read_task`, and what the question can be given beside it (`train`, `against`, `pruned`).
+    `base` is what models were fine-tuned from of which that isn't recorded.
     """
     known = registry.find(question)
     for given in (*named, on):
@@ -42,7 +44,9 @@ def answer(
     if not isinstance(config, (known.config, type(None))):
         raise UserError(f"{question} takes config={known.config.__name__}(...), not {config!r}")
     beside = {name: reading.pop(name) for name in known.flags if name in reading}
-    step = planned(known, list(map(str, named)), str(on), config or known.config(), reading, beside)
+    step = planned(
+        known, list(map(str, named)), str(on), config or known.config(), reading, beside, str(base) if base else None
+    )
     store = store if isinstance(store, Store) else Store(store)
     run_steps([step], store)
     return store.result(step)

@@ -19,6 +19,7 @@ KEYS = {
     "title": "What the page is called.",
     "about": "A line or two about the study.",
     "model": "The encoder that is studied, before any training: `pocket`, a folder or a hub id.",
+    "base": "What models whose origin isn't recorded were fine-tuned from: a folder, or a hub id.",
     "tasks": "What it is fine-tuned on and asked about.",
     "corpus": "Texts for questions that need no labels: a treebank, FrameNet, plain text.",
     "seeds": "Of the trainings: experiments use all of them, `tuned` and other single trainings the first.",

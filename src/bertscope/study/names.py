@@ -102,6 +102,7 @@ class Names:
         self.seeds = (
             settings_of(registry.find("scratch"), {"seeds": keys["seeds"]}).seeds if "seeds" in keys else (0,)
         )
+        self._told = {"base": keys["base"].word("base")} if "base" in keys else {}
         self.training = keys["training"].mapping("training", TRAINING) if "training" in keys else {}
         settings_of(registry.find("finetune"), self.training)  # refuses what can't work
         self.data = {
@@ -128,7 +129,7 @@ class Names:
         return Tuned(name, find(base, self.models, "model"), find(task, self.data, "data"), configs)
 
     def _model_root(self, kind: str, located: Located) -> Root:
-        return self._once("model", located.word("a model"), {}, located)
+        return self._once("model", located.word("a model"), self._told, located)
 
     def _data_root(self, kind: str, located: Located, limit: Located | None = None) -> Root:
         keys = located.value if isinstance(located.value, dict) else {"source": located}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,7 @@ def about(step: Step) -> str:
     ('pocket on demo/sentiment', 'pocket tuned on demo/sentiment (seed=3)')
     """
     models, data = " and ".join(_models(step)), ", ".join(_data(step))
-    tuned_there = models.partition(" (")[0].endswith(f" tuned on {data}")
-    return models if tuned_there else " on ".join(filter(None, (models, data)))
+    return models if _tuned_there(step) else " on ".join(filter(None, (models, data)))
 
 
 def short(step: Step) -> str:
@@ -70,9 +69,28 @@ def _written(settings: Mapping[str, Any]) -> str:
 
 
 def _models(step: Step) -> list[str]:
+    return list(dict.fromkeys(map(_model, _models_of(step))))
+
+
+def _models_of(step: Step) -> Sequence[Step | Root]:
     """The models that it reads; of what reads results, those that they began with."""
-    models = lineage.roots(step, "model") if lineage.reads_results(step) else lineage.models_read(step)
-    return list(dict.fromkeys(map(_model, models)))
+    return lineage.roots(step, "model") if lineage.reads_results(step) else lineage.models_read(step)
+
+
+def _tuned_there(step: Step) -> bool:
+    """Whether all the models it reads that were trained in a step were trained on what it reads: what they are called
+    says it then."""
+    trained = [model for model in _models_of(step) if isinstance(model, Step)]
+    return bool(trained) and all(_data_of(model) == _data_of(step) for model in trained)
+
+
+def _data_of(step: Step) -> set[tuple[str, str, bool]]:
+    """Which data it reads: where it is, and what was left out of it; how many rows of it, or as what, is another
+    matter."""
+    return {
+        (root.source, str(root.options.get("without")), "at_random" in root.options)
+        for root in lineage.data_read(step, but=(_WATCHED,))
+    }
 
 
 def _model(model: Step | Root) -> str:

@@ -43,7 +43,7 @@ function recount() {
   for (const badges of all(".tally, .verdicts")) {
     const shown = all(".readings > li:not([hidden])", badges.closest("details, section"));
     for (const badge of all("[data-verdict]", badges)) {
-      if (badge.dataset.verdict === "not tested") continue;
+      if (badge.dataset.verdict === "not_tested") continue;
       const times = shown.filter((line) => line.dataset.verdict === badge.dataset.verdict).length;
       badge.querySelector(".times").textContent = times;
       badge.hidden = !times && badges.matches(".verdicts");

@@ -1,16 +1,22 @@
-"""`claims`: all claims put beside stored results, a row for each claim, model and task; and the results in words."""
+"""`claims`: all claims put beside stored results, a row for each claim, model and task; and the results in words.
+
+A model is known by its place (`ModelRecord.place`): one that was made anew as another was takes its place, and the
+newest counts. No name decides anything.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from bertscope.core import registry
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement
+from bertscope.core.words import ModelNames, about
 from bertscope.study.claims.question import ClaimsConfig, told
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.records.claim import NOT_TESTED, OF_ONE_TRAINING, UNDERPOWERED, Bound, Claim, Evidence
@@ -28,27 +34,34 @@ def measure(results: Sequence[Result], config: ClaimsConfig) -> Result:
 
 @dataclass(frozen=True)
 class Found:
-    """Evidence, and the place of the result that it is of."""
+    """Evidence, and which of the results it is of."""
 
     evidence: Evidence
-    place: int
+    at: int
+
+    @property
+    def model(self) -> ModelRecord:
+        return self.evidence.model or _NO_MODEL
 
     @property
     def weight(self) -> tuple[int, int, int]:
         """Of several of one model and task the one with most trainings counts, then with most texts."""
-        return self.evidence.runs or 0, self.evidence.n or 0, -self.place
+        return self.evidence.runs or 0, self.evidence.n or 0, -self.at
+
+
+_NO_MODEL = ModelRecord("", "")
+"""What evidence is about that is about no model in particular."""
 
 
 def judged(results: Sequence[Result], claims: Iterable[Claim] = CLAIMS) -> tuple[pd.DataFrame, list[str]]:
     """The ledger, and what could not be read."""
-    rows: list[dict[str, Any]] = []
     unread: list[str] = []
-    for claim in claims:
-        found: dict[tuple[str, str], list[Found]] = {}
-        for one in _found(claim, results, unread):
-            found.setdefault((one.evidence.model, one.evidence.task), []).append(one)
-        rows += [_row(claim, found[about]) for about in sorted(found)] or [_untested(claim)]
-    kinds = dict.fromkeys(("n", "runs", "others", "agree"), "Int64")
+    found = [(claim, list(_found(claim, results, unread))) for claim in claims]
+    names = ModelNames(one.model for _, mine in found for one in mine)
+    rows: list[dict[str, Any]] = []
+    for claim, mine in found:
+        rows += [_row(claim, alike, names) for alike in _alike(mine)] or [_untested(claim)]
+    kinds = dict.fromkeys(("n", "runs", "others", "agree", "earlier"), "Int64")
     kinds |= dict.fromkeys(("effect", "low", "high", "at", "published"), "float64")
     return pd.DataFrame(rows).astype(kinds), unread
 
@@ -69,6 +82,22 @@ def _found(claim: Claim, results: Sequence[Result], unread: list[str]) -> Iterat
         yield from (Found(evidence, place) for evidence in read)
 
 
+def _alike(found: Iterable[Found]) -> list[list[Found]]:
+    """What is about models of one place and one task; a base before what was made of it. The same model is one model
+    wherever it was found."""
+    places: dict[str, str] = {}
+    groups: dict[tuple[str, str], list[Found]] = {}
+    for one in found:
+        place = places.setdefault(one.model.id, one.model.place)
+        groups.setdefault((place, one.evidence.task), []).append(one)
+
+    def order(alike: list[Found]) -> tuple[int, str, str, str]:
+        model = alike[0].model
+        return len(list(model.descent())), model.name, alike[0].evidence.task, model.place
+
+    return sorted(groups.values(), key=order)
+
+
 def _described(claim: Claim) -> dict[str, Any]:
     return {
         "source": claim.source.name, "cite": claim.source.cite, "claim": claim.id, "says": claim.says,
@@ -76,28 +105,37 @@ def _described(claim: Claim) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _row(claim: Claim, found: list[Found]) -> dict[str, Any]:
-    best = max(found, key=lambda one: one.weight)
+def _row(claim: Claim, found: list[Found], names: ModelNames) -> dict[str, Any]:
+    """What is found of the newest of some models that took each other's place."""
+    made: dict[str, str] = {}  # a copy of a model may be younger than the model
+    for one in found:
+        made[one.model.id] = max(one.model.made, made.get(one.model.id, ""))
+    best = max(found, key=lambda one: (made[one.model.id], one.weight))
+    same = [one for one in found if one.model.id == best.model.id]
     evidence, verdict = best.evidence, _verdict(claim, best.evidence)
     asks = _bound(claim, evidence)
-    agree = sum(_verdict(claim, other.evidence) == verdict for other in found) - 1
+    agree = sum(_verdict(claim, other.evidence) == verdict for other in same) - 1
+    named = {best.model.id: replace(best.model, name=names.of(best.model))} if evidence.model else {}
     return _described(claim) | {
-        "model": evidence.model, "task": evidence.task, "verdict": verdict,
+        "model": best.model.id, "model_name": names.of(best.model), "task": evidence.task,
+        "about": about(named, {"task": evidence.task}), "verdict": verdict,
         "effect": evidence.effect.value, "low": evidence.effect.low, "high": evidence.effect.high,
         "asks": asks.side, "at": asks.at, "margin": claim.margin,
         "n": evidence.n, "runs": evidence.runs, "over": _over(evidence), "note": evidence.note,
         "published": claim.published.value(evidence.task), "published_says": claim.published.says,
-        "why": _why(verdict, evidence), "others": len(found) - 1, "agree": agree,
-        "input": f"results.{best.place}", "command": claim.command,
+        "why": _why(verdict, evidence), "others": len(same) - 1, "agree": agree,
+        "earlier": len(made) - 1, "input": f"results.{best.at}", "command": claim.command,
     }  # fmt: skip
 
 
 def _untested(claim: Claim) -> dict[str, Any]:
     return _described(claim) | {
-        "model": "", "task": "", "verdict": NOT_TESTED, "effect": None, "low": None, "high": None,
-        "asks": claim.asks.side, "at": claim.asks.at, "margin": claim.margin, "n": None, "runs": None, "over": "",
-        "note": "", "published": claim.published.value(""), "published_says": claim.published.says,
-        "why": "nothing stored bears on it", "others": 0, "agree": 0, "input": "", "command": claim.command,
+        "model": "", "model_name": "", "task": "", "about": "", "verdict": NOT_TESTED,
+        "effect": None, "low": None, "high": None, "asks": claim.asks.side, "at": claim.asks.at,
+        "margin": claim.margin, "n": None, "runs": None, "over": "", "note": "",
+        "published": claim.published.value(""), "published_says": claim.published.says,
+        "why": "nothing stored bears on it", "others": 0, "agree": 0, "earlier": 0, "input": "",
+        "command": claim.command,
     }  # fmt: skip
 
 
@@ -124,7 +162,7 @@ def statements(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
     """A row for each result that can be told, those of a question together; and what could not be read."""
     rows, unread = [], []
     for question in told():
-        found = []
+        found: list[tuple[int, str, dict[str, Any]]] = []
         for place, result in enumerate(results):
             if result.question == question:
                 try:
@@ -132,9 +170,15 @@ def statements(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
                 except KeyError as missing:  # a result of an older version
                     unread.append(f"summary: {question} of {result.about} lacks {missing.args[0]}")
                 else:
-                    found += [_sentence_row(result, statement, place)] if statement else []
-        rows += sorted(found, key=lambda row: (len(row["about"]), row["about"]))  # the base before what became of it
+                    row = _sentence_row(result, statement, place) if statement else None
+                    found += [(_depth(result), row["about"], row)] if row else []
+        rows += [row for *_, row in sorted(found, key=lambda one: one[:2])]
     return pd.DataFrame(rows, columns=_COLUMNS).astype({"main": float}), unread
+
+
+def _depth(result: Result) -> int:
+    """How often its models were made from others: what is about a base comes before what became of it."""
+    return sum(len(list(record.descent())) for record in result.models.values())
 
 
 def _sentence_row(result: Result, statement: Statement, place: int) -> dict[str, Any]:

@@ -9,6 +9,16 @@ from bertscope.core import registry
 from bertscope.core.question import RESULTS, Question
 from bertscope.core.step import Root, Step
 
+VERDICT_WORDS = {
+    "holds": "holds",
+    "holds_this_training": "holds, this training",
+    "fails": "fails",
+    "fails_this_training": "fails, this training",
+    "underpowered": "underpowered",
+    "not_tested": "not tested",
+}
+"""What the verdicts are called: in the ledger, and as numbers that say how many there are of each."""
+
 
 @dataclass(frozen=True)
 class ClaimsConfig:
@@ -22,8 +32,10 @@ claims = Question(
     over texts decides of one fine-tuned model is decided of this training.""",
     config=ClaimsConfig,
     inputs={"results": RESULTS},
-    version=5,
+    version=6,
     main="holds",
+    numbers=VERDICT_WORDS,
+    words={"verdict": VERDICT_WORDS},
     cite="the works whose claims they are: Kovaleva et al. 2019, Prasanna et al. 2020, Merchant et al. 2020, "
     "Ethayarajh 2019, and the slides of Ge and Zhu's course project (CS4650)",
 )

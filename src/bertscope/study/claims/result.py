@@ -31,7 +31,7 @@ def claims_result(ledger: pd.DataFrame, summary: pd.DataFrame, results: int, not
 
 def _figure() -> Figure:
     return Figure(
-        "bars", "counts", x="rows", y="source", color="verdict", title="Claims and verdicts",
+        "bars", "counts", x="rows", y="source", color="verdict", key="verdicts", title="Claims and verdicts",
         caption="How many claims of each source hold, fail, are underpowered or not tested; a claim counts once for "
         "each model and task that it was tested on. This training: of one fine-tuned model, over texts.",
         labels={"rows": "claims, each model and task apart", "source": ""},

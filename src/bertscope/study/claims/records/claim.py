@@ -10,10 +10,11 @@ from typing import Literal
 from bertscope.core.estimate import Estimate
 from bertscope.core.model_record import ModelRecord
 
-HOLDS, FAILS, UNDERPOWERED, NOT_TESTED = "holds", "fails", "underpowered", "not tested"
-OF_ONE_TRAINING = {verdict: f"{verdict}, this training" for verdict in (HOLDS, FAILS)}
+HOLDS, FAILS, UNDERPOWERED, NOT_TESTED = "holds", "fails", "underpowered", "not_tested"
+OF_ONE_TRAINING = {HOLDS: "holds_this_training", FAILS: "fails_this_training"}
 """What is decided of one fine-tuned checkpoint by an interval over texts: another training is not in it."""
 VERDICTS = (HOLDS, OF_ONE_TRAINING[HOLDS], FAILS, OF_ONE_TRAINING[FAILS], UNDERPOWERED, NOT_TESTED)
+"""Keys; `claims` declares their words."""
 Side = Literal[">", ">=", "<", "<="]
 _MEETS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
@@ -74,10 +75,12 @@ class Published:
 
     says: str
     values: Mapping[str, float] = field(default_factory=dict)
-    """The same effect in the source, by task; under an empty name the one number that it gives."""
+    """The same effect in the source, by the task's own name (`glue/sst2`); under an empty one the only number that it
+    gives."""
 
     def value(self, task: str) -> float | None:
-        return self.values.get(task_key(task), self.values.get(""))
+        """Beside a result on that task; none where it is called otherwise, as a folder of somebody's own is."""
+        return self.values.get(task, self.values.get(""))
 
 
 @dataclass(frozen=True)
@@ -105,12 +108,3 @@ class Claim:
     compares: bool = False
     needs_skill: bool = False
     """Whether it says something only of a model that does its task: one that is clearly above chance."""
-
-
-def task_key(task: str) -> str:
-    """A task's name as the sources' tables are keyed.
-
-    >>> task_key("glue/sst2"), task_key("/data/glue/STS-B")
-    ('sst2', 'stsb')
-    """
-    return "".join(letter for letter in task.rstrip("/").rpartition("/")[2].lower() if letter.isalnum())
