@@ -78,7 +78,7 @@ def test_a_key_without_words_is_refused(question: Question) -> None:
 def test_words_without_a_key_are_refused(question: Question) -> None:
     """Every declared key is made somewhere in the question's folder: written there, in full."""
     folder = Path(bertscope.__file__).parents[1] / Path(*question.module.split("."))
-    files = folder.parent.glob("*.py") if folder.name == "question" else [folder.with_suffix(".py")]
+    files = folder.parent.rglob("*.py") if folder.name == "question" else [folder.with_suffix(".py")]
     written: list[str] = []
     for file in files:
         tree = ast.parse(file.read_text(encoding="utf-8"))

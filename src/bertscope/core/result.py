@@ -110,7 +110,7 @@ class Result:
 
         keys = {figure.key: place for place, figure in enumerate(self.figures)}
         place = keys.get(which) if isinstance(which, str) else which
-        if place not in range(len(self.figures)):
+        if place is None or place not in range(len(self.figures)):
             raise UserError(f"no figure {which!r}; {self.question} has {', '.join(figure_names(self)) or 'none'}")
         shown = self.in_words()
         figure = shown.figures[place]

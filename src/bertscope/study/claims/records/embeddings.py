@@ -50,19 +50,23 @@ def _words(result: Result) -> int | None:
 
 def top_moves_most(result: Result) -> Iterator[Evidence]:
     found = _rsa(result)
-    for key, rows in found[found["corpus"] == result.subject["task"]].groupby("other", sort=False):
+    found = found[found["corpus"] == result.subject["task"]]
+    for tuned in tuned_from_first(result):
+        rows = found[found["other"] == tuned.id]
         top, below = (column(rows[chosen], "value") for chosen in (rows["third"] == 3, rows["third"] < 3))
-        about = {"model": result.models[str(key)], "runs": 1}
-        yield evidence(result, mean(below) - mean(top), int(rows["n"].max()), "texts", **about)
+        if top and below:
+            yield of_tuned(result, tuned, mean(below) - mean(top), int(rows["n"].max()), "texts")
 
 
 def elsewhere_moves_less(result: Result) -> Iterator[Evidence]:
     if "corpora" in result.tables:
         rows = result.tables["corpora"]
         rows = rows[(rows["measure"] == "rsa") & (rows["layer"] == rows["layer"].max())]
-        for _, row in rows.iterrows():
-            effect, about = cell(row, "difference", "low", "high"), {"model": result.models[row["other"]], "runs": 1}
-            yield evidence(result, effect, _words(result), "texts", **about)
+        by_model = by_key(rows, "other")
+        for tuned in tuned_from_first(result):
+            if tuned.id in by_model:
+                effect = cell(by_model[tuned.id], "difference", "low", "high")
+                yield of_tuned(result, tuned, effect, _words(result), "texts")
 
 
 def _uuas(result: Result, arm: str) -> pd.DataFrame:
@@ -116,13 +120,14 @@ def keeps_knowledge(result: Result) -> Iterator[Evidence]:
     if "changes" not in result.tables:  # there is one checkpoint
         return
     rows = result.tables["changes"]
-    for key, mine in rows[rows["target"].isin(_LINGUISTIC)].groupby("checkpoint", sort=False):
-        model = result.models[str(key)]
-        if taught(model) != TREES:
+    rows = rows[rows["target"].isin(_LINGUISTIC)]
+    for tuned in tuned_from_first(result):
+        mine = rows[rows["checkpoint"] == tuned.id]
+        if len(mine) and taught(tuned) != TREES:
             targets = list(dict.fromkeys(mine["target"]))
             n = int(result.tables["targets"].set_index("target").loc[targets, "texts"].max())
             effect = mean([mean(column(target, "change")) for _, target in mine.groupby("target")])
-            yield evidence(result, effect, n, "texts", model=model, note=" and ".join(targets))
+            yield of_tuned(result, tuned, effect, n, "texts", note=" and ".join(targets))
 
 
 def low_level_low(result: Result) -> Iterator[Evidence]:
