@@ -26,8 +26,8 @@ from bertscope.study.claims.question import claims_step
 from bertscope.study.ledger import refresh
 from planted_claims import PLANTED
 from planted_page import id_of, models
+from planted_parts import compared
 from planted_results import SURE
-from planted_trainings import compared
 
 HOSTILE = "</script><script>alert('x')</script>/../..\\\"quoted\" & \u202eright to left"
 
