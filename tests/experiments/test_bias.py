@@ -154,7 +154,9 @@ def test_scores_move_instead_of_flipping():
     run = Result("finetune", 2, arrays={"outputs": outputs}, subject={"model": "m"},
                  provenance={"settings": {"batch_size": 32}})  # fmt: skip
     moved = Result("swap", 1, arrays={"rows": at, "outputs": after})
-    result = bias([run], [run], [run], task, replace(QUICK, words=("river",), seeds=(0,)), swapped=[moved] * 3)
+    result = bias.compute(
+        [run], [run], [run], task, replace(QUICK, words=("river",), seeds=(0,)), swapped=[moved] * 3
+    )
     assert result.number("flips, full").value == pytest.approx(np.abs(after - outputs[at]).mean())
     assert any("no balance to keep" in note for note in result.notes)
 
@@ -193,7 +195,7 @@ def test_without_pairs_there_are_no_flips(base, rows, answered):
     assert nothing.notes == ["the swap changes no test text"] and not nothing.headline
     (run,) = [store.result(value) for name, value in step.inputs.items() if name == "tuned.0"]
     config = replace(QUICK, seeds=(0,), swap=("zebra/lion",))
-    result = bias([run], [run], [run], task, config, swapped=[nothing] * 3)
+    result = bias.compute([run], [run], [run], task, config, swapped=[nothing] * 3)
     assert "flips" not in result.tables and "the swap changes no test text" in result.notes[-2]
 
 
@@ -203,7 +205,7 @@ def test_what_others_measured_stands_beside_the_claims_alone(rows):
     task = replace(task, test=replace(task.test, text=texts))
     run = Result("finetune", 2, arrays={"outputs": np.eye(2)[task.test.label]}, subject={"model": "m"},
                  provenance={"settings": {"batch_size": 32}})  # fmt: skip
-    result = bias([run], [run], [run], task, config=BiasConfig())
+    result = bias.compute([run], [run], [run], task, config=BiasConfig())
     assert mentions(task.test, WORDS).any()
     assert "published" not in result.tables["effects"] and "published" not in result.tables["arms"]
     assert not any("59.47" in note or "13,197" in note for note in result.notes)

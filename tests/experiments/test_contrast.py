@@ -60,7 +60,7 @@ def made(seeds: int, after: float = 0.02, control: bool = True, **settings) -> R
     slopes = [0.05, *(after + 0.001 * (run - (seeds - 1) / 2) for run in runs), *(0.06 for _ in runs)]
     strengths = [0.2, *(1.5 for _ in runs), *(0.1 for _ in runs)]
     n = 1 + seeds * (2 if control else 1)
-    return contrast(
+    return contrast.compute(
         [made_training(run, 1.0) for run in range(n - 1)],
         [made_pairs(strength, 10 + place, -1.0 * (strength > 1)) for place, strength in enumerate(strengths[:n])],
         [made_space(slope, 100 + place) for place, slope in enumerate(slopes[:n])],
@@ -86,7 +86,7 @@ def test_slopes_and_their_difference_over_five_seeds():
 def test_a_line_of_least_squares_is_numpys():
     bent = made_space(0.05, 0, noise=0.0)
     bent.arrays["baseline"] = np.array([0.1, 0.5, 0.2, 0.9, 0.3])[None, :, None].repeat(1 + GROUPS, 2)
-    result = contrast(
+    result = contrast.compute(
         [made_training(0, 1.0)], [made_pairs(1, 0, 0.0)] * 2, [bent, made_space(0.05, 1)],
         ContrastConfig(control=False),
     )  # fmt: skip

@@ -115,10 +115,10 @@ def test_one_seed_has_intervals_over_examples_and_two_have_none():
     generator = np.random.default_rng(0)
     trained = [[_run("after", task, generator.random((128, 2)))] for _ in TRAININGS]
     untuned = [_run("untuned", task, generator.random((128, 2)))]
-    result = scratch(*trained, untuned, task, config=ScratchConfig(patterns=False))
+    result = scratch.compute(*trained, untuned, task, config=ScratchConfig(patterns=False))
     assert "published" not in result.tables["arms"], "what others measured stands beside the claims"
     assert result.tables["arms"].loc[0, "low"] < result.tables["arms"].loc[0, "high"]  # one seed: over examples
     assert any("one seed" in note for note in result.notes) and "classes" not in result.tables
     twice = [runs * 2 for runs in (*trained, untuned)]
-    two = scratch(*twice, task, config=ScratchConfig(seeds=(0, 1), patterns=False))
+    two = scratch.compute(*twice, task, config=ScratchConfig(seeds=(0, 1), patterns=False))
     assert two.tables["arms"]["low"][:5].isna().all() and two.tables["effects"]["low"].isna().all()

@@ -172,7 +172,7 @@ def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, sai
                provenance={"training_seconds": 8.0 - 2 * removed, "parameters": 100 - removed})
         for removed in (0, 1) for _ in range(5)
     ]  # fmt: skip
-    result = truncate(tiny, task, made, config=TruncateConfig(remove=("1",), seeds=(0, 1, 2, 3, 4)))
+    result = truncate.compute(tiny, task, made, config=TruncateConfig(remove=("1",), seeds=(0, 1, 2, 3, 4)))
     (verdict,) = (note for note in result.notes if note.startswith("without the top layer: "))
     effect = -100 * worse / len(label)
     assert verdict.startswith(f"without the top layer: {effect:+.2f} points of accuracy [")

@@ -250,7 +250,7 @@ def test_scratch_compares_them_too(tiny, kind):
         name: [finetune(tiny, task, replace(once, **training.settings)).result]
         for name, training in TRAININGS.items()
     }
-    result = scratch(**trained, untuned=[untuned(tiny, task)], task=task)
+    result = scratch.compute(**trained, untuned=[untuned(tiny, task)], task=task)
     baselines = {"spans": {"whole text", "closest sentence"}, "trees": {"left chain", "right chain"}}[kind]
     assert baselines < set(result.tables["arms"]["arm"])
     assert result.number("fine-tuned").value == trained["tuned"][0].number("after").value
@@ -260,12 +260,12 @@ def test_scratch_compares_them_too(tiny, kind):
 def test_freeze_and_truncate_compare_them_too(tiny, kind):
     task, once = make_task(kind, n=32), replace(QUICK, epochs=1)
     held = [finetune(tiny, task, replace(once, frozen=frozen)).result for frozen in ("", "encoder")]
-    frozen = freeze(held, task, config=FreezeConfig(movement=False))
+    frozen = freeze.compute(held, task, config=FreezeConfig(movement=False))
     assert frozen.tables["arms"]["score"].tolist() == pytest.approx([one.number("after").value for one in held])
     assert frozen.number(task.blind).value == task.chance()
     config = TruncateConfig(remove=("0", "1"))
     cut = [held[0], finetune(tiny, task, replace(once, without="3")).result]
-    found = truncate(tiny, task, cut, config=config)
+    found = truncate.compute(tiny, task, cut, config=config)
     assert found.tables["arms"]["score"].tolist() == pytest.approx([one.number("after").value for one in cut])
 
 

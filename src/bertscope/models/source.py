@@ -14,7 +14,8 @@ from bertscope.models.families import family_of
 
 POCKET = Path(__file__).with_name("pocket")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
-_WANTED = ["*.json", "*.safetensors", "*.txt", "*.model"]
+_WEIGHTS = "*.safetensors"
+_WANTED = ["*.json", _WEIGHTS, "*.txt", "*.model"]
 _PICKLES = ["*.bin", "*.pt", "*.pth"]
 _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
 _LONGEST_HEADER = 100_000_000
@@ -31,8 +32,9 @@ FOLDER = FolderKind(
 SHRUNK = FolderKind("config.json", '"shrunk"', (*FOLDER.names, "model.onnx", "model-int8.onnx", "README.md"))
 
 
-def locate(name: str, *, allow_pickle: bool = False) -> Path:
-    """The folder of a model: `pocket`, a folder, or a hub id (downloaded to the hub's own cache)."""
+def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Path:
+    """The folder of a model: `pocket`, a folder, or a hub id (downloaded to the hub's own cache; without `weights`
+    what its tokenizer needs)."""
     if name == "pocket":
         return POCKET
     folder = Path(name).expanduser()
@@ -42,11 +44,17 @@ def locate(name: str, *, allow_pickle: bool = False) -> Path:
         raise UserError(f"model {name!r} is a file; name the folder that holds config.json and the weights")
     if name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
         raise UserError(f"no model folder {name!r}; give a folder, a hub id such as bert-base-uncased, or 'pocket'")
-    return _download(name, _WANTED + (_PICKLES if allow_pickle else []))
+    wanted = [one for one in _WANTED if weights or one != _WEIGHTS]
+    return _download(name, wanted + (_PICKLES if allow_pickle else []))
 
 
-def model_root(name: str) -> Root:
-    """The model as the root of a plan, identified by what its folder holds. What couldn't be opened is refused."""
+def model_root(name: Any) -> Root:
+    """The model as the root of a plan, identified by what its folder holds, or by what it is in memory. What couldn't
+    be opened is refused."""
+    if not isinstance(name, str):
+        if not hasattr(name, "content_digest"):  # an Encoder's: its class would load torch
+            raise not_a_model(name)
+        return Root("model", name.name, name.content_digest, held=name)
     folder = locate(name)
     family_of(config_of(folder)["model_type"])
     weight_files(folder, allow_pickle=False)
@@ -54,6 +62,12 @@ def model_root(name: str) -> Root:
     # The tokenizer is part of what a model is: the same weights read other pieces of the text through another one.
     files = {path for pattern in _WANTED + _PICKLES for path in folder.glob(pattern)}
     return Root("model", str(own_folder(name) or name), digest_files(files))
+
+
+def not_a_model(given: Any) -> UserError:
+    """What is said of what can't be opened as a model."""
+    taken = "a name, a folder, a hub id, a transformers model (with tokenizer=), or an Encoder"
+    return UserError(f"can't open {type(given).__name__} as a model; give {taken}")
 
 
 def own_folder(name: str) -> Path | None:
@@ -78,14 +92,18 @@ def config_of(folder: Path) -> dict[str, Any]:
     return config
 
 
+def config_of_root(root: Root) -> dict[str, Any]:
+    """The config of a model that a plan begins with, wherever it is."""
+    return config_of(locate(root.source)) if root.held is None else root.held.model.config.to_dict()
+
+
 def layers_of(root: Root) -> int:
     """How many layers the model has, by its config."""
-    folder = locate(root.source)
-    config = config_of(folder)
+    config = config_of_root(root)
     for name in ("num_hidden_layers", "n_layers"):
         if name in config:
             return int(config[name])
-    raise UserError(f"{folder / 'config.json'} doesn't say how many layers the model has; add num_hidden_layers")
+    raise UserError(f"the config of {root.source} doesn't say how many layers it has; add num_hidden_layers")
 
 
 def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:

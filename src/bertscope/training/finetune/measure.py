@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
+from bertscope.models.load import load
 from bertscope.models.surgery import without_layers
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune.question import FinetuneConfig, check
@@ -45,6 +47,10 @@ def measure(
     if out is not None:
         Checkpoint.of(Path(out)).remove()
     return Trained(encoder, result)
+
+
+def kept(folder: Path, result: Result) -> Trained:
+    return Trained(load(folder), result)
 
 
 def _sizes(encoder: Encoder, settings: FinetuneConfig) -> dict[str, int]:
