@@ -73,16 +73,14 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
     missing = [name for name in question.asked_of if given.get(name) is None]
     if missing:
         raise UserError(f"{question.name} is asked of {_listed(question)}; {' and '.join(missing)} not given")
-    # A name that is an input's too is a setting if it is spelled, and the input if it is an object.
-    both = [name for name in beside if name in settings and not isinstance(given.get(name), str | Path | None)]
+    # A name that an input has too is the setting where it is spelled and no config is given, otherwise the input.
+    whole = given.get("config") is not None
+    own = {name for name in settings if name in given}
+    own -= {name for name in beside if whole or not isinstance(given.get(name), str | Path | None)}
     return Call(
         inputs={name: _plain(given[name]) for name in question.asked_of},
-        beside={
-            name: _plain(given[name]) for name in beside if name in given and (name not in settings or name in both)
-        },
-        config=_config(
-            question, given, {name: hint for name, hint in settings.items() if name in given and name not in both}
-        ),
+        beside={name: _plain(given[name]) for name in beside if name in given and name not in own},
+        config=_config(question, given, {name: settings[name] for name in settings if name in own}),
         reading=_how(given, reading),
         store=given.get("store"),
         tokenizer=given.get("tokenizer"),

@@ -189,18 +189,21 @@ class Question:
         first = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
         further = (*self.optional, *(("out", "resume") if self.keeps else ()))
         keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in further]
-        return self.measured(inspect.Signature([*first, *keywords]).bind_partial(*args, **kwargs).arguments, {})
+        return self.measured(inspect.Signature([*first, *keywords]).bind_partial(*args, **kwargs).arguments, None)
 
-    def measured(self, given: Mapping[str, Any], how: Mapping[str, Mapping[str, Any]]) -> Any:
-        """The same from inputs and settings by name; `how` says of an input how it is opened. Where the result came
-        from is recorded."""
+    def measured(self, given: Mapping[str, Any], how: Mapping[str, Mapping[str, Any]] | None) -> Any:
+        """The same from inputs and settings by name; `how` says of an input how it is opened, None that what has no
+        name is open. Where the result came from is recorded."""
         config = given.get("config") or self.config()
         if not isinstance(config, self.config):
             raise UserError(f"{self.name} takes config={self.config.__name__}(...), not {config!r}")
         configs.refuse_bare_text(config)
         started = time.perf_counter()
         there = {name: value for name, value in given.items() if value is not None} | {"config": config}
-        opened = {name: self._opened(name, value, how.get(name, {})) for name, value in there.items()}
+        opened = {
+            name: self._opened(name, value, None if how is None else how.get(name, {}))
+            for name, value in there.items()
+        }
         if self.shares_pass:
             answered = self.part(**opened).alone()
         else:
@@ -209,17 +212,18 @@ class Question:
         result.provenance = capture(time.perf_counter() - started) | result.provenance
         return answered
 
-    def _opened(self, name: str, value: Any, how: Mapping[str, Any]) -> Any:
+    def _opened(self, name: str, value: Any, how: Mapping[str, Any] | None) -> Any:
         if not self.takes(name):
             return value
         one = self.input(name)
         if one.many:
-            several = value if isinstance(value, list | tuple) else [value]
-            return [opened(one.kind, each, **how) for each in several]
-        return opened(one.kind, value, **how)
+            return [opened(one.kind, each, how) for each in (value if isinstance(value, list | tuple) else [value])]
+        return opened(one.kind, value, how)
 
 
-def opened(kind: str, value: Any, **how: Any) -> Any:
+def opened(kind: str, value: Any, how: Mapping[str, Any] | None) -> Any:
     """What a question is given: a name or a path, opened, or what Python users hold."""
     known = registry.KINDS[kind]
-    return registry.resolve(known.accept or known.open)(str(value) if isinstance(value, Path) else value, **how)
+    if how is None and not isinstance(value, str | Path):
+        return value
+    return registry.resolve(known.accept or known.open)(str(value) if isinstance(value, Path) else value, **how or {})

@@ -131,7 +131,7 @@ class Task:
         """From means of the primary metric's moments [..., k] to the metric [...]."""
         return self._primary.value
 
-    def score(self, outputs: np.ndarray, examples: Examples | None = None) -> Scores:
+    def score(self, outputs: Any, examples: Examples | None = None) -> Scores:
         """How good a model's outputs, or what `predict` gave, are for `examples` (test by default)."""
         outputs = getattr(outputs, "logits", outputs)
         moments = self.moments(outputs, examples)

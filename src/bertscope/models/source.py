@@ -51,6 +51,7 @@ def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Pa
 def model_root(name: Any) -> Root:
     """The model as the root of a plan, identified by what its folder holds, or by what it is in memory. What couldn't
     be opened is refused."""
+    name = str(name) if isinstance(name, Path) else name
     if not isinstance(name, str):
         if not hasattr(name, "content_digest"):  # an Encoder's: its class would load torch
             raise not_a_model(name)
