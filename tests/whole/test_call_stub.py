@@ -15,6 +15,7 @@ from doc_pages import HERE, code_blocks
 
 SETTINGS = """
 [mypy]
+mypy_path = SOURCE
 strict = True
 follow_imports = silent
 ignore_missing_imports = True
@@ -36,7 +37,7 @@ bertscope.freeze("pocket", "demo/sentiment", seeds=range(5), store="my-store")
 bertscope.freeze("pocket", "demo/sentiment", seeds="all")  # arg-type
 bertscope.freeze("pocket", "demo/sentiment").encoder  # attr-defined
 bertscope.finetune("pocket", ["a"], epochs=1, limit=5).encoder.save("there")
-bertscope.patterns(["pocket", Path("tuned")], [{"text": "a text"}], tokenizer="pocket")  # name-defined
+bertscope.patterns(["pocket", bertscope.load("tuned")], [{"text": "a text"}], tokenizer="pocket")
 """
 """Each line with what mypy says of it, if anything."""
 
@@ -53,9 +54,8 @@ def test_every_setting_is_a_keyword_with_its_docstring():
     for name in (name for name in QUESTIONS if QUESTIONS[name].group):
         function = written.partition(f"\ndef {name}(\n")[2].partition("\ndef ")[0]
         for field in fields(find(name).config):
-            assert f"\n    {field.name}: " in function and f"\n        {field.name}: " in function, (
-                f"{name}: {field.name}"
-            )
+            assert f"\n    {field.name}: " in function, f"{name} has no {field.name}="
+            assert f"\n        {field.name}: " in function, f"{name} says nothing of {field.name}="
         assert find(name).line in function and set(inspect.signature(find(name)).parameters)
 
 
@@ -70,9 +70,7 @@ def test_the_quickstart_passes_mypy_and_mistakes_dont(tmp_path):
     blocks = [code for code, runs in code_blocks(HERE / "README.md", "python") if runs]
     (tmp_path / "quickstart.py").write_text("".join(blocks))
     (tmp_path / "mistakes.py").write_text(MISTAKES)
-    (tmp_path / "mypy.ini").write_text(
-        f"{SETTINGS.replace('[mypy]', f'[mypy]{chr(10)}mypy_path = {STUB.parents[1]}')}"
-    )
+    (tmp_path / "mypy.ini").write_text(SETTINGS.replace("SOURCE", str(STUB.parents[1])))
     found, crashed, _ = api.run(
         ["--config-file", str(tmp_path / "mypy.ini"), "--cache-dir", str(tmp_path / "cache"), "--no-error-summary",
          "--hide-error-context", str(tmp_path / "quickstart.py"), str(tmp_path / "mistakes.py")]
