@@ -65,7 +65,7 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
             raise UserError(f"{question.name} is given {name} twice")
         given[name] = value
     settings, reading = _settings(question), _reading(question)
-    beside = {} if question.needs_store else dict.fromkeys(question.optional)
+    beside = question.flags if question.needs_store else question.optional
     known = {*names, *settings, *reading, *beside, *_common(question)}
     for name in given:
         if name not in known:
@@ -79,7 +79,7 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
     own -= {name for name in beside if whole or not isinstance(given.get(name), str | Path | None)}
     return Call(
         inputs={name: _plain(given[name]) for name in question.asked_of},
-        beside={name: _plain(given[name]) for name in beside if name in given and name not in own},
+        beside={name: _plain(given[name]) for name in beside if given.get(name) is not None and name not in own},
         config=_config(question, given, {name: settings[name] for name in settings if name in own}),
         reading=_how(given, reading),
         store=given.get("store"),
