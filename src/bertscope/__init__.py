@@ -54,7 +54,6 @@ _PUBLIC = {
     "bertscope.experiments.scratch.question": "scratch ScratchConfig",
     "bertscope.experiments.shrink.question": "shrink ShrinkConfig",
     "bertscope.experiments.truncate.question": "truncate TruncateConfig",
-    "bertscope.study.answer": "answer",
     "bertscope.study.claims.question": "claims",
     "bertscope.study.file": "read_study",
     "bertscope.study.run": "run_study",

@@ -48,22 +48,13 @@ _ENTRIES = (
 
 _KINDS = {
     "model": Kind(
-        open="bertscope.models.load:load",
+        open="bertscope.models.load:open_model",
         root="bertscope.models.known_base:model_root",
-        accept="bertscope.models.load:accept",
         folder="bertscope.models.source:FOLDER",
     ),
     "task": Kind(open="bertscope.data.read:read_task", root="bertscope.data.read:task_root"),
-    "examples": Kind(
-        open="bertscope.data.corpus:read_examples",
-        root="bertscope.data.corpus:examples_root",
-        accept="bertscope.data.corpus:open_examples",
-    ),
-    "data": Kind(
-        open="bertscope.data.corpus:read_data",
-        root="bertscope.data.corpus:data_root",
-        accept="bertscope.data.corpus:open_data",
-    ),
+    "examples": Kind(open="bertscope.data.corpus:read_examples", root="bertscope.data.corpus:examples_root"),
+    "data": Kind(open="bertscope.data.corpus:read_data", root="bertscope.data.corpus:data_root"),
     "states": Kind(
         open="bertscope.models.states_store:open_store",
         accept="bertscope.models.load:accept_states",
@@ -75,5 +66,10 @@ _KINDS = {
 fill(
     {entry.name: entry for entry in _ENTRIES},
     _KINDS,
-    {"chart": "bertscope.report.charts:chart", "second_corpus": "bertscope.data.corpus:second_root"},
+    {
+        "chart": "bertscope.report.charts:chart",
+        "reading_options": "bertscope.data.options:DataOptions",
+        "second_corpus": "bertscope.data.corpus:options_of_second",
+        "stored_answer": "bertscope.study.answer:answer",
+    },
 )

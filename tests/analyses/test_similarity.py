@@ -257,12 +257,13 @@ def test_one_layer_of_one_checkpoint_is_refused(tiny):
 
 
 def test_a_task_in_a_file_stands_beside_plain_text(tmp_path, tiny):
-    from bertscope.data.corpus import second_root
+    from bertscope.data.corpus import options_of_second
 
     text = tmp_path / "texts.txt"
     text.write_text("the old house was by the road .\n" * 3)
-    plain = second_root(text, text="sentence", label="label", limit=2, seed=1)
-    assert plain == second_root(text, limit=2, seed=1)
+    reading = {"text": "sentence", "label": "label", "limit": 2, "seed": 1}
+    assert options_of_second(text, reading) == {"limit": 2, "seed": 1} == options_of_second(["a text"], reading)
+    assert options_of_second([{"sentence": "a", "label": 1}], reading) == reading
 
 
 def test_a_fine_tuned_checkpoint_is_told_beside_what_it_was(tiny, other, corpus):

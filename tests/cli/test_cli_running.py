@@ -26,7 +26,7 @@ from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.question import Question
 def broken(self, *args, **kwargs):
     raise {error}
-Question.__call__ = broken
+Question.compute = broken
 from bertscope.cli.main import main
 main()
 """

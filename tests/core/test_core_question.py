@@ -50,12 +50,16 @@ def test_a_stored_result_is_opened_by_its_folder(tmp_path):
 
 
 def test_it_is_called_as_it_is_declared():
-    assert list(inspect.signature(question()).parameters) == ["model", "task", "config"]
-    keeps = question(keeps="model", optional={"train": Input("examples", flag="Other data.")})
-    assert list(inspect.signature(keeps).parameters) == ["model", "task", "config", "train", "out", "resume"]
+    reading = ["text", "text_pair", "label", "kind", "limit", "root", "skip_bad", "metric", "data_seed"]
+    listed = ["model", "task", "config", "add", "fail", "seconds", *reading, "store", "tokenizer"]
+    assert list(inspect.signature(question()).parameters) == listed
+    keeps = question(keeps="model", optional={"train": Input("examples", flag="Other data."), "shapes": RESULTS})
+    assert list(inspect.signature(keeps).parameters) == [*listed[:3], "train", *listed[3:], "out", "resume"]
     assert inspect.signature(keeps).parameters["train"].kind is inspect.Parameter.KEYWORD_ONLY
+    alone = question(inputs={"earlier": RESULTS})
+    assert list(inspect.signature(alone).parameters) == ["earlier", "config", "add", "fail", "seconds", "store"]
     assert "module" in inspect.signature(Question).parameters, "the class keeps its own"
-    with pytest.raises(TypeError, match="unexpected keyword argument 'nmber'"):
+    with pytest.raises(UserError, match=r"sums takes no nmber=; did you mean 'number'\?"):
         sums(nmber=5)
     with pytest.raises(UserError, match=r"sums takes config=SumConfig\(\.\.\.\), not 'fast'"):
         sums("fast")
@@ -84,11 +88,28 @@ def test_a_step_has_what_it_must_have_and_nothing_else():
             question().step(wrong)
 
 
-def test_what_compares_results_is_not_asked_of_a_model():
-    compares = question(inputs={"tuned": RESULTS, "task": TASK}, plan=lambda: None)
-    for given in ("pocket", Path("pocket")):
-        with pytest.raises(UserError, match=r"weights compares stored results; ask it with bertscope.answer"):
-            compares(given, "demo/sentiment")
+def test_settings_are_keywords_and_checked_like_those_of_a_study():
+    assert sums(number=5, add=2).number("total").value == 7
+    for given, said in (
+        ({"add": "two"}, "add is 'two'; it must be a whole number"),
+        ({"add": True}, "add is True; it must be a whole number"),
+        ({"fail": "mistaek"}, "fail is 'mistaek'; did you mean 'mistake'?"),
+        ({"add": 2, "config": SumConfig()}, "sums is given config= and add=; give one of them"),
+        ({"limit": 3}, "sums takes no limit=; it reads results alone"),
+        ({"tokenizer": None}, "sums takes no tokenizer=; known: "),
+    ):
+        with pytest.raises(UserError) as caught:
+            sums(number=5, **given)
+        assert str(caught.value).startswith(said)
+
+
+def test_with_a_store_a_call_is_a_step(tmp_path):
+    compares = question(inputs={"earlier": RESULTS}, plan=None)
+    assert not compares.needs_store and question(inputs={"tuned": RESULTS}, plan=lambda: None).needs_store
+    with pytest.raises(UserError, match="can't use int as a store; give the path of a folder, or a Store"):
+        sums(store=3)
+    with pytest.raises(UserError, match="sums takes number= in memory only; leave it out, or leave out store="):
+        sums(number=5, store=tmp_path)
 
 
 def test_targets_are_modules_and_names():

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bertscope.cli.options import DataOptions
 from bertscope.core.errors import UserError
 from bertscope.data.corpus import read_examples
-from bertscope.data.options import TaskOptions
+from bertscope.data.options import DataOptions, TaskOptions
 from bertscope.data.read import read_task, task_root
 
 ROWS = "text,label\n" + "".join(f"a text {i},{i % 2}\n" for i in range(40))

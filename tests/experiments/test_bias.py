@@ -159,7 +159,9 @@ def test_scores_move_instead_of_flipping():
     outputs, after = generator.random((128, 1)), generator.random((len(at), 1))
     run, model = made_tuning(outputs), made_model("tuned")
     moved = Result("swap", 1, arrays={"rows": at, "outputs": after}, models={model.id: model})
-    result = bias([run], [run], [run], task, replace(QUICK, words=("river",), seeds=(0,)), swapped=[moved] * 3)
+    result = bias.compute(
+        [run], [run], [run], task, replace(QUICK, words=("river",), seeds=(0,)), swapped=[moved] * 3
+    )
     assert result.numbers(key="flips", arm="tuned")[0].value == pytest.approx(np.abs(after - outputs[at]).mean())
     assert any("no balance to keep" in note for note in result.notes)
 
@@ -172,9 +174,9 @@ def test_answers_are_known_by_what_their_models_learned_wherever_they_stand(answ
         if name != "task":
             given.setdefault(name.partition(".")[0], []).append(store.result(value))
     turned = {name: results[::-1] for name, results in given.items()}
-    assert bias(**turned, task=read_task(rows), config=QUICK).equals(store.result(step))
+    assert bias.compute(**turned, task=read_task(rows), config=QUICK).equals(store.result(step))
     with pytest.raises(UserError, match="trainings of 1; 2; 3; 4, but needed is one of each of 0; 1; 2; 3; 4"):
-        bias(**(given | {"tuned": given["tuned"][1:]}), task=read_task(rows), config=QUICK)
+        bias.compute(**(given | {"tuned": given["tuned"][1:]}), task=read_task(rows), config=QUICK)
 
 
 def test_what_cannot_be_measured_is_refused_before_any_training(base, rows, tmp_path):
@@ -211,7 +213,7 @@ def test_without_pairs_there_are_no_flips(base, rows, answered):
     assert nothing.notes == ["the swap changes no test text"] and not nothing.headline
     (run,) = [store.result(value) for name, value in step.inputs.items() if name == "tuned.0"]
     config = replace(QUICK, seeds=(0,), swap=("zebra/lion",))
-    result = bias([run], [run], [run], task, config, swapped=[nothing] * 3)
+    result = bias.compute([run], [run], [run], task, config, swapped=[nothing] * 3)
     assert "flips" not in result.tables and "the swap changes no test text" in result.notes[-2]
 
 
@@ -220,7 +222,7 @@ def test_what_others_measured_stands_beside_the_claims_alone(rows):
     texts = tuple(text.replace("winter", "woman") for text in task.test.text)
     task = replace(task, test=replace(task.test, text=texts))
     run = made_tuning(np.eye(2)[task.test.label])
-    result = bias([run], [run], [run], task, config=BiasConfig())
+    result = bias.compute([run], [run], [run], task, config=BiasConfig())
     assert mentions(task.test, WORDS).any()
     assert "published" not in result.tables["effects"] and "published" not in result.tables["arms"]
     assert not any("59.47" in note or "13,197" in note for note in result.notes)

@@ -82,7 +82,7 @@ def made(seeds: int, after: float = 0.02, control: bool = True, turned: bool = F
         ],
         [made_space(slope, 100 + place, model=of(place, seeds)) for place, slope in enumerate(slopes[:n])],
     )
-    return contrast(*(results[::-1] if turned else results for results in given), config)
+    return contrast.compute(*(results[::-1] if turned else results for results in given), config)
 
 
 def value(result: Result, key: str, **about: str) -> float:
@@ -115,7 +115,7 @@ def test_slopes_and_their_difference_over_five_seeds():
 def test_a_line_of_least_squares_is_numpys():
     bent = made_space(0.05, 0, noise=0.0)
     bent.arrays["baseline"] = np.array([0.1, 0.5, 0.2, 0.9, 0.3])[None, :, None].repeat(1 + GROUPS, 2)
-    result = contrast(
+    result = contrast.compute(
         [made_training(0, 1.0)], [made_pairs(1, 0, 0.0, of(place)) for place in (0, 1)],
         [bent, made_space(0.05, 1, model=of(1))],
         ContrastConfig(control=False),

@@ -95,7 +95,7 @@ def test_results_say_which_they_are_so_that_their_order_is_nothing(tmp_path, tin
 
     def asked(**more: list[Result]) -> Result:
         mixed = {name: [some[at] for at in generator.permutation(len(some))] for name, some in (given | more).items()}
-        return lottery(**mixed, task=task, config=config)
+        return lottery.compute(**mixed, task=task, config=config)
 
     assert asked().equals(store.result(step)) and asked().equals(store.result(step))
     steps = store.result(step).tables["steps"]

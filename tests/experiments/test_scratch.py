@@ -118,14 +118,14 @@ def test_one_seed_has_intervals_over_examples_and_two_have_none():
     generator = np.random.default_rng(0)
     keys = [*["after"] * len(TRAININGS), "untuned"]
     runs = [[_run(key, seed, generator.random((128, 2))) for seed in (0, 1)] for key in keys]
-    result = scratch(*([of_arm[0]] for of_arm in runs), task, config=ScratchConfig(patterns=False))
+    result = scratch.compute(*([of_arm[0]] for of_arm in runs), task, config=ScratchConfig(patterns=False))
     assert "published" not in result.tables["arms"], "what others measured stands beside the claims"
     assert result.tables["arms"].loc[0, "low"] < result.tables["arms"].loc[0, "high"]  # one seed: over examples
     assert any("one seed" in note for note in result.notes) and "classes" not in result.tables
     config = ScratchConfig(seeds=(0, 1), patterns=False)
-    two = scratch(*runs, task, config=config)
+    two = scratch.compute(*runs, task, config=config)
     assert two.tables["arms"]["low"][:5].isna().all() and two.tables["effects"]["low"].isna().all()
-    turned = scratch(runs[0], *(of_arm[::-1] for of_arm in runs[1:]), task, config=config)
+    turned = scratch.compute(runs[0], *(of_arm[::-1] for of_arm in runs[1:]), task, config=config)
     assert turned.equals(two), "each says of which seed it is"
     with pytest.raises(UserError, match="trainings of 0, but needed is one of each of 0; 1"):
-        scratch([runs[0][0]], *runs[1:], task, config=config)
+        scratch.compute([runs[0][0]], *runs[1:], task, config=config)

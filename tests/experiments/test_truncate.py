@@ -179,7 +179,7 @@ def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, sai
         )
         for seed in range(5) for removed in (1, 0)
     ]  # fmt: skip
-    result = truncate(tiny, task, made, config=TruncateConfig(remove=("1",), seeds=(0, 1, 2, 3, 4)))
+    result = truncate.compute(tiny, task, made, config=TruncateConfig(remove=("1",), seeds=(0, 1, 2, 3, 4)))
     assert truncate.sentence(result).main == pytest.approx(-worse / len(label))
     (verdict,) = (note for note in result.notes if note.startswith("without the top layer: "))
     effect = -100 * worse / len(label)

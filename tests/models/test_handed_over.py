@@ -67,7 +67,7 @@ def test_what_reads_a_task_or_texts_takes_a_list_of_texts(tiny, task):
     found = bertscope.redundancy(tiny, texts, config)
     assert found.tables["pairs"].equals(bertscope.redundancy(tiny, Examples.of(texts), config).tables["pairs"])
     for ask in (bertscope.redundancy, bertscope.contrastive):
-        with pytest.raises(UserError, match="can't read int; give Examples, a task, or a list of texts"):
+        with pytest.raises(UserError, match="can't read int as data; give a name or a path, a list of texts"):
             ask(tiny, 3)
 
 
@@ -84,11 +84,6 @@ def test_bare_text_for_several_is_refused(tiny, task):
     for ask in (lambda: to_json(config), lambda: bertscope.ablate(tiny, task, config)):
         with pytest.raises(UserError, match=message):
             ask()
-
-
-def test_a_table_in_memory_is_no_task():
-    with pytest.raises(UserError, match=r"can't read DataFrame as a task; .*write tables to a \.csv"):
-        bertscope.read_task(pd.DataFrame({"text": ["a"], "label": [1]}))
 
 
 def test_a_result_is_loaded_from_the_folder_of_its_step(tmp_path):

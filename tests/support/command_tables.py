@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from bertscope.cli.main import app
-from bertscope.cli.options import DataOptions, ModelOptions, RunOptions, default_in_words
+from bertscope.cli.options import ModelOptions, RunOptions, default_in_words
 from bertscope.core import registry
+from bertscope.data.options import DataOptions
 from doc_pages import HERE
 
 COMMANDS = HERE / "docs" / "commands.md"

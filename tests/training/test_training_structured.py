@@ -250,7 +250,7 @@ def test_scratch_compares_them_too(tiny, kind):
     trained = {
         name: [finetune(tiny, task, replace(once, **asdict(training))).result] for name, training in TRAININGS.items()
     }
-    result = scratch(**trained, untuned=[untuned(tiny, task)], task=task)
+    result = scratch.compute(**trained, untuned=[untuned(tiny, task)], task=task)
     baselines = {"chance"} | {"spans": {"closest_sentence"}, "trees": {"left_chain", "right_chain"}}[kind]
     assert baselines < set(result.tables["arms"]["arm"])
     assert result.numbers(key="score", arm="tuned")[0].value == trained["tuned"][0]["after"].value
@@ -261,12 +261,12 @@ def test_scratch_compares_them_too(tiny, kind):
 def test_freeze_and_truncate_compare_them_too(tiny, kind):
     task, once = make_task(kind, n=32), replace(QUICK, epochs=1)
     held = [finetune(tiny, task, replace(once, frozen=frozen)).result for frozen in ("", "encoder")]
-    frozen = freeze(held, task, config=FreezeConfig(movement=False))
+    frozen = freeze.compute(held, task, config=FreezeConfig(movement=False))
     assert frozen.tables["arms"]["score"].tolist() == pytest.approx([one["after"].value for one in held])
     assert frozen["chance"].value == task.chance()
     config = TruncateConfig(remove=("0", "1"))
     cut = [held[0], finetune(tiny, task, replace(once, without="3")).result]
-    found = truncate(tiny, task, cut, config=config)
+    found = truncate.compute(tiny, task, cut, config=config)
     assert found.tables["arms"]["score"].tolist() == pytest.approx([one["after"].value for one in cut])
 
 

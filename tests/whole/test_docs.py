@@ -70,6 +70,13 @@ def test_the_python_page_runs(tmp_path, monkeypatch):
     run_blocks(blocks)
 
 
+def test_the_data_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = code_blocks(HERE / "docs" / "data.md", "python")
+    assert any(runs for _, runs in blocks)
+    run_blocks(blocks)
+
+
 def test_the_studies_page_is_right(tmp_path, monkeypatch):
     """Its files are studies, with what isn't here replaced; its Python runs."""
     from bertscope.study.file import read_study

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from cyclopts import Parameter
 
-from bertscope.cli.options import DataOptions
+from bertscope.data.options import DataOptions
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bertscope.core.progress import telling, verbosity
+from bertscope.core.store import DEFAULT as STORE
 from bertscope.core.store import Store
-from bertscope.data.options import ReadOptions
-
-STORE = Path("bertscope-store")
 
 
 def tell_of_other_versions(*stores: Store | Path) -> None:
@@ -42,19 +40,6 @@ def default_in_words(value: Any) -> str | None:
     if isinstance(value, (list, tuple)):
         value = " ".join(map(str, value))
     return None if value in (None, "") or value is False else "on" if value is True else str(value)
-
-
-@dataclass(frozen=True)
-class DataOptions(ReadOptions):
-    """How the data is read."""
-
-    data_seed: int = 0
-    """Decides how one file is split, which rows a limit keeps, and what a demo language says."""
-
-    def given(self) -> dict[str, Any]:
-        """The options as `task_root` takes them."""
-        options = asdict(self)
-        return options | {"seed": options.pop("data_seed")}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import shutil
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -16,21 +15,16 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from bertscope.cli.options import (
-    STORE,
-    DataOptions,
-    ModelOptions,
-    RunOptions,
-    quiet_beside_json,
-    tell_of_other_versions,
-)
+from bertscope.cli.options import STORE, ModelOptions, RunOptions, quiet_beside_json, tell_of_other_versions
 from bertscope.core import registry
-from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
+from bertscope.core.files import check_writable
 from bertscope.core.planning import planned
 from bertscope.core.question import Question
-from bertscope.core.result import FOLDER, Result
+from bertscope.core.result import Result
 from bertscope.core.step import Step
 from bertscope.core.store import Store
+from bertscope.data.options import DataOptions
+from bertscope.study.answer import check_out, write_out
 from bertscope.study.runner import run_steps
 
 _DATA_HELP = {
@@ -114,37 +108,21 @@ def _positional(question: Question) -> list[inspect.Parameter]:
 def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> None:
     check_writable(run.store / "steps")
     if run.out is not None:
-        refuse_foreign(run.out, _folder_of(question))
-        check_writable(run.out)
+        check_out(question, run.out)
     step, store = plan(), Store(run.store)
     folder = store.path(step)
     with quiet_beside_json(run.json):
         tell_of_other_versions(store)
         run_steps([step], store, resume=run.resume)
     result = store.result(step)
-    if run.out is not None and _keeps_folder(question):
-        with whole_folder(run.out, _folder_of(question)) as scratch:
-            shutil.copytree(folder / question.keeps, scratch, dirs_exist_ok=True)
-    elif run.out is not None:
-        result.save(run.out)
+    if run.out is not None:
+        write_out(question, folder, result, run.out)
     if run.json:
         from bertscope.cli.answer import print_json
 
         print_json(result.to_json(step.id))
     else:
         _print(result, folder, run)
-
-
-def _keeps_folder(question: Question) -> bool:
-    """Whether what it keeps beside its result is what a user wants of it: a model, hidden states."""
-    return question.keeps in registry.KINDS and bool(registry.KINDS[question.keeps].folder)
-
-
-def _folder_of(question: Question) -> FolderKind:
-    """What the question writes to --out: the model or the states that it keeps, or its result."""
-    if not _keeps_folder(question):
-        return FOLDER
-    return question.folder or registry.resolve(registry.KINDS[question.keeps].folder)
 
 
 def _print(result: Result, folder: Path, run: RunOptions) -> None:

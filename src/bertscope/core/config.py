@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from math import inf, isfinite
 from pathlib import Path
@@ -72,8 +72,27 @@ def check_seeds(seeds: Sequence[int]) -> None:
 _IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}
 
 
-def as_annotated(name: str, value: Any, hint: Any) -> Any:
-    """The value of a setting that is written in a file, as its annotation has it; what isn't of that type is refused.
+def as_given(name: str, value: Any, hint: Any) -> Any:
+    """The value of a setting that is given in Python, as its annotation has it; what isn't of that type is refused.
+
+    >>> as_given("seeds", range(3), tuple[int, ...]), as_given("units", "head", tuple[str, ...])
+    ((0, 1, 2), ('head',))
+    """
+    return as_annotated(name, _written(value), hint, repr)
+
+
+def _written(value: Any) -> Any:
+    """A value of Python's as a file could have it: several are a list, a path its text, numpy's numbers plain."""
+    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple | range):
+        return [_written(one) for one in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def as_annotated(name: str, value: Any, hint: Any, spelled: Callable[[Any], str] | None = None) -> Any:
+    """The value of a setting that is written in a file, as its annotation has it; what isn't of that type is refused,
+    `spelled` as its writer did.
 
     One value stands for a list of one, a whole number for a number with a fraction, a number for its text.
 
@@ -81,16 +100,17 @@ def as_annotated(name: str, value: Any, hint: Any) -> Any:
     ((3,), 1.0)
     >>> as_annotated("epochs", None, int | None)
     """
-    inside, origin = get_args(hint), get_origin(hint)
+    inside, origin, spelled = get_args(hint), get_origin(hint), spelled or _as_spelled
     if origin in (Union, UnionType):
         if value is None and NoneType in inside:
             return None
-        return as_annotated(name, value, next(one for one in inside if one is not NoneType))
+        return as_annotated(name, value, next(one for one in inside if one is not NoneType), spelled)
     if origin is tuple:
-        return tuple(as_annotated(name, one, inside[0]) for one in (value if isinstance(value, list) else [value]))
+        several = value if isinstance(value, list) else [value]
+        return tuple(as_annotated(name, one, inside[0], spelled) for one in several)
     if origin is Literal:
         if not isinstance(value, str) or value not in inside:
-            raise UserError(f"{name} is {_as_spelled(value)}; {did_you_mean(str(value), inside)}")
+            raise UserError(f"{name} is {spelled(value)}; {did_you_mean(str(value), inside)}")
         return value
     if hint is float and type(value) is int:
         value = float(value)
@@ -99,7 +119,7 @@ def as_annotated(name: str, value: Any, hint: Any) -> Any:
     if hint is str and type(value) in (int, float):
         return str(value)
     if type(value) is not hint or (hint is float and not isfinite(value)):
-        raise UserError(f"{name} is {_as_spelled(value)}; it must be {_IN_WORDS[hint]}")
+        raise UserError(f"{name} is {spelled(value)}; it must be {_IN_WORDS[hint]}")
     return value
 
 

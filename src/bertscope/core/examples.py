@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -104,6 +106,19 @@ class Examples:
         if isinstance(given, (list, tuple)) and given and all(isinstance(text, str) for text in given):
             return cls(ids=tuple(map(str, range(1, len(given) + 1))), text=tuple(given))
         raise UserError(f"can't read {type(given).__name__}; give Examples, a task, or a list of texts")
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of all that is held, but for the name and the notes. A row at a time: texts can be many."""
+        whole = hashlib.sha256()
+        for name, column in self._columns():
+            whole.update(f"{name} {len(column)} {getattr(column, 'dtype', '')}\n".encode())
+            if isinstance(column, np.ndarray):
+                whole.update(np.ascontiguousarray(column).data)
+                continue
+            for row in column:
+                whole.update(json.dumps(row, default=asdict).encode() + b"\n")
+        return whole.hexdigest()[:16]
 
     def _columns(self) -> list[tuple[str, Any]]:
         """The columns that are there, by name; those of the marks as `marks.KIND`."""

@@ -84,9 +84,9 @@ class Inputs:
         opener = registry.resolve(known.open)
         if isinstance(value, Step):
             return opener(str(self._folder_of(value) / kind))
-        if known.root and registry.resolve(known.root)(value.source, **value.options).digest != value.digest:
+        if known.root and registry.resolve(known.root)(value.given, **value.options).digest != value.digest:
             raise UserError(f"{value.source} has changed since this run was planned; run the command again")
-        return opener(value.source, **value.options)
+        return opener(value.given, **value.options)
 
 
 def _asking_differently(steps: Iterable[Step]) -> Iterable[Step]:

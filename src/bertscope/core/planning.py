@@ -29,33 +29,35 @@ def ask(
 
 def planned(
     question: Question,
-    named: Sequence[str],
-    on: str,
+    named: Sequence[Any],
+    on: Any,
     config: Any,
     reading: Mapping[str, Any],
-    beside: Mapping[str, str | None],
+    beside: Mapping[str, Any],
     base: str | None = None,
 ) -> Step:
-    """The step that answers the question for what the user named: models or results, data and how it is read. `base`
-    is what models were fine-tuned from of which that isn't recorded."""
+    """The step that answers the question for what the user named, or holds: models or results, data and how it is
+    read. `base` is what models were fine-tuned from of which that isn't recorded."""
     asked_of = question.asked_of
     kind = asked_of[question.named[0]].kind
     told = {"base": base} if base and kind == "model" else {}
     roots = [root(kind, source, **told) for source in named]
     data = root(asked_of[question.reads].kind, on, **reading) if question.reads else None
     further = {
-        name: _further_root(question.flags[name].kind, source, reading) for name, source in beside.items() if source
+        name: _further_root(question.flags[name].kind, source, reading)
+        for name, source in beside.items()
+        if source is not None
     }
     return ask(question, roots, data, config, further)
 
 
-def root(kind: str, source: str, /, **reading: Any) -> Root:
-    """The identity of what a user names."""
+def root(kind: str, source: Any, /, **reading: Any) -> Root:
+    """The identity of what a user names, or holds."""
     return registry.resolve(registry.KINDS[kind].root)(source, **reading)
 
 
-def _further_root(kind: str, source: str, reading: Mapping[str, Any]) -> Root:
+def _further_root(kind: str, source: Any, reading: Mapping[str, Any]) -> Root:
     """A stored result, or a corpus, of which as much is said as of the first one."""
     if kind == "result":
         return root(kind, source)
-    return registry.resolve(registry.SERVICES["second_corpus"])(source, **reading)
+    return root(kind, source, **registry.resolve(registry.SERVICES["second_corpus"])(source, reading))

@@ -5,21 +5,21 @@ A question is a folder of its name. `question.py` declares it, `measure.py` comp
     ablate = Question(__name__, "...", config=AblateConfig, inputs={"model": MODEL, "task": TASK}, version=3, ...)
 
 Its name is the folder's, its line the catalogue's, its function `measure` in `measure.py`: no fact is written twice.
-Called, it answers: `ablate(model, task, AblateConfig(units=("head",)))`.
+Called, it answers: `ablate(model, task, units=["head"])`; `calling.py` says what can be given.
 """
 
 from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bertscope.core import calling, registry
 from bertscope.core import config as configs
-from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.provenance import capture
 from bertscope.core.step import Root, Step
@@ -99,16 +99,7 @@ class Question:
     """What the number is by which its results are compared, in words that need no sentence before them. Where there
     are any, `result.py` has `sentence`, which tells a result in one."""
 
-    def __post_init__(self) -> None:
-        inputs = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self.inputs]
-        config = inspect.Parameter("config", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=self.config())
-        defaults = dict.fromkeys(self.optional) | ({"out": None, "resume": True} if self.keeps else {})
-        further = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-            for name, default in defaults.items()
-        ]
-        signature = inspect.Signature([*inputs, config, *further])
-        object.__setattr__(self, "__signature__", signature)  # what `inspect.signature` and notebooks look for
+    __signature__ = calling.CallSignature()
 
     def __repr__(self) -> str:
         return f"<question {self.name}>"
@@ -141,6 +132,11 @@ class Question:
     def reads(self) -> str | None:
         """Of these, the data; None if it reads results alone."""
         return next((name for name, one in self.asked_of.items() if one.kind in DATA), None)
+
+    @property
+    def needs_store(self) -> bool:
+        """Whether it reads what only other steps make, such as the trainings of an experiment."""
+        return self.plan is not None and any(one.kind == "result" for one in self.inputs.values())
 
     @property
     def flags(self) -> dict[str, Input]:
@@ -200,14 +196,34 @@ class Question:
         return registry.resolve(f"{self._measuring}:part")(**opened)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Answer it. Inputs can be given as they are, or by name or path; where the result came from is recorded."""
-        self._refuse_what_has_no_results(args, kwargs)
-        given = inspect.signature(self).bind(*args, **kwargs).arguments
-        if not isinstance(config := given.setdefault("config", self.config()), self.config):
+        """Answer it for models, results and data, by name or as they are, in memory or with `store=` stored."""
+        return calling.call(self, args, kwargs)
+
+    def kept(self, folder: Path, result: Result) -> Any:
+        """What a call gives, of a question that keeps a folder: from that folder and the result beside it."""
+        return registry.resolve(f"{self._measuring}:kept")(folder, result)
+
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """The answer from what its step reads: by name, or opened already, as the runner has it."""
+        names = (*self.inputs, "config")
+        first = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+        further = (*self.optional, *(("out", "resume") if self.keeps else ()))
+        keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in further]
+        return self.measured(inspect.Signature([*first, *keywords]).bind_partial(*args, **kwargs).arguments, None)
+
+    def measured(self, given: Mapping[str, Any], how: Mapping[str, Mapping[str, Any]] | None) -> Any:
+        """The same from inputs and settings by name; `how` says of an input how it is opened, None that what has no
+        name is open. Where the result came from is recorded."""
+        config = given.get("config") or self.config()
+        if not isinstance(config, self.config):
             raise UserError(f"{self.name} takes config={self.config.__name__}(...), not {config!r}")
         configs.refuse_bare_text(config)
         started = time.perf_counter()
-        opened = {name: self._opened(name, value) for name, value in given.items() if value is not None}
+        there = {name: value for name, value in given.items() if value is not None} | {"config": config}
+        opened = {
+            name: self._opened(name, value, None if how is None else how.get(name, {}))
+            for name, value in there.items()
+        }
         if self.shares_pass:
             answered = self.part(**opened).alone()
         else:
@@ -216,33 +232,18 @@ class Question:
         result.provenance = capture(time.perf_counter() - started) | result.provenance
         return answered
 
-    def _opened(self, name: str, value: Any) -> Any:
+    def _opened(self, name: str, value: Any, how: Mapping[str, Any] | None) -> Any:
         if not self.takes(name):
             return value
         one = self.input(name)
         if one.many:
-            several = value if isinstance(value, list | tuple) else [value]
-            return [opened(one.kind, each) for each in several]
-        return opened(one.kind, value)
-
-    def _refuse_what_has_no_results(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """A question about the results of other steps can't be asked of a model, or its name."""
-        results = {name for name, one in self.inputs.items() if one.kind == "result"}
-        if not results or not args:
-            return
-        names = list(self.inputs)
-        lacking = names[0] in results or not results <= {*names[: len(args)], *kwargs}
-        if isinstance(args[0], str | Path) or (lacking and not isinstance(args[0], list | tuple)):
-            of = repr(str(args[0])) if isinstance(args[0], str | Path) else "FOLDER"
-            raise UserError(
-                f"{self.name} compares stored results; ask it with bertscope.answer({self.name!r}, {of}, ...)"
-            )
+            return [opened(one.kind, each, how) for each in (value if isinstance(value, list | tuple) else [value])]
+        return opened(one.kind, value, how)
 
 
-def opened(kind: str, value: Any) -> Any:
+def opened(kind: str, value: Any, how: Mapping[str, Any] | None) -> Any:
     """What a question is given: a name or a path, opened, or what Python users hold."""
     known = registry.KINDS[kind]
-    value = str(value) if isinstance(value, Path) else value
-    if known.accept:
-        return registry.resolve(known.accept)(value)
-    return registry.resolve(known.open)(value) if isinstance(value, str) else value
+    if how is None and not isinstance(value, str | Path):
+        return value
+    return registry.resolve(known.accept or known.open)(str(value) if isinstance(value, Path) else value, **how or {})

@@ -40,12 +40,13 @@ class Kind:
     """A kind of thing that questions are asked of. Each value is a target, `module:name`."""
 
     open: str
-    """From a name or a path, and how it is read, to the thing."""
+    """From a name, a path, or what Python users hold (a transformers model, a list of texts), and how it is read, to
+    what `measure` gets."""
     root: str = ""
     """From the same to its identity; none where it is always made by a step."""
     accept: str = ""
-    """From a name, a path, or what Python users hold (a transformers model, a list of texts) to what `measure` gets;
-    by default what has a name is opened, and anything else is taken as it is."""
+    """What does that where users give something else than what a step has stored: a model, of which hidden states
+    are to be had."""
     folder: str = ""
     """What a folder that holds one looks like; none where it is no folder of ours."""
 
@@ -54,7 +55,7 @@ QUESTIONS: dict[str, Entry] = {}
 """By name, in the order in which the page tells them."""
 KINDS: dict[str, Kind] = {}
 SERVICES: dict[str, str] = {}
-"""What core offers and another room does: `chart` draws a figure."""
+"""What core offers and another room does: `chart` draws a figure, `stored answer` plans, runs and stores a call."""
 
 
 def fill(questions: Mapping[str, Entry], kinds: Mapping[str, Kind], services: Mapping[str, str]) -> None:

@@ -185,8 +185,13 @@ class Result:
         }
 
 
-def load_result(folder: str | Path) -> Result:
-    """The result in a folder that `save` wrote, or in that of a stored step, which its provenance then tells."""
+def load_result(folder: str | Path | Result) -> Result:
+    """The result in a folder that `save` wrote, or in that of a stored step, which its provenance then tells; or the
+    one that is given itself."""
+    if isinstance(folder, Result):
+        return folder
+    if not isinstance(folder, str | Path):
+        raise UserError(f"can't read {type(folder).__name__} as a result; give a Result, or the folder of one")
     inside = _readable(folder)
     result, made_by = Result.load(inside), inside.parent / FILE
     if made_by.exists():
@@ -196,6 +201,8 @@ def load_result(folder: str | Path) -> Result:
 
 def result_root(folder: str | Path) -> Root:
     """A stored result as the input of a question, by content."""
+    if not isinstance(folder, str | Path):
+        raise UserError("a stored answer reads stored results; save the result, and give its folder")
     inside = _readable(folder)
     describe(inside)  # refuses what is none
     return Root("result", str(inside), digest_files(sorted(file for file in inside.iterdir() if file.is_file())))

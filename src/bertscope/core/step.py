@@ -36,6 +36,13 @@ class Root:
     """What it holds."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """How it is read: columns, limit, seed."""
+    held: Any = field(default=None, compare=False, repr=False)
+    """The thing itself, where it was given as an object of this process: it is opened from that, not by its name."""
+
+    @property
+    def given(self) -> Any:
+        """What it is opened from, and its identity is taken of: the object, or where it is found."""
+        return self.source if self.held is None else self.held
 
     @property
     def id(self) -> str:

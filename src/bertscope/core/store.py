@@ -27,6 +27,8 @@ from bertscope.core.result import Result, describe
 from bertscope.core.step import FILE as MARKER
 from bertscope.core.step import FORMAT, Step, damaged, is_current
 
+DEFAULT = Path("bertscope-store")
+"""Where answers are kept if nothing else is said."""
 _BEGUN = ".format"
 """In a work folder: the format of what is being made. Gone when it is whole."""
 

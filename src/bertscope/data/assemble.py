@@ -34,22 +34,24 @@ class Material:
     own: Own[list[Table]]
     declared: Declared | None = None
     notes: tuple[str, ...] = ()
-    third: Path | None = None
+    third: Path | Table | None = None
     """The test file beside one for validation: taken if it has labels."""
+    labels: tuple[str, ...] = ()
+    """The classes in their order, where the data declares them though no task of that name is known."""
 
 
 def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     """Read the labels, make the splits, and say what a reader must know."""
     declared, columns = material.declared, material.columns
     sheets = material.own.each(lambda tables: [clean(table, columns, bad) for table in tables])
-    kind = _kind(declared, options.kind, sheets.train[0])
+    kind = _kind(material, options.kind, sheets.train[0])
     notes = material.notes
-    if material.third:
+    if material.third is not None:
         sheets, note = _with_third(material.third, columns, sheets, kind, bad)
         notes += (note,)
-    if kind == "classification" and not (declared or options.kind):
+    if kind == "classification" and not (declared or options.kind or material.labels):
         sheets = sheets.each(lambda part: [refuse_missing(sheet, bad) for sheet in part])
-    labels = _labels(declared, kind, [sheet for part in sheets.there for sheet in part])
+    labels = _labels(material, kind, [sheet for part in sheets.there for sheet in part])
     examples = sheets.each(lambda part: joined([labelled(sheet, kind, labels, bad, declared) for sheet in part]))
     _refuse_constant(material, examples.train, labels)
     train, validation, test = _split(material.own.train[0].path, examples, kind, options.seed)
@@ -115,6 +117,9 @@ def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:
     return examples.take(np.sort(mixed_order(label, kind, options.seed)[:limit]))
 
 
+_REPEATED = "test texts also occur in train"
+
+
 def noting_repeats(task: Task) -> Task:
     """The task with a note on test examples that were seen in training: they flatter every score."""
 
@@ -123,10 +128,10 @@ def noting_repeats(task: Task) -> Task:
 
     seen = set(contents(task.train))
     repeats = sum(content in seen for content in contents(task.test))
+    notes = tuple(note for note in task.notes if not note.endswith(_REPEATED))  # of all rows, where these are fewer
     if not repeats:
-        return task
-    note = f"{repeats} of {len(task.test)} test texts also occur in train"
-    return replace(task, notes=(*task.notes, note))
+        return replace(task, notes=notes)
+    return replace(task, notes=(*notes, f"{repeats} of {len(task.test)} {_REPEATED}"))
 
 
 def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, ...]:
@@ -140,18 +145,20 @@ def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, .
     return (f"{quoted:,} {note}",) if quoted else ()
 
 
-def _kind(declared: Declared | None, given: Kind | None, training: Sheet) -> Kind:
+def _kind(material: Material, given: Kind | None, training: Sheet) -> Kind:
     """The kind of task, as declared, as the user says, or as the labels show."""
-    if declared:
+    if declared := material.declared:
         assert declared.kind != "answers"
         return declared.kind
-    return given or find_kind(training)
+    return given or ("classification" if material.labels else find_kind(training))
 
 
-def _labels(declared: Declared | None, kind: Kind, sheets: Sequence[Sheet]) -> tuple[str, ...]:
+def _labels(material: Material, kind: Kind, sheets: Sequence[Sheet]) -> tuple[str, ...]:
     """The classes, as declared or as the rows have them; scores have none."""
-    if declared:
-        return declared.labels
+    if material.declared:
+        return material.declared.labels
+    if kind == "classification" and material.labels:
+        return material.labels
     return () if kind == "regression" else class_names(value for sheet in sheets for value in sheet.values)
 
 
@@ -177,20 +184,20 @@ def _split(first: Path, examples: Own[Examples], kind: Kind, seed: int) -> Split
 
 
 def _with_third(
-    path: Path, columns: Columns, sheets: Own[list[Sheet]], kind: Kind, bad: BadRows
+    third: Path | Table, columns: Columns, sheets: Own[list[Sheet]], kind: Kind, bad: BadRows
 ) -> tuple[Own[list[Sheet]], str]:
     """The sheets with the third file's as test, if it has labels, otherwise with validation's; and a note on it."""
     assert sheets.validation
     validation = sheets.validation[0].table.path.name
     left_out = BadRows(skip=bad.skip)
-    table = read_table(path, left_out)
+    table = third if isinstance(third, Table) else read_table(third, left_out)
     known = {value for sheet in (*sheets.train, *sheets.validation) for value in sheet.values}
     if lack := lacks_labels(table, columns.label, kind, known):
-        note = f"{path.name} has {lack}: it isn't taken, and test is {validation}"
+        note = f"{table.path.name} has {lack}: it isn't taken, and test is {validation}"
         return Own(sheets.train, None, sheets.validation), note
     bad.counts += left_out.counts
     test = [clean(table, columns, bad)]
-    return Own(sheets.train, sheets.validation, test), f"validation is {validation}, test is {path.name}"
+    return Own(sheets.train, sheets.validation, test), f"validation is {validation}, test is {table.path.name}"
 
 
 def _without_unseen(source: str, train: Examples, test: Examples, labels: tuple[str, ...], bad: BadRows) -> Examples:

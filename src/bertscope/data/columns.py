@@ -31,12 +31,16 @@ class Columns:
     text: str
     pair: str | None
     label: str
+    """Empty where only texts are read."""
     note: str | None = None
     """What was guessed, if anything was."""
 
 
-def find_columns(table: Table, text: str | None, pair: str | None, label: str | None) -> Columns:
-    """The columns the user named, the others guessed. A text named alone means that there is no second one."""
+def find_columns(
+    table: Table, text: str | None, pair: str | None, label: str | None, *, labelled: bool = True
+) -> Columns:
+    """The columns the user named, the others guessed. A text named alone means that there is no second one; what
+    isn't `labelled` is texts alone."""
     guessed: dict[str, str] = {}
     # Guesses never take a column that the user named for something else.
     free = {name.lower(): name for name in reversed(table.header) if name not in (text, pair, label)}
@@ -48,12 +52,17 @@ def find_columns(table: Table, text: str | None, pair: str | None, label: str | 
     if text is None:
         text = guessed["text"] = _guess(table, free, _TEXTS, "text")
     if label is None:
-        label = guessed["label"] = _guess(table, free, _LABELS, "label")
+        label = guessed["label"] = _guess(table, free, _LABELS, "label") if labelled else ""
     roles = [(role, name) for role, name in (("text", text), ("text_pair", pair), ("label", label)) if name]
     for (one, name), (other, same) in combinations(roles, 2):
         if name == same:
             raise UserError(f"{table.path}: {one} and {other} are both {name!r}; name two columns of {table.columns}")
     return Columns(text, pair, label, _note(guessed))
+
+
+def has_labels(table: Table, *texts: str | None) -> bool:
+    """Whether a column that isn't one of the texts looks like the label."""
+    return any(name.lower() in _LABELS for name in table.header if name not in texts)
 
 
 def _guess(table: Table, free: dict[str, str], common: Iterable[str], role: str) -> str:
@@ -68,6 +77,7 @@ def _guess(table: Table, free: dict[str, str], common: Iterable[str], role: str)
 
 
 def _note(guessed: dict[str, str]) -> str | None:
+    guessed = {role: name for role, name in guessed.items() if name}
     if not guessed:
         return None
     listed = ", ".join(f"{role}={name!r}" for role, name in guessed.items())

@@ -36,16 +36,10 @@ class OnHub(Known):
 
     def identity(self) -> str:
         """What the hub has of the task now, or had when it was downloaded. Loads neither `datasets` nor pandas."""
-        from huggingface_hub import HfApi, constants
-
         try:
-            revision = HfApi().dataset_info(self.hub.id, timeout=10).sha
+            return f"{self.task.name}-{self.hub.version}@{revision_of(self.hub.id)}"
         except Exception as error:  # whatever the network can do
-            kept = Path(constants.HF_HUB_CACHE) / f"datasets--{self.hub.id.replace('/', '--')}" / "refs" / "main"
-            if not kept.is_file():
-                raise self._unreachable(error) from error
-            revision = kept.read_text(encoding="utf-8").strip()
-        return f"{self.task.name}-{self.hub.version}@{revision}"
+            raise self._unreachable(error) from error
 
     def tables(self, split: SplitName, bad: BadRows) -> list[Table]:
         rows = self._load(split)
@@ -73,9 +67,7 @@ class OnHub(Known):
     def _load(self, split: SplitName) -> Any:
         self.identity()  # where the hub can't be reached, `datasets` would go on trying for a long time
         try:
-            from datasets import load_dataset
-
-            return load_dataset(self.hub.id, self.hub.config, split=self.hub.split(split))
+            return loaded(self.hub.id, self.hub.config, self.hub.split(split))
         except Exception as error:  # whatever the network, the hub or the library can do
             raise self._unreachable(error) from error
 
@@ -84,6 +76,26 @@ class OnHub(Known):
             f"{self.task.name} can't be had from the hub ({type(error).__name__}): is there a network? "
             "If you have its files, say with --root which folder holds them"
         )
+
+
+def revision_of(id: str) -> str:
+    """Which revision of a data set the hub has, or had when it was downloaded."""
+    from huggingface_hub import HfApi, constants
+
+    try:
+        return str(HfApi().dataset_info(id, timeout=10).sha)
+    except Exception:  # whatever the network can do
+        kept = Path(constants.HF_HUB_CACHE) / f"datasets--{id.replace('/', '--')}" / "refs" / "main"
+        if not kept.is_file():
+            raise
+        return kept.read_text(encoding="utf-8").strip()
+
+
+def loaded(id: str, config: str | None, split: str | None = None) -> Any:
+    """A data set, or one of its splits, downloaded to the library's own cache."""
+    from datasets import load_dataset
+
+    return load_dataset(id, config, split=split)
 
 
 def on_hub(task: Declared) -> OnHub:

@@ -39,6 +39,19 @@ class ReadOptions:
 
 
 @dataclass(frozen=True)
+class DataOptions(ReadOptions):
+    """How the data is read, as commands and calls say it: `seed` is mostly another one's there."""
+
+    data_seed: int = 0
+    """Decides how one file is split, which rows a limit keeps, and what a demo language says."""
+
+    def given(self) -> dict[str, Any]:
+        """The options as `task_root` takes them."""
+        options = asdict(self)
+        return options | {"seed": options.pop("data_seed")}
+
+
+@dataclass(frozen=True)
 class TaskOptions(ReadOptions):
     """How a task is read."""
 

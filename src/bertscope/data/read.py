@@ -11,7 +11,6 @@ squad.json, x.conllu    questions with spans for answers, a treebank, or a folde
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError
@@ -22,8 +21,9 @@ from bertscope.data.task import NEEDS_LABELS, Task
 
 
 @with_options
-def read_task(source: str | Path, **options: Any) -> Task:
-    """Read a task from `demo/NAME`, a name such as `glue/rte`, a file, or a folder with train and dev files.
+def read_task(source: Any, **options: Any) -> Task:
+    """Read a task from `demo/NAME`, a name such as `glue/rte`, a file, a folder with train and dev files, or from
+    rows in memory: a DataFrame, a list of dicts, a Dataset or a DatasetDict.
 
     Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
     unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
@@ -32,26 +32,21 @@ def read_task(source: str | Path, **options: Any) -> Task:
     `without` leaves rows that mention certain words out of train and validation, or with `at_random` as many others.
     An example's id is its file's name and the line it begins on.
     """
-    if not isinstance(source, (str, Path)):
-        kind = type(source).__name__
-        raise UserError(
-            f"can't read {kind} as a task; give a name or a path: write tables to a .csv or .parquet file"
-        )
     return task_source(source, TaskOptions.of(options)).task()
 
 
 @with_options
-def task_root(source: str | Path, **options: Any) -> Root:
-    """The identity of what `read_task` would read, by content; `read_task(root.source, **root.options)` reads it."""
+def task_root(source: Any, **options: Any) -> Root:
+    """The identity of what `read_task` would read, by content; `read_task(root.given, **root.options)` reads it."""
     return task_source(source, TaskOptions.of(options)).task_root()
 
 
 def refuse_unlabelled(task: Root) -> None:
     """Refuse a task of spans or trees, before anything is trained on it."""
-    if not task_source(task.source, TaskOptions.of(task.options)).labelled:
+    if not task_source(task.given, TaskOptions.of(task.options)).labelled:
         raise UserError(f"{task.source} asks for spans of a text, or for trees: {NEEDS_LABELS}")
 
 
-def declared_labels(source: str | Path, **options: Any) -> tuple[str, ...]:
-    """The names of the classes of a task known by name; none where the source is anything else."""
+def declared_labels(source: Any, **options: Any) -> tuple[str, ...]:
+    """The names of the classes of a task that is known by name, or in memory; none where they must be read."""
     return task_source(source, TaskOptions.of(options)).labels

@@ -23,6 +23,7 @@ class Sheet:
     text: tuple[str, ...]
     pair: tuple[str, ...] | None
     values: tuple[str, ...]
+    """Empty where only texts are read."""
 
     def place(self, i: int) -> str:
         return self.table.place(int(self.rows[i]))
@@ -39,13 +40,15 @@ class Sheet:
         pair = None if self.pair is None else taken(self.pair)
         return replace(self, rows=self.rows[at], text=taken(self.text), pair=pair, values=taken(self.values))
 
-    def examples(self, label: np.ndarray) -> Examples:
+    def examples(self, label: np.ndarray | None = None) -> Examples:
         return Examples(self.table.ids(self.rows.tolist()), self.text, self.pair, label)
 
 
 def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
     """The table's texts and labels without the rows that have none, or none that can be read."""
-    roles = [(columns.label, "--label", "label"), (columns.text, "--text", "text")]
+    roles = [(columns.text, "--text", "text")]
+    if columns.label:
+        roles.insert(0, (columns.label, "--label", "label"))
     if columns.pair is not None:
         roles.append((columns.pair, "--text-pair", "text"))
     cells = [table.column(name, flag) for name, flag, _ in roles]
@@ -57,7 +60,9 @@ def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
                 bad.refuse(reason, message, len(rows))
                 usable[rows] = False
     at = np.flatnonzero(usable)
-    values, text, *pair = (tuple(column[i] or "" for i in at) for column in cells)
+    kept = [tuple(column[i] or "" for i in at) for column in cells]
+    values = kept.pop(0) if columns.label else ()
+    text, *pair = kept
     return Sheet(table, columns.label, at, text, pair[0] if pair else None, values)
 
 

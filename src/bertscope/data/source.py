@@ -7,16 +7,21 @@ Structured  squad.json, x.conllu     questions with spans for answers, sentences
 Tables      reviews.csv, reviews/    rows with labels in one file, or in a folder's train, dev and test files
 Corpus      dev.conllu, fndata.zip,  texts to look at: a treebank, FrameNet, own annotation, plain text
             mine.jsonl, lines.txt
+HubRows     hub:owner/name:config    any data set of the hub
+Held...     a DataFrame, a list      what Python users hold: see held.py
 
-The first four are tasks to train on. A treebank is both: texts to whoever looks at them, a task to whoever trains.
+The first four, and rows of the hub, are tasks to train on. A treebank is both: texts to whoever looks at them, a task
+to whoever trains.
 """
 
 from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.data.held import HUB, HubRows, held_source, held_task
 from bertscope.data.hub import on_hub
 from bertscope.data.known import Known
 from bertscope.data.locate import find_in, recognise
@@ -33,17 +38,23 @@ _LOOKED_AT = 100
 """Lines of a .jsonl file among which one must be JSON for the file to be told."""
 
 
-def source_of(name: str | Path, options: TaskOptions) -> Source:
-    """What a name or a path stands for, to whoever looks at its texts."""
+def source_of(name: Any, options: TaskOptions) -> Source:
+    """What a name, a path or an object stands for, to whoever looks at its texts."""
+    if not isinstance(name, str | Path):
+        return held_source(name, options)
     if is_corpus(name, options):
         return Corpus(name, options, plain=_unpacked_name(Path(name)).endswith(".txt"))
     return task_source(name, options)
 
 
-def task_source(name: str | Path, options: TaskOptions) -> TaskSource:
+def task_source(name: Any, options: TaskOptions) -> TaskSource:
     """What it stands for to whoever trains on it: a treebank is then a task of trees."""
+    if not isinstance(name, str | Path):
+        return held_task(name, options)
     if str(name).startswith("demo/"):  # a folder of that name is ./demo/...
         return Demo(name, options)
+    if str(name).startswith(HUB):
+        return HubRows(name, options)
     with explained(name):
         if known := _known(name, options):
             return Named(name, options, known)

@@ -21,7 +21,7 @@ from bertscope.core.layers import Layers
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.step import Root, Step
 from bertscope.models.families import family_of
-from bertscope.models.source import config_of, layers_of, locate
+from bertscope.models.source import config_of_root, layers_of
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def depth(base: Step | Root) -> int:
 
 
 def _config(base: Step | Root) -> dict[str, Any]:
-    """The config.json of what the base is, or is made from."""
-    return config_of(locate(_root(base).source))
+    """The config of what the base is, or is made from."""
+    return config_of_root(_root(base))
 
 
 def _root(base: Step | Root) -> Root:

@@ -32,6 +32,8 @@ from bertscope.models.source import FOLDER
 from bertscope.models.surgery import cut
 
 TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
+_PASSING = ("_name_or_path", "architectures", "bertscope", "dtype", "torch_dtype", "transformers_version")
+"""Of a config: where it came from and how it was last saved, and what the weights say as well."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +137,7 @@ class Encoder:
         if opened and opened.model is self.model and opened.touched == writes:
             return opened.digest
         if self._content is None or self._content[:2] != (id(self.model), writes):
-            content = digest_text(canonical_json([self.fingerprint, self.tokenizer_digest]))
-            self._content = (id(self.model), writes, content)
+            self._content = (id(self.model), writes, self.content_digest)
         return self._content[2]
 
     @property
@@ -154,7 +155,7 @@ class Encoder:
         whole = hashlib.sha256()
         for name, tensor in sorted(self.model.state_dict().items()):
             whole.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
-            whole.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+            whole.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)  # no copy
         return whole.hexdigest()[:16]
 
     @property
@@ -163,6 +164,14 @@ class Encoder:
         tokenizer = json.loads(self.tokenizer.backend_tokenizer.to_str())
         del tokenizer["truncation"], tokenizer["padding"]  # settings of the last call
         return digest_text(canonical_json([tokenizer, self.max_length]))
+
+    @property
+    def content_digest(self) -> str:
+        """What it is in memory now: its weights, its config and its tokenizer; a name is none of it."""
+        config = {name: value for name, value in self.model.config.to_dict().items() if name not in _PASSING}
+        notes = {name: value for name, value in notes_in(self.model.config).items() if name != "name"}
+        whole = [type(self.model).__name__, self.fingerprint, config, notes, self.tokenizer_digest]
+        return digest_text(canonical_json(whole))
 
     def gates(
         self, off: str | Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None

@@ -18,10 +18,12 @@ CARD = "README.md"
 _FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*$", re.DOTALL | re.MULTILINE)
 
 
-def model_root(name: str, base: str | None = None) -> Root:
+def model_root(name: Any, base: str | None = None) -> Root:
     """The model as the root of a plan. What somebody says that it was fine-tuned from is part of how it is read,
-    where it isn't recorded."""
+    where it isn't recorded; one in memory was told when it was opened."""
     root = source.model_root(name)
+    if root.held is not None:
+        return root
     told = told_base(base, root.source) if base else None
     if told is None or origin_in(source.config_of(source.locate(name))) or told.id == root.digest:
         return root

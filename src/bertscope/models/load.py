@@ -28,10 +28,12 @@ from bertscope.models.source import (
     locate,
     model_digest,
     need_vocabulary,
+    not_a_model,
     own_folder,
     weight_files,
     written,
 )
+from bertscope.models.states_store import StatesStore
 from bertscope.models.surgery import reshape
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
@@ -61,13 +63,15 @@ def load(
     task_head     `auto` is what the checkpoint has; `none` leaves it off; any other is a demand: a checkpoint
                   without it is refused, since a task head with random weights answers nothing
     device        `auto` is the GPU where there is one; a module in memory stays where it is
-    tokenizer     for a module in memory whose config doesn't say where its tokenizer is
+    tokenizer     another than the model's folder has; for a module in memory whose config doesn't say where its
+                  tokenizer is: the tokenizer itself, its folder, or a hub id
     base          what it was fine-tuned from (a folder, a hub id), where neither its maker recorded it nor its files
                   say it
 
     Weights come as float32: transformers would keep a file's half precision silently.
     """
     check_known("task_head", task_head, _TASK_HEADS)
+    tokenizer = None if tokenizer is None else _usable(tokenizer)
     if isinstance(name_or_module, str | Path):
         name = str(name_or_module)
         folder = locate(name, allow_pickle=allow_pickle)
@@ -79,17 +83,23 @@ def load(
         encoder = _from_memory(name_or_module, task_head, device, tokenizer)
         encoder.base = told_base(str(base), "") if base else None
         return encoder
-    raise UserError(f"can't open {type(name_or_module).__name__} as a model; give a name or a transformers model")
+    raise not_a_model(name_or_module)
 
 
-def accept(given: Any) -> Encoder:
+def open_model(given: Any, *, tokenizer: Any = None, base: str | None = None) -> Encoder:
     """A model as questions take it: an encoder, or what `load` opens."""
-    return given if isinstance(given, Encoder) else load(given)
+    if isinstance(given, Encoder) and tokenizer is not None:
+        raise UserError(f"{given.name} is an Encoder, which has its tokenizer; leave out tokenizer=")
+    if isinstance(given, Encoder) and base is not None:
+        raise UserError(f"{given.name} is an Encoder; say its base where it is opened: load(..., base=...)")
+    return given if isinstance(given, Encoder) else load(given, tokenizer=tokenizer, base=base)
 
 
-def accept_states(given: Any) -> Any:
+def accept_states(given: Any, *, tokenizer: Any = None, base: str | None = None) -> Any:
     """What hidden states come from: a store of them, an encoder, or a model's name, which is opened in its turn."""
-    return load(given) if isinstance(given, transformers.PreTrainedModel) else given
+    if isinstance(given, StatesStore) or (isinstance(given, str) and tokenizer is None and base is None):
+        return given
+    return open_model(given, tokenizer=tokenizer, base=base)
 
 
 def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
@@ -124,10 +134,14 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
         if noted := encoder_notes_in(model.config):
             model.config.bertscope = noted
     model.eval().to(_device(device))
-    tokenizer = tokenizer or _tokenizer(folder)
-    _refuse_foreign(tokenizer, model, folder)
+    own = tokenizer is None
+    tokenizer = _tokenizer(folder) if own else tokenizer
+    _refuse_foreign(tokenizer, model, f"the tokenizer in {folder}" if own else "the tokenizer that was given")
+    # With another tokenizer it isn't what its folder holds.
     files = Opened(model, model_digest(folder), str(own_folder(name) or name), written(weights), touched(model))
-    encoder = Encoder(model, _fitted(tokenizer, model), display_name(name, config), family, has, files)
+    encoder = Encoder(
+        model, _fitted(tokenizer, model), display_name(name, config), family, has, files if own else None
+    )
     encoder.tokenizer.model_max_length = encoder.max_length
     return encoder
 
@@ -174,7 +188,8 @@ def _from_memory(model: Any, task_head: str, device: str, tokenizer: Any) -> Enc
         where = model.config._name_or_path
         if not where:
             raise UserError(f"this {type(model).__name__} doesn't say where its tokenizer is; give tokenizer=...")
-        tokenizer = _tokenizer(locate(where))
+        tokenizer = _tokenizer(locate(where, weights=False))
+    _refuse_foreign(tokenizer, model, "its tokenizer")
     if device != "auto":
         model.to(_device(device))
     return Encoder(model, _fitted(tokenizer, model), type(model).__name__, family, has)
@@ -220,12 +235,26 @@ def _tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def _refuse_foreign(tokenizer: Any, model: Any, folder: Path) -> None:
+def _usable(tokenizer: Any) -> Any:
+    """A tokenizer as it was given: itself, its folder, or a hub id."""
+    if isinstance(tokenizer, str | Path):
+        return _tokenizer(locate(str(tokenizer), weights=False))
+    if not isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
+        kind = type(tokenizer).__name__
+        raise UserError(f"can't use {kind} as a tokenizer; give one of transformers, its folder, or a hub id")
+    if not tokenizer.is_fast:
+        raise UserError(
+            f"{type(tokenizer).__name__} is not a fast tokenizer; give AutoTokenizer.from_pretrained(...)"
+        )
+    return tokenizer
+
+
+def _refuse_foreign(tokenizer: Any, model: Any, which: str) -> None:
     """Refuse a tokenizer that knows tokens for which the model has no vector."""
     if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
         raise UserError(
-            f"the tokenizer in {folder} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
-            "they don't belong together; copy the tokenizer that the model was trained with"
+            f"{which} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
+            "they don't belong together; take the tokenizer that the model was trained with"
         )
 
 

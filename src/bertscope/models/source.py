@@ -18,7 +18,8 @@ from bertscope.models.families import family_of
 
 POCKET = Path(__file__).with_name("pocket")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
-_WANTED = ["*.json", "*.safetensors", "*.txt", "*.model"]
+_WEIGHTS = "*.safetensors"
+_WANTED = ["*.json", _WEIGHTS, "*.txt", "*.model"]
 _PICKLES = ["*.bin", "*.pt", "*.pth"]
 _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
 _LONGEST_HEADER = 100_000_000
@@ -35,8 +36,9 @@ FOLDER = FolderKind(
 SHRUNK = FolderKind("config.json", '"shrunk"', (*FOLDER.names, "model.onnx", "model-int8.onnx", "README.md"))
 
 
-def locate(name: str, *, allow_pickle: bool = False) -> Path:
-    """The folder of a model: `pocket`, a folder, or a hub id (downloaded to the hub's own cache)."""
+def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Path:
+    """The folder of a model: `pocket`, a folder, or a hub id (downloaded to the hub's own cache; without `weights`
+    what its tokenizer needs)."""
     if name == "pocket":
         return POCKET
     folder = Path(name).expanduser()
@@ -46,7 +48,8 @@ def locate(name: str, *, allow_pickle: bool = False) -> Path:
         raise UserError(f"model {name!r} is a file; name the folder that holds config.json and the weights")
     if not is_hub_id(name):
         raise UserError(f"no model folder {name!r}; give a folder, a hub id such as bert-base-uncased, or 'pocket'")
-    return _download(name, _WANTED + (_PICKLES if allow_pickle else []))
+    wanted = [one for one in _WANTED if weights or one != _WEIGHTS]
+    return _download(name, wanted + (_PICKLES if allow_pickle else []))
 
 
 def is_hub_id(name: str) -> bool:
@@ -60,8 +63,14 @@ def display_name(name: str, config: Mapping[str, Any]) -> str:
     return notes_in(config).get("name") or (folder.name if folder else name)
 
 
-def model_root(name: str) -> Root:
-    """The model as the root of a plan, identified by what its folder holds. What couldn't be opened is refused."""
+def model_root(name: Any) -> Root:
+    """The model as the root of a plan, identified by what its folder holds, or by what it is in memory. What couldn't
+    be opened is refused."""
+    name = str(name) if isinstance(name, Path) else name
+    if not isinstance(name, str):
+        if not hasattr(name, "record"):  # an Encoder's: its class would load torch
+            raise not_a_model(name)
+        return Root("model", name.name, name.id, held=name)
     folder = locate(name)
     family_of(config_of(folder)["model_type"])
     weight_files(folder, allow_pickle=False)
@@ -89,6 +98,12 @@ def written(weights: Sequence[Path]) -> str:
     return datetime.fromtimestamp(newest, UTC).isoformat(timespec="seconds")
 
 
+def not_a_model(given: Any) -> UserError:
+    """What is said of what can't be opened as a model."""
+    taken = "a name, a folder, a hub id, a transformers model (with tokenizer=), or an Encoder"
+    return UserError(f"can't open {type(given).__name__} as a model; give {taken}")
+
+
 def own_folder(name: str) -> Path | None:
     """The folder that the name is the path of, absolute, a link under its own name; None of `pocket` and hub ids."""
     folder = Path(name).expanduser()
@@ -111,14 +126,18 @@ def config_of(folder: Path) -> dict[str, Any]:
     return config
 
 
+def config_of_root(root: Root) -> dict[str, Any]:
+    """The config of a model that a plan begins with, wherever it is."""
+    return config_of(locate(root.source)) if root.held is None else root.held.model.config.to_dict()
+
+
 def layers_of(root: Root) -> int:
     """How many layers the model has, by its config."""
-    folder = locate(root.source)
-    config = config_of(folder)
+    config = config_of_root(root)
     for name in ("num_hidden_layers", "n_layers"):
         if name in config:
             return int(config[name])
-    raise UserError(f"{folder / 'config.json'} doesn't say how many layers the model has; add num_hidden_layers")
+    raise UserError(f"the config of {root.source} doesn't say how many layers it has; add num_hidden_layers")
 
 
 def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:

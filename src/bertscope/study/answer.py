@@ -1,52 +1,95 @@
-"""A question asked from Python, and answered as its command answers it."""
+"""A question that is called with a store, or needs one: planned, found there or computed and kept, like a command."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bertscope.core import registry
+from bertscope.core.calling import Call
 from bertscope.core.errors import UserError
+from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
 from bertscope.core.planning import planned
-from bertscope.core.result import Result
-from bertscope.core.store import Store
+from bertscope.core.question import Question
+from bertscope.core.result import FOLDER, Result
+from bertscope.core.step import Step
+from bertscope.core.store import DEFAULT, Store
 from bertscope.study.runner import run_steps
 
 
-def answer(
-    question: str,
-    *named: str | Path,
-    on: str | Path = "",
-    config: Any = None,
-    store: Store | str | Path = "bertscope-store",
-    base: str | Path | None = None,
-    **reading: Any,
-) -> Result:
-    """What the command of that name answers, found in the store or computed and kept there.
+def answer(question: Question, asked: Call) -> Any:
+    """The stored result, or what the question keeps with it: a model, hidden states."""
+    store, out = _store(asked.store), asked.kept.get("out")
+    for name in asked.beside:
+        if name not in question.flags:
+            raise UserError(f"{question.name} takes {name}= in memory only; leave it out, or leave out store=")
+    check_writable(store.folder / "steps")
+    step = _step(question, asked)
+    if out is not None:
+        check_out(question, Path(out))
+    run_steps([step], store, resume=asked.kept.get("resume", True))
+    result, folder = store.result(step), store.path(step)
+    if out is not None:
+        write_out(question, folder, result, Path(out))
+    return question.kept(folder / question.keeps, result) if question.keeps else result
 
-    `answer("lottery", "pocket", on="demo/sentiment", config=LotteryConfig(seeds=(0, 1)), limit=200)` is `bertscope
-    lottery pocket --on demo/sentiment --seeds 0 1 --limit 200`: `named` are models (or results), `reading` is how
-    the data is read, as for `read_task`, and what the question can be given beside it (`train`, `against`, `pruned`).
-    `base` is what models were fine-tuned from of which that isn't recorded.
-    """
-    known = registry.find(question)
-    for given in (*named, on):
-        if not isinstance(given, (str, Path)):
-            raise UserError(f"answer takes the names and paths of models and data, not {type(given).__name__}")
-    if not named or (not known.takes_several and len(named) != len(known.named)):
-        raise UserError(f"{question} is asked of {', '.join(known.named)}; {len(named)} given")
-    if bool(on) != bool(known.reads):
-        raise UserError(
-            f"{question} {'needs data: give on=' if known.reads else 'reads results alone; leave out on='}"
-        )
-    if reading and not known.reads:
-        raise UserError(f"{question} reads results alone; leave out {next(iter(reading))}=")
-    if not isinstance(config, (known.config, type(None))):
-        raise UserError(f"{question} takes config={known.config.__name__}(...), not {config!r}")
-    beside = {name: reading.pop(name) for name in known.flags if name in reading}
-    step = planned(
-        known, list(map(str, named)), str(on), config or known.config(), reading, beside, str(base) if base else None
-    )
-    store = store if isinstance(store, Store) else Store(store)
-    run_steps([step], store)
-    return store.result(step)
+
+def check_out(question: Question, out: Path) -> None:
+    """Refuse a folder that isn't ours to write to, before anything is computed."""
+    refuse_foreign(out, _folder_of(question))
+    check_writable(out)
+
+
+def write_out(question: Question, folder: Path, result: Result, out: Path) -> None:
+    """Copy what a stored step keeps (a model, hidden states), or its result, to a folder of the user's."""
+    if not _keeps_folder(question):
+        result.save(out)
+        return
+    with whole_folder(out, _folder_of(question)) as scratch:
+        shutil.copytree(folder / question.keeps, scratch, dirs_exist_ok=True)
+
+
+def _store(given: Any) -> Store:
+    if not isinstance(given, Store | str | Path | None):
+        raise UserError(f"can't use {type(given).__name__} as a store; give the path of a folder, or a Store")
+    return given if isinstance(given, Store) else Store(DEFAULT if given is None else given)
+
+
+def _step(question: Question, asked: Call) -> Step:
+    named = [_named(question, name, asked) for name in question.named]
+    several = named[0] if question.takes_several else named
+    on = asked.inputs[question.reads] if question.reads else None
+    return planned(question, several, on, asked.config, asked.reading, asked.beside, asked.base)
+
+
+def _named(question: Question, name: str, asked: Call) -> Any:
+    """A model, a result, or several, as they are identified: names as they are, models in memory with their
+    tokenizer."""
+    one, value = question.asked_of[name], asked.inputs[name]
+    if one.many:
+        return [_held(one.kind, each, asked) for each in (value if _is_several(value) else [value])]
+    return _held(one.kind, value, asked)
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _held(kind: str, value: Any, asked: Call) -> Any:
+    if kind != "model" or (isinstance(value, str) and asked.tokenizer is None):
+        return value
+    return registry.resolve(registry.KINDS[kind].open)(value, tokenizer=asked.tokenizer, base=asked.base)
+
+
+def _keeps_folder(question: Question) -> bool:
+    """Whether what it keeps beside its result is what a user wants of it: a model, hidden states."""
+    return question.keeps in registry.KINDS and bool(registry.KINDS[question.keeps].folder)
+
+
+def _folder_of(question: Question) -> FolderKind:
+    """What the question writes to a folder of the user's: the model or the states that it keeps, or its result."""
+    if not _keeps_folder(question):
+        return FOLDER
+    return question.folder or registry.resolve(registry.KINDS[question.keeps].folder)

@@ -61,9 +61,9 @@ def perform(claim: ClaimedStep, inputs: Mapping[str, Any]) -> None:
     question = registry.find(claim.step.name)
     config: Any = configs.from_json(question.config, claim.step.config)
     if question.keeps:
-        result = question(**inputs, config=config, out=claim.work / question.keeps).result
+        result = question.compute(**inputs, config=config, out=claim.work / question.keeps).result
     else:
-        result = question(**inputs, config=config)
+        result = question.compute(**inputs, config=config)
     claim.keep(result)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Protocol
 from bertscope.core.errors import BugError, FullDiskError, UserError
 from bertscope.core.inputs import Inputs
 from bertscope.core.result import describe
-from bertscope.core.step import Step, graph
+from bertscope.core.step import Root, Step, graph
 from bertscope.core.store import Store
 from bertscope.study.board import Board, RunOutcome
 from bertscope.study.execute import Outcome, make
@@ -75,11 +75,23 @@ def run_steps(
     if not board.waiting:
         tell_stored(board)
         return board.outcome
+    if workers or cluster:
+        _refuse_held(board.waiting)
     if inputs is None:
         inputs = Inputs(store.path)
         inputs.preflight(board.waiting)
     with _executor(store, workers, cluster, resume, inputs) as executor:
         return _Run(board, store, executor, page, keep_going).whole()
+
+
+def _refuse_held(steps: Iterable[Step]) -> None:
+    """Refuse to send what only this process holds to others."""
+    for step in steps:
+        for value in step.inputs.values():
+            if isinstance(value, Root) and value.held is not None:
+                raise UserError(
+                    f"{value.source} is in this process's memory, which workers can't see; save it, and name it"
+                )
 
 
 def _executor(

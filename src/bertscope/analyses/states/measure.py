@@ -18,7 +18,7 @@ from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
 from bertscope.models.new_task_head import with_random_weights
 from bertscope.models.states import hidden_states
-from bertscope.models.states_store import FOLDER, StatesStore
+from bertscope.models.states_store import FOLDER, StatesStore, open_store
 
 
 @dataclass(frozen=True)
@@ -51,3 +51,7 @@ def measure(
         notes=[*examples.notes, *(left_out if store.left_out else [])],
     )
     return States(store, result)
+
+
+def kept(folder: Path, result: Result) -> States:
+    return States(open_store(folder), result)

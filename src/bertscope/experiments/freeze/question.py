@@ -83,7 +83,7 @@ def plan(base: Step | Root, task: Root, config: FreezeConfig = FreezeConfig()) -
     moved: dict[str, Step | Root] = {}
     if config.movement:
         limit = min(config.texts, task.options.get("limit", config.texts))
-        examples = examples_root(task.source, **{**task.options, "limit": limit})
+        examples = examples_root(task.given, **{**task.options, "limit": limit})
         moved = state_steps([base, *tuned.values()], examples) | {"examples": examples}
     return freeze.step({"task": task} | tuned | moved, config)
 

@@ -103,7 +103,7 @@ def _shapes(tuned: dict[int, Step], task: Root) -> list[Step]:
     """The attention patterns of each fine-tuned model on the test set, raw and norm-weighted."""
     from bertscope.data.corpus import examples_root
 
-    examples = examples_root(task.source, **task.options)
+    examples = examples_root(task.given, **task.options)
     return [
         patterns.step({"models.0": model, "examples": examples}, PatternsConfig(weighted=weighted))
         for weighted in (False, True)
@@ -119,7 +119,7 @@ def _hans_root(source: str, task: Root) -> Root:
     if declared_labels(source) != HANS:
         raise UserError(f"--hans {source}: that isn't HANS; give the folder that has hans_ketm.txt or "
                         "heuristics_evaluation_set.txt, or `hans` for the hub")  # fmt: skip
-    labels = declared_labels(task.source, **task.options)
+    labels = declared_labels(task.given, **task.options)
     if labels and "entailment" not in labels:
         raise UserError(f"--hans is for tasks with the label entailment; {task.source} has {', '.join(labels)}")
     return examples_root(source, split="published-dev")

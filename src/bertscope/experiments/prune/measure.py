@@ -36,6 +36,10 @@ def measure(
     return Pruned(Pruning(model, task, config, None if out is None else Path(out), resume=resume).result())
 
 
+def kept(folder: Path, result: Result) -> Pruned:
+    return Pruned(result)
+
+
 class Pruning:
     """One model pruned on one task. Rows are what happened, in order; row 0 is the full model."""
 

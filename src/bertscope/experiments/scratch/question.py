@@ -109,7 +109,7 @@ def _shapes(model: Step | Root, task: Root) -> Step:
     """The attention patterns of a model on the test set."""
     from bertscope.data.corpus import examples_root
 
-    examples = examples_root(task.source, **task.options)
+    examples = examples_root(task.given, **task.options)
     return patterns.step({"models.0": model, "examples": examples})
 
 

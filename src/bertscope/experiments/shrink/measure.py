@@ -28,6 +28,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.export import export_onnx, need_onnx, quantise, refuse_large
 from bertscope.models.latency import Inputs, sample_batches
+from bertscope.models.load import load
 from bertscope.models.source import SHRUNK
 from bertscope.models.surgery import is_plain, refuse_whole
 from bertscope.training.distill import Teacher
@@ -57,6 +58,10 @@ def measure(
 ) -> Shrunk:
     """The folder appears whole or not at all: there is never a part of it from which it could `resume`."""
     return Shrinking(model, task, config, pruned).run(None if out is None else Path(out))
+
+
+def kept(folder: Path, result: Result) -> Shrunk:
+    return Shrunk(load(folder), result)
 
 
 class Shrinking:

@@ -7,8 +7,10 @@ from pathlib import Path
 from bertscope.core.config import to_json
 from bertscope.core.examples import Examples
 from bertscope.core.model_record import DataRecord, Origin, records
+from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
+from bertscope.models.load import load
 from bertscope.models.new_task_head import bare
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.contrastive.question import ContrastiveConfig, contrastive, training_sets
@@ -47,3 +49,7 @@ def measure(
         subject["positives"] = "shuffled"
     notes = [*data.notes, f"{len(sets):,} sets to train on, {len(held_out):,} held out", *objective.notes]
     return Trained(encoder, contrastive_result(history, settings, objective.metric, records([base]), subject, notes))
+
+
+def kept(folder: Path, result: Result) -> Trained:
+    return Trained(load(folder), result)

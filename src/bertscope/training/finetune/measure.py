@@ -6,9 +6,11 @@ from pathlib import Path
 
 from bertscope.core.config import to_json
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin
+from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
+from bertscope.models.load import load
 from bertscope.models.surgery import without_layers
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune.question import FinetuneConfig, check, finetune
@@ -63,6 +65,10 @@ def _origin(base: ModelRecord, learned: DataRecord, settings: FinetuneConfig) ->
         settings.frozen,
         settings.without,
     )
+
+
+def kept(folder: Path, result: Result) -> Trained:
+    return Trained(load(folder), result)
 
 
 def _sizes(encoder: Encoder, settings: FinetuneConfig) -> dict[str, int]:

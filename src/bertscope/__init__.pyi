@@ -1,0 +1,1590 @@
+"""bertscope opens up BERT-family encoders before and after fine-tuning."""
+
+# Made from the declarations by tests/support/call_stub.py: a test holds it to them. Change those, and run that.
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+from bertscope import catalogue as catalogue
+from bertscope.analyses.ablate.question import AblateConfig as AblateConfig
+from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
+from bertscope.analyses.erase.question import EraseConfig as EraseConfig
+from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfig
+from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfig
+from bertscope.analyses.importance.question import ImportanceConfig as ImportanceConfig
+from bertscope.analyses.patterns.question import PatternsConfig as PatternsConfig
+from bertscope.analyses.probe.question import ProbeConfig as ProbeConfig
+from bertscope.analyses.project.question import ProjectConfig as ProjectConfig
+from bertscope.analyses.redundancy.interactions import together as together
+from bertscope.analyses.redundancy.question import RedundancyConfig as RedundancyConfig
+from bertscope.analyses.relations.question import RelationsConfig as RelationsConfig
+from bertscope.analyses.sentences.question import SentencesConfig as SentencesConfig
+from bertscope.analyses.similarity.question import SimilarityConfig as SimilarityConfig
+from bertscope.analyses.states.measure import States
+from bertscope.analyses.states.question import StatesConfig as StatesConfig
+from bertscope.analyses.structure.question import StructureConfig as StructureConfig
+from bertscope.core.errors import BugError as BugError
+from bertscope.core.errors import UserError as UserError
+from bertscope.core.examples import Examples as Examples
+from bertscope.core.question import Question as Question
+from bertscope.core.result import Result as Result
+from bertscope.core.step import Step as Step
+from bertscope.core.store import Store as Store
+from bertscope.data.task import Task as Task
+from bertscope.experiments.bias.question import BiasConfig as BiasConfig
+from bertscope.experiments.contrast.question import ContrastConfig as ContrastConfig
+from bertscope.experiments.freeze.question import FreezeConfig as FreezeConfig
+from bertscope.experiments.lottery.question import LotteryConfig as LotteryConfig
+from bertscope.experiments.overlap.question import OverlapConfig
+from bertscope.experiments.prune.measure import Pruned
+from bertscope.experiments.prune.question import PruneConfig as PruneConfig
+from bertscope.experiments.scratch.question import ScratchConfig as ScratchConfig
+from bertscope.experiments.shrink.measure import Shrunk
+from bertscope.experiments.shrink.question import ShrinkConfig as ShrinkConfig
+from bertscope.experiments.truncate.question import TruncateConfig as TruncateConfig
+from bertscope.models.encoder import Encoder as Encoder
+from bertscope.models.load import load as load
+from bertscope.models.observe import observe as observe
+from bertscope.models.states import hidden_states as hidden_states
+from bertscope.models.states_store import StatesStore as StatesStore
+from bertscope.report.build import build_report as build_report
+from bertscope.study.claims.question import ClaimsConfig
+from bertscope.study.file import read_study as read_study
+from bertscope.study.run import run_study as run_study
+from bertscope.study.runner import run_steps as run_steps
+from bertscope.training.contrastive.question import ContrastiveConfig as ContrastiveConfig
+from bertscope.training.finetune.question import FinetuneConfig as FinetuneConfig
+from bertscope.training.loop import Trained
+
+__version__: str
+__all__: list[str]
+
+class _TransformersModel(Protocol):
+    def get_input_embeddings(self) -> Any: ...
+    def save_pretrained(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _TransformersTokenizer(Protocol):
+    def convert_tokens_to_ids(self, *args: Any, **kwargs: Any) -> Any: ...
+    def save_pretrained(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _DataFrame(Protocol):
+    @property
+    def columns(self) -> Any: ...
+    @property
+    def iloc(self) -> Any: ...
+
+class _Series(Protocol):
+    def isna(self) -> Any: ...
+    def tolist(self) -> Any: ...
+
+class _Dataset(Protocol):
+    @property
+    def column_names(self) -> Any: ...
+    def with_format(self, *args: Any, **kwargs: Any) -> Any: ...
+
+ModelLike: TypeAlias = str | Path | Encoder | _TransformersModel
+"""`pocket`, a folder, a hub id, a transformers model, or an Encoder."""
+StatesLike: TypeAlias = ModelLike | StatesStore
+"""A model, or hidden states that are kept already."""
+TokenizerLike: TypeAlias = str | Path | _TransformersTokenizer
+DataLike: TypeAlias = (
+    str | Path | Sequence[str] | Sequence[Mapping[str, Any]] | _DataFrame | _Series | _Dataset | Task | Examples
+)
+"""A name or a path, a list of texts or of dicts, a DataFrame or a Series, a Dataset, a DatasetDict or a Column, a
+Task, or Examples."""
+ResultLike: TypeAlias = str | Path | Result
+"""A result, or its folder."""
+StoreLike: TypeAlias = str | Path | Store
+
+def read_task(
+    source: DataLike,
+    *,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    seed: int = 0,
+    without: str | Sequence[str] = (),
+    at_random: int | None = None,
+) -> Task:
+    """Read a task from `demo/NAME`, a name such as `glue/rte`, a file, a folder with train and dev files, or from
+    rows in memory: a DataFrame, a list of dicts, a Dataset or a DatasetDict.
+
+    Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
+    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
+    keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is the folder in
+    which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
+    `without` leaves rows that mention certain words out of train and validation, or with `at_random` as many others.
+    An example's id is its file's name and the line it begins on.
+
+    Args:
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        without: Leave the rows that mention one of these words out of train and validation.
+        at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
+    """
+
+def read_examples(
+    source: DataLike,
+    *,
+    split: Literal['train', 'validation', 'test', 'published-train', 'published-dev', 'published-test'] = 'test',
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    seed: int = 0,
+    without: str | Sequence[str] = (),
+    at_random: int | None = None,
+) -> Examples:
+    """Read texts, with labels and annotation where the source has them; a list of texts, a Series or a Column is one
+    too, and whatever `read_task` takes. `limit` draws that many at random.
+
+    `split` is which part of a task: `train`, `validation` and `test` are those of `read_task`; `published-train`,
+    `published-dev` and `published-test` are the splits of a task known by name, as its authors publish them. What is
+    no task to train on can be read here too: HANS, which is for evaluation, and SQuAD's questions without an answer.
+
+    Args:
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        without: Leave the rows that mention one of these words out of train and validation.
+        at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
+    """
+
+def ablate(
+    model: ModelLike,
+    task: DataLike,
+    config: AblateConfig | None = None,
+    *,
+    units: Literal['head', 'heads', 'mlp', 'layer'] | Sequence[Literal['head', 'heads', 'mlp', 'layer']] = ('head', 'heads', 'mlp', 'layer'),
+    sets: str | Sequence[str] = (),
+    mode: Literal['uniform', 'zero', 'mean'] = 'uniform',
+    repeats: int = 2000,
+    permutations: int = 9999,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """What if a head, an MLP or a layer is switched off?
+
+    Each part, or named set of parts, is switched off alone, and the model's score on the test set is compared
+    with its score when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
+    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm).
+
+    Args:
+        units: The kinds of parts: head (each one), heads (all of a layer), mlp, layer (skipped whole).
+        sets: Parts to switch off together, each set with a name: top=head:12.1+head:12.2 both=mlp:3+mlp:4.
+        mode: What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero: nothing, as in Michel et al.; mean: its average output on the validation set. An MLP leaves nothing, or its mean; a layer that is off passes its input on.
+        repeats: Bootstrap resamples behind each interval.
+        permutations: Random swaps behind each p-value; that of accuracy is exact and needs none.
+        seed: Of the resampling; the predictions have nothing random in them.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def bias(
+    base: ModelLike,
+    task: DataLike,
+    config: BiasConfig | None = None,
+    *,
+    words: str | Sequence[str] = ('women', 'woman', 'girl', 'girls', 'mother', 'wife', 'female'),
+    seeds: int | Sequence[int] = (0,),
+    swap: str | Sequence[str] = (),
+    recipe: Literal['auto', 'paper', 'pocket'] = 'auto',
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """What does a gap in the training data do?
+
+    Rows that mention certain words leave the training data, and the test set stays as it is. Against training on
+    all rows, that is the effect of the cut; against a random cut of the same size and labels, it is the effect of its
+    words. Both are given for all test rows, for those with the words (slice) and for the rest; beside them, how
+    often the answer changes when words of gender are exchanged.
+
+    Args:
+        words: Rows that mention one of these (whole words, in either text) leave train and validation; by default English words for women.
+        seeds: Three trainings for each: on all rows, without the words, and without as many random rows; 5 or more give intervals over trainings.
+        swap: Words to exchange in the test texts, such as she/he: does the answer change? By default English words of gender.
+        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        epochs: How often the training set is gone through; by default what the recipe says.
+        learning_rate: The highest learning rate; by default what the recipe says.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def change(
+    before: ModelLike,
+    after: ModelLike,
+    examples: DataLike,
+    config: ChangeConfig | None = None,
+    *,
+    weighted: bool = False,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """What did fine-tuning change in the attention?
+
+    Each head's maps before and after, on the same tokens: the cosine of the flattened maps, cropped to the real
+    tokens, and the Jensen-Shannon divergence of each query's attention; by head, by layer, and how much of the change
+    is in the last two layers. And from which shape to which the maps went (see `patterns`).
+
+    Args:
+        weighted: Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and taking nothing from it doesn't count (Kobayashi et al. 2020).
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the resampling; nothing else is random.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def claims(
+    results: ResultLike | Sequence[ResultLike],
+    config: ClaimsConfig | None = None,
+    *,
+    store: StoreLike | None = None,
+) -> Result:
+    """Which of the papers' claims hold here?
+
+    Each claim is a statement about one number. It holds if the number's whole 95% interval is on the claimed side,
+    fails if all of it is on the other, and is underpowered otherwise, or if no interval can be had. What an interval
+    over texts decides of one fine-tuned model is decided of this training.
+
+    Args:
+        store: The store in which the answer is looked for, and kept.
+    """
+
+def contrast(
+    base: ModelLike,
+    data: DataLike,
+    config: ContrastConfig | None = None,
+    *,
+    pairs: Literal['unsupervised', 'pairs', 'triples'] = 'unsupervised',
+    temperature: float = 0.05,
+    pool: Literal['cls', 'mean'] = 'cls',
+    projection: bool = True,
+    length: int = 32,
+    batch_size: int = 64,
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    least_score: float | None = None,
+    sentences: bool = False,
+    sts: str = 'demo/similarity',
+    corpus: str | None = None,
+    control: bool = True,
+    seeds: int | Sequence[int] = (0,),
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Does contrastive training open the cone?
+
+    An encoder is trained to find each text's positive among those of a batch. Before and after: how alike two
+    random words are by layer, and how fast that grows with depth; how contextual words are; how the cosine of two
+    texts follows their score; alignment and uniformity. Beside it the same training with shuffled positives.
+
+    Args:
+        pairs: unsupervised: two dropout views of a text; pairs: two texts that mean the same, or follow; triples: a premise, what follows from it and what contradicts it.
+        temperature: What cosines are divided by.
+        pool: A text's vector in the last layer: the first token's, or the mean of its tokens', special ones excepted.
+        projection: A linear map and tanh on top of the vectors while training, as in SimCSE; --no-projection leaves it out.
+        length: Texts are cut to so many tokens in training.
+        batch_size: Texts, pairs or triples per step: each one's negatives are the others'.
+        epochs: How often the data is gone through; by default once unsupervised, otherwise 3 times.
+        learning_rate: The highest learning rate; by default 3e-5 unsupervised and otherwise 5e-5, ten times that under 384 hidden units.
+        least_score: Pairs of a task with scores: the least score of two texts that mean the same; by default four fifths of the highest.
+        sentences: Unsupervised: split texts into sentences.
+        sts: Pairs of texts with scores: the cosines of the test set's are compared with them, the validation set's are followed in training. glue/stsb@FOLDER, or a folder or file of one's own, whose columns need usual names (text1, text2, score): --text, --text-pair and --label are those of --on.
+        corpus: Texts of which the geometry is measured: a task, a treebank or a text file; by default the 500 sentences of demo/corpus's validation set.
+        control: Also train with shuffled positives: is it the contrast, or any training? --no-control leaves it out.
+        seeds: One training (and one of the control) for each; 5 or more give intervals over trainings.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def contrastive(
+    base: ModelLike,
+    data: DataLike,
+    config: ContrastiveConfig | None = None,
+    *,
+    pairs: Literal['unsupervised', 'pairs', 'triples'] = 'unsupervised',
+    temperature: float = 0.05,
+    pool: Literal['cls', 'mean'] = 'cls',
+    projection: bool = True,
+    length: int = 32,
+    batch_size: int = 64,
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    least_score: float | None = None,
+    sentences: bool = False,
+    positives: Literal['true', 'shuffled'] = 'true',
+    keep: Literal['last', 'best'] = 'last',
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> Trained:
+    """Train an encoder to tell which texts belong together.
+
+    Cross-entropy over the cosines within a batch. A tenth of the sets (at most 1,000) is held out and followed;
+    with `sts`, a task of pairs with scores, the score is how cosines follow those of its validation set. With `out`,
+    a plain Hugging Face encoder is written there, and a training that was killed goes on from its last epoch.
+
+    Args:
+        pairs: unsupervised: two dropout views of a text; pairs: two texts that mean the same, or follow; triples: a premise, what follows from it and what contradicts it.
+        temperature: What cosines are divided by.
+        pool: A text's vector in the last layer: the first token's, or the mean of its tokens', special ones excepted.
+        projection: A linear map and tanh on top of the vectors while training, as in SimCSE; --no-projection leaves it out.
+        length: Texts are cut to so many tokens in training.
+        batch_size: Texts, pairs or triples per step: each one's negatives are the others'.
+        epochs: How often the data is gone through; by default once unsupervised, otherwise 3 times.
+        learning_rate: The highest learning rate; by default 3e-5 unsupervised and otherwise 5e-5, ten times that under 384 hidden units.
+        least_score: Pairs of a task with scores: the least score of two texts that mean the same; by default four fifths of the highest.
+        sentences: Unsupervised: split texts into sentences.
+        positives: shuffled: each text's positive is that of another: the control for what any training does.
+        keep: Which epoch's weights to keep: the last, or the best by the validation score.
+        seed: Decides the projection's first weights, the order, dropout, and how positives are shuffled.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        out: The folder to write to.
+        resume: Whether to go on from what was left unfinished there.
+    """
+
+def erase(
+    model: ModelLike,
+    examples: DataLike,
+    config: EraseConfig | None = None,
+    *,
+    targets: str | Sequence[str] = ('pos',),
+    task: str | None = None,
+    layers: int | Sequence[int] = (),
+    random: int = 5,
+    like: Literal['rank', 'variance'] | Sequence[Literal['rank', 'variance']] = ('rank', 'variance'),
+    words: int = 10000,
+    texts: int = 200,
+    types: int = 50,
+    repeats: int = 2000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Does the model use what a layer knows?
+
+    At one layer after the other, all that a linear probe could read of a label is erased from the vectors of all
+    words (LEACE), and the layers above go on from there. What that costs the fine-tuned model on its task, or the
+    masked language model in its guesses, is compared with the cost of random subspaces of the same rank, and of such
+    that have as much of the variance.
+
+    Args:
+        targets: What to erase, each alone: pos, relation, frame, entity, gender, word (which of the most frequent).
+        task: The task whose score is measured, for a model that was fine-tuned on it: what --on takes. A file's columns need usual names (text, label): --text and --label are those of --on.
+        layers: After which layers, each alone; 0 is the embeddings' output. All, if none are named.
+        random: Random subspaces of each kind that are erased instead, for each target and layer. Each costs on average half a pass through the model; a p-value can't be lower than 1 / (1 + random).
+        like: What random subspaces have in common with what is erased. rank: nothing but the rank; variance: also about as much of the vectors' variance, of which a label mostly has more than a random subspace.
+        words: At most so many words to learn from what to erase.
+        texts: At most so many texts to measure the score or the loss on.
+        types: Of the target `word`: how many of the most frequent words.
+        repeats: Bootstrap resamples of the texts behind each interval.
+        seed: Of the split of the texts, the random subspaces, the masked tokens, the probes and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def features(
+    models: ModelLike | Sequence[ModelLike],
+    examples: DataLike,
+    config: FeaturesConfig | None = None,
+    *,
+    features: str | Sequence[str] = ('noun', 'verb', 'adjective', 'pronoun', 'subject', 'object', 'negation'),
+    weighted: bool = False,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Which words draw attention, and which words attend to which?
+
+    For each head: the attention that the strongest noun, verb, subject ... of a text receives, averaged over the
+    texts that have one, beside what as many random words of the text would receive; the same for the attention of
+    [CLS] alone; and the attention from words of one kind to words of another. Several checkpoints are compared on the
+    same texts.
+
+    Args:
+        features: Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME (UD). [CLS] and [SEP] are always there.
+        weighted: Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020).
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def finetune(
+    base: ModelLike,
+    task: DataLike,
+    config: FinetuneConfig | None = None,
+    *,
+    recipe: Literal['auto', 'paper', 'pocket'] = 'auto',
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    warmup: float | None = None,
+    weight_decay: float = 0.0,
+    batch_size: int = 32,
+    clip: float = 1.0,
+    init: Literal['pretrained', 'random'] = 'pretrained',
+    keep: Literal['last', 'best'] = 'last',
+    without: str = '',
+    classifier: Literal['linear', 'relu'] = 'linear',
+    pooler: bool = True,
+    dropout: float | None = None,
+    frozen: str = '',
+    frozen_dropout: bool = False,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> Trained:
+    """Train an encoder on a task.
+
+    A task head (a classifier or regressor, one for spans, a parser) is put on a copy of `base`, and the whole of
+    it is trained on the task's training set; the validation set is scored after each epoch and the test set before
+    and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and
+    a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs`
+    has the tuned model's outputs for the test set.
+
+    Args:
+        recipe: Epochs, learning rate and warm-up where they aren't given. paper: 3, 2e-5 and none, as for bert-base; pocket: 4, 3e-4 and 10%, for small encoders; auto: pocket under 384 hidden units, else paper.
+        epochs: How often the training set is gone through; by default what the recipe says.
+        learning_rate: The highest learning rate, from which it decays linearly to 0; by default what the recipe says.
+        warmup: The share of all steps over which the learning rate rises; by default what the recipe says.
+        weight_decay: AdamW's weight decay; biases and LayerNorm are spared.
+        batch_size: Examples per step.
+        clip: The largest gradient norm.
+        init: random: draw all weights anew, as a control for what pre-training gave.
+        keep: Which epoch's weights to keep: the last, or the best on the validation set.
+        without: Layers left out before the training: `12`, `11-12`, `3,7-9`.
+        classifier: linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between them.
+        pooler: Whether the dense layer that the family has before its last one stays; --no-pooler takes it off, so that the last reads the first token's last state.
+        dropout: The dropout before the classifier's last layer; by default the model's own.
+        frozen: What isn't trained: `embeddings`, layers such as `1-8`, both as `embeddings,1-8`, or `encoder` for all that is under the pooler and the classifier.
+        frozen_dropout: Whether frozen layers still have dropout while the others train. Without it, frozen layers that have nothing trained under them are run once, and every epoch reads what they put out.
+        seed: Decides the new classifier's weights, the order of the examples, and dropout.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        out: The folder to write to.
+        resume: Whether to go on from what was left unfinished there.
+    """
+
+def freeze(
+    base: ModelLike,
+    task: DataLike,
+    config: FreezeConfig | None = None,
+    *,
+    sets: str | Sequence[str] = (),
+    frozen_dropout: bool = False,
+    movement: bool = True,
+    texts: int = 200,
+    words: int = 5000,
+    seeds: int | Sequence[int] = (0,),
+    recipe: Literal['auto', 'paper', 'pocket'] = 'auto',
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Which layers need training?
+
+    The same fine-tuning with parts of the encoder frozen, from nothing to everything under the classifier: the
+    score of each against training everything on the same seeds and examples, what the training takes in time and
+    memory, and how far every layer's representation moved from the base's. `states` are those of the base and then of
+    each tuned model.
+
+    Args:
+        sets: What isn't trained, each in trainings of its own. A number is the embeddings and so many layers above them, 0 nothing; there is also `embeddings`, layers alone such as `5-8`, `embeddings+5-8`, and `encoder` for all under the pooler and the classifier. By default nothing, the embeddings, and with them a third, two thirds and all of the layers: 5 trainings for each seed. Nothing is always among them.
+        frozen_dropout: Whether frozen layers have dropout in training. Without it, those with nothing trained under them are run once.
+        movement: Also say how far each layer moved from the base, by RSA; --no-movement spares the hidden states.
+        texts: How many texts of the test set RSA reads. Their hidden states are kept for every training.
+        words: How many of their words RSA compares; all, if there are fewer.
+        seeds: One set of trainings for each; 5 or more give intervals over trainings.
+        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        epochs: How often the training set is gone through; by default what the recipe says.
+        learning_rate: The highest learning rate; by default what the recipe says.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def geometry(
+    models: StatesLike | Sequence[StatesLike],
+    examples: DataLike,
+    config: GeometryConfig | None = None,
+    *,
+    least: int = 5,
+    occurrences: int = 64,
+    top: int | None = None,
+    sample: int = 2000,
+    same: float | None = None,
+    listed: int = 12,
+    groups: int = 20,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Is the space a cone, and how contextual are its words?
+
+    By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word
+    with its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
+    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank,
+    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The result's
+    arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.
+
+    Args:
+        least: Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts).
+        occurrences: Of a type with more occurrences than this, so many are taken for MEV, by a hash. SelfSim takes all.
+        top: How many top directions are removed, beside the mean; by default a hundredth of the dimensions, at least 1, as in Mu and Viswanath (2018).
+        sample: Words for the intrinsic dimension, and texts for alignment and uniformity, by a hash.
+        same: Of pairs of texts: the label of those that mean the same, or the least score. Known for MRPC, QQP and demo/paraphrase; four fifths of the highest score by default. Without it no alignment.
+        listed: How many of the most and of the least contextual words are listed.
+        groups: Groups of neighbouring texts, each left out in turn, behind the intervals.
+        seed: Decides what is sampled, and the random occurrences behind the baseline of MEV.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def importance(
+    model: ModelLike,
+    task: DataLike,
+    config: ImportanceConfig | None = None,
+    *,
+    form: Literal['example', 'token', 'cumulative'] = 'example',
+    units: Literal['head', 'mlp', 'neuron'] | Sequence[Literal['head', 'mlp', 'neuron']] = ('head', 'mlp'),
+    faithful: bool = True,
+    mode: Literal['uniform', 'zero', 'mean'] = 'zero',
+    steps: int = 10,
+    random: int = 3,
+    batch_size: int = 32,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """How important is each head and MLP, by gradient?
+
+    Each part has a gate, which multiplies what it puts out; its importance is the expected size of the loss's
+    gradient at that gate, on the validation set. Whether that is to be believed: the rank correlation with what
+    switching each part off alone does to loss and score, and the test set's score when parts go one after the
+    other, in the order of importance, of their effects alone, and at random.
+
+    Args:
+        form: What is averaged. example: the size of each example's gradient at the gate, as the papers define it; token: the sum of the sizes of its tokens' gradients, as Michel's code has it; cumulative: what scripts find that never clear the gradient between batches, for comparison with old results.
+        units: The kinds of parts: head, mlp, neuron (of the MLPs).
+        faithful: Also switch heads and MLPs off, one at a time on the validation set, and one after the other on the test set: does the gradient rank them as their absence does? It takes far longer than the gradients.
+        mode: What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention to every token; mean: its average output on the validation set. An MLP leaves nothing, or its mean.
+        steps: In how many steps all parts of a kind go, one after the other.
+        random: How many random orders stand beside the order of importance.
+        batch_size: Examples in a batch of the cumulative form, which depends on it; the other forms don't.
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the random orders and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def lottery(
+    base: ModelLike,
+    task: DataLike,
+    config: LotteryConfig | None = None,
+    *,
+    methods: Literal['s', 'm'] | Sequence[Literal['s', 'm']] = ('s',),
+    seeds: int | Sequence[int] = (0,),
+    threshold: float = 0.9,
+    rule: Literal['chance', 'paper'] = 'chance',
+    share: float = 0.1,
+    importance: Literal['example', 'token', 'cumulative'] = 'example',
+    super_survivors: bool = True,
+    patterns: bool = True,
+    hans: str | None = None,
+    recipe: Literal['auto', 'paper', 'pocket'] = 'auto',
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    keep_models: bool = False,
+    force: bool = False,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """How small a subnetwork still does the task, and does it train again?
+
+    A fine-tuned model is pruned for as long as it keeps its score on the validation set. What survives (good), as
+    many parts drawn at random, and as many of what was pruned (bad) are scored as they are and after training them
+    again from the pretrained weights; the same for every seed.
+
+    Args:
+        methods: s: whole heads and MLPs are pruned; m: single weights, by magnitude.
+        seeds: One fine-tuning, one pruning and one set of tickets for each; 5 or more give intervals over trainings.
+        threshold: The share of the full model's score that a subnetwork must keep.
+        rule: What the share is of. chance: of the score above a constant answer's; paper: of the plain score.
+        share: How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain.
+        importance: s: how importance is measured; see `importance`.
+        super_survivors: Also train what survived with every seed, against parts that never survived and random ones (s; 2 seeds or more).
+        patterns: Also say which attention patterns the surviving heads have, by raw and by norm-weighted attention (s).
+        hans: Tasks of entailment: also score every subnetwork on HANS: `hans` (the hub), or the folder with its file. It is part of every retraining's step: asked for later, they run again.
+        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        epochs: How often the training set is gone through; by default what the recipe says.
+        learning_rate: The highest learning rate; by default what the recipe says.
+        keep_models: Keep every retrained subnetwork, in its step's folder.
+        force: Go on where the full model isn't clearly above chance.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def overlap(
+    lotteries: ResultLike | Sequence[ResultLike],
+    config: OverlapConfig | None = None,
+    *,
+    store: StoreLike | None = None,
+) -> Result:
+    """Do lotteries find the same heads?
+
+    What survived structured pruning with each seed of each lottery is compared, pair by pair: what two masks
+    share, of what either has (Jaccard), within a task and between tasks, beside what two random sets of these sizes
+    would.
+
+    Args:
+        store: The store in which the answer is looked for, and kept.
+    """
+
+def patterns(
+    models: ModelLike | Sequence[ModelLike],
+    examples: DataLike,
+    config: PatternsConfig | None = None,
+    *,
+    classifier: Literal['features', 'cnn'] = 'features',
+    weighted: bool = False,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """What shape is each head's attention?
+
+    Every map, of every head on every example, is called vertical, diagonal, vertical+diagonal, block or
+    heterogeneous. Given are the share of each class, by model, layer and head; each head's commonest class and how
+    constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
+    Several checkpoints are read side by side.
+
+    Args:
+        classifier: What names a map's shape. features: a small net over twenty closed-form numbers of the map; cnn: the paper's network over the map as a picture, which costs many times the forward pass.
+        weighted: Take attention times the length of the vector it moves (Kobayashi et al. 2020) instead of attention alone.
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def probe(
+    models: StatesLike | Sequence[StatesLike],
+    examples: DataLike,
+    config: ProbeConfig | None = None,
+    *,
+    targets: str | Sequence[str] = (),
+    probes: Literal['linear', 'mlp'] | Sequence[Literal['linear', 'mlp']] = ('linear', 'mlp'),
+    hidden: int = 64,
+    words: int = 4000,
+    balanced: bool = False,
+    types: int = 50,
+    bins: int = 5,
+    code: bool = True,
+    expected: bool = True,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """What else does a layer know?
+
+    Probes learn to read a label (part of speech, relation, frame, entity, gender, the task's label, length, word)
+    off the vectors of each layer of each checkpoint. Beside their accuracy on other texts stand the majority's, that
+    of the word's usual label, and that of a control task in which every word has a random label: what a probe learns
+    by heart. The length of an online code says how easily the label is read; the expected layer where it comes
+    from.
+
+    Args:
+        targets: What to read off the vectors: pos, relation (of a word and its head), frame, entity, gender, label, length (of the text), word (which of the most frequent); all that the corpus has, if none are named.
+        probes: linear: one map and a softmax; mlp: one hidden layer before it. The first also makes the code, reads the mixes of layers and is drawn.
+        hidden: Units of the hidden layer.
+        words: At most so many words (pairs, texts) to train probes on and as many to test, an eighth for validation; by a hash.
+        balanced: Where there are more words than that, drop those of frequent labels first.
+        types: Of the target `word`: how many of the most frequent words.
+        bins: Of the target `length`: groups of texts, of about equal size.
+        code: Measure the length of an online code of the labels (minimum description length).
+        expected: Measure the expected layer, by mixes of layers 0 to l.
+        repeats: Bootstrap resamples of the texts behind each interval.
+        seed: Of the split of the texts, the words that are drawn, the control task, the probes and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def project(
+    models: ModelLike | Sequence[ModelLike],
+    examples: DataLike,
+    config: ProjectConfig | None = None,
+    *,
+    example: str = '1',
+    method: Literal['pca', 'joint', 'umap'] = 'pca',
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """How do a sentence's tokens travel through the layers?
+
+    The vectors of all tokens of one text, special ones included, in two dimensions, a layer at a time, with the
+    share of the variance that the plane has. The texts of a pair and a question's answers have their colours. Several
+    checkpoints stand side by side.
+
+    Args:
+        example: The text: its id, or its number in the data, from 1.
+        method: pca: each layer by itself, turned onto the layer below; joint: one plane for the tokens of all layers; umap: the same by UMAP, where it is installed.
+        seed: Of UMAP; PCA has nothing random in it.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def prune(
+    model: ModelLike,
+    task: DataLike,
+    config: PruneConfig | None = None,
+    *,
+    method: Literal['s', 'm'] = 's',
+    threshold: float = 0.9,
+    rule: Literal['chance', 'paper'] = 'chance',
+    share: float = 0.1,
+    importance: Literal['example', 'token', 'cumulative'] = 'example',
+    force: bool = False,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> Pruned:
+    """How small a part of a fine-tuned model still does its task?
+
+    Step by step parts are pruned, without training in between, for as long as the validation set's score stays
+    above the threshold; the last mask that passed is kept, and scored on the test set. Every step is written to
+    `out`, so that a run that was killed goes on.
+
+    Args:
+        method: s: whole heads and MLPs, the least important first; m: single weights, the smallest first.
+        threshold: The share of the full model's score that must remain.
+        rule: What the share is of. chance: of the score above a constant answer's; paper: of the plain score, which on a weak model lets a constant answer pass.
+        share: How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain.
+        importance: s: how importance is measured; see `importance`.
+        force: Go on where the full model isn't clearly above chance.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        out: The folder to write to.
+        resume: Whether to go on from what was left unfinished there.
+    """
+
+def redundancy(
+    models: ModelLike | Sequence[ModelLike],
+    data: DataLike,
+    config: RedundancyConfig | None = None,
+    *,
+    queries: int = 1,
+    tokens: int = 2000,
+    clusters: int = 0,
+    pairs: int = 10,
+    together: str | Sequence[str] = (),
+    mode: Literal['uniform', 'zero', 'mean'] = 'uniform',
+    weighted: bool = False,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """How different are the heads from each other?
+
+    For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
+    on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
+    alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
+    together: if both cost more than each alone adds up to, one does what the other could.
+
+    Args:
+        queries: Tokens of each text, chosen at random, whose attention is compared between all pairs of heads. Each costs about a tenth of a pass through a small model and estimates the same mean; 0 is every token.
+        tokens: Tokens of the whole corpus, chosen at random, on which the heads' outputs are compared (CKA).
+        clusters: How many groups of heads; 0 takes the number that fits best (silhouette).
+        pairs: How many of the most similar pairs are listed and, if the model has a classifier, switched off together; as many random pairs of the same layers stand beside them. Each costs up to three passes through the model.
+        together: Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are they redundant, or is what they do not needed? Needs a model with a classifier for the task.
+        mode: What a head that is off leaves behind: equal attention to every token, nothing, or its average output.
+        weighted: Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and taking nothing from it doesn't count (Kobayashi et al. 2020).
+        repeats: Bootstrap resamples behind each interval.
+        seed: Decides which tokens are taken, which random pairs, and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def relations(
+    models: ModelLike | Sequence[ModelLike],
+    examples: DataLike,
+    config: RelationsConfig | None = None,
+    *,
+    validation_share: float = 0.5,
+    least: int = 20,
+    subtypes: bool = False,
+    core: bool = True,
+    weighted: bool = False,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Which heads link words that stand in a relation?
+
+    A head finds a pair of words if one of them attends to the other more than to any other word. For each relation
+    of a treebank or of own annotation, one half of the sentences chooses the best head and direction, and the best
+    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs is compared with that
+    in other pairs at the same distance. Frames are also scored as in Dark Secrets: the most attention from an element
+    to what evokes its frame.
+
+    Args:
+        validation_share: The share of the sentences that choose head, direction and offset; the others score them.
+        least: Relations with fewer pairs to score are listed, not tested.
+        subtypes: Keep nsubj:pass apart from nsubj, and so on.
+        core: Of frames, the core elements only.
+        weighted: Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020).
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the split, the control pairs and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def scratch(
+    base: ModelLike,
+    task: DataLike,
+    config: ScratchConfig | None = None,
+    *,
+    seeds: int | Sequence[int] = (0,),
+    patterns: bool = True,
+    recipe: Literal['auto', 'paper', 'pocket'] = 'auto',
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """What does pretraining give?
+
+    The same architecture, task and training: from the pretrained weights and from random ones, as a whole and with
+    the encoder frozen; beside the pretrained encoder before any training and two baselines that need no encoder. With
+    the attention patterns of each.
+
+    Args:
+        seeds: One training of each kind for each; 5 or more give intervals over trainings.
+        patterns: Also say which attention patterns each of the encoders has (of the first seed).
+        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        epochs: How often the training set is gone through; by default what the recipe says.
+        learning_rate: The highest learning rate; by default what the recipe says.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def sentences(
+    model: ModelLike,
+    task: DataLike,
+    config: SentencesConfig | None = None,
+    *,
+    least_score: float | None = None,
+    sample: int = 2000,
+    groups: int = 20,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Are the vectors of texts alike where their meanings are?
+
+    Nothing is trained. Each text of the test set's pairs is read alone; its vector is the first token's, or the
+    mean of its tokens'. By layer: how the cosine of two texts follows their score (Spearman), how near texts are that
+    mean the same (alignment), and how evenly all lie (uniformity).
+
+    Args:
+        least_score: The least score of two texts that mean the same, for alignment; by default four fifths of the highest.
+        sample: Texts for alignment and uniformity, by a hash.
+        groups: Groups of neighbouring pairs, each left out in turn, behind the intervals of alignment and uniformity.
+        repeats: Bootstrap resamples behind the interval of each Spearman.
+        seed: Decides what is sampled, and the resamples.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def shrink(
+    model: ModelLike,
+    task: DataLike,
+    config: ShrinkConfig | None = None,
+    *,
+    pruned: ResultLike | None = None,
+    target: str | None = None,
+    batch: int = 32,
+    shape: Literal['free', 'plain'] = 'free',
+    retrain: bool = True,
+    distill: bool = False,
+    temperature: float = 2.0,
+    recipe: Literal['auto', 'paper', 'pocket'] = 'auto',
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    step: float = 0.0625,
+    rows: int = 512,
+    curve: bool = False,
+    onnx: bool = True,
+    timed_on: Literal['same', 'cpu'] = 'same',
+    force: bool = False,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> Shrunk:
+    """Cut a model down to what its task needs.
+
+    Heads, MLPs, neurons and layers go, the least needed for what they save first, by the validation set; what is
+    left is trained again. `pruned` is a stored answer of `prune`: what it pruned is gone from the start. With `out`,
+    the model is written there, for bertscope, for onnxruntime and, where its shape allows it, for plain transformers,
+    with a card that says what was cut and what it cost.
+
+    Args:
+        pruned: The folder of a stored prune, or lottery: what it pruned is cut before anything else.
+        target: 2x: so many times as fast, measured on this machine; 50%: so much of the blocks' parameters is left; '1 point': at most 0.01 of the metric is lost on the validation set. By default 2x, or what --pruned leaves.
+        batch: How many texts go through the model at a time where speed counts: heads and neurons speed up many at once, a single text gains most by losing whole layers.
+        shape: plain: only cuts that transformers can open without this package: whole layers, and as many neurons in each.
+        retrain: Train what is left on the training set; --no-retrain only cuts.
+        distill: Train it on what the whole model says, too, not on the labels alone.
+        temperature: How much distillation softens probabilities.
+        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        epochs: How often the training set is gone through; by default what the recipe says.
+        learning_rate: The highest learning rate; by default what the recipe says.
+        step: How much of the model's cost goes before it is asked anew what it can do without.
+        rows: How many rows of the validation set the search looks at.
+        curve: Also cut to other sizes, and try what else one could do: remove the top layers, prune single weights, train the whole model on. Each is trained like the cut model, which takes its time.
+        onnx: Write ONNX files, in float32 and int8; --no-onnx leaves them out.
+        timed_on: Where speed is measured: on the device that the model is on, or on the CPU though it is trained on a GPU.
+        force: Go on where the whole model isn't clearly above chance.
+        seed: Of the training, and of the rows and texts that are drawn.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        out: The folder to write to.
+        resume: Whether to go on from what was left unfinished there.
+    """
+
+def similarity(
+    models: StatesLike | Sequence[StatesLike],
+    examples: DataLike,
+    config: SimilarityConfig | None = None,
+    *,
+    against: DataLike | None = None,
+    words: int = 5000,
+    pairs: Literal['first', 'all'] = 'first',
+    grid: bool = True,
+    groups: int = 20,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """How far did each layer's representation move?
+
+    The same sampled words in every checkpoint and layer: RSA (the correlation of the cosines between all words
+    here with those there) and linear CKA, which no rotation changes, beside the plain cosine, which any rotation
+    does. By layer, for every two layers, and as more words are taken. Of one checkpoint: how its layers differ.
+    `against` is a second corpus, where the change may be another; from Python, states that are stores already need
+    `against_states` beside it, theirs of that corpus.
+
+    Args:
+        against: Other data to ask the same of: is it the same out of the domain?
+        words: How many words, sampled by a hash of the text's id and the word's place; all, if there are fewer.
+        pairs: first: each checkpoint is compared with the first; all: each two are.
+        grid: Compare every layer with every other too, within and between checkpoints. Most of the time goes there.
+        groups: Groups of neighbouring texts, each left out in turn, behind the intervals.
+        seed: Decides which words are sampled; nothing else is random.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def states(
+    model: ModelLike,
+    examples: DataLike,
+    config: StatesConfig | None = None,
+    *,
+    pool: Literal['word', 'token', 'cls', 'mean'] = 'word',
+    init: Literal['pretrained', 'random'] = 'pretrained',
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> States:
+    """Keep the hidden states of a corpus.
+
+    One pass of the encoder; every layer's vectors go to a memory-mapped array that `similarity`, `structure`,
+    `probe`, `project` and `geometry` read, so that none of them runs the encoder again.
+
+    Args:
+        pool: word: the mean of a word's pieces; token: each token that isn't special; cls: the first token; mean: the mean of an example's tokens, special ones excepted.
+        init: random: draw all weights anew first, as a control for what pre-training gave.
+        seed: Of the random weights; nothing else is random.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        out: The folder to write to.
+        resume: Whether to go on from what was left unfinished there.
+    """
+
+def structure(
+    models: StatesLike | Sequence[StatesLike],
+    examples: DataLike,
+    config: StructureConfig | None = None,
+    *,
+    train: DataLike | None = None,
+    ranks: int | Sequence[int] = (64,),
+    control: bool = True,
+    random: bool = True,
+    epochs: int = 40,
+    batch_size: int = 20,
+    learning_rate: float = 0.001,
+    show: str | Sequence[str] = (),
+    sentences: int = 4,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Does a layer hold the syntax tree?
+
+    Linear maps are trained under which squared distances between words are their distances in the dependency tree,
+    and squared lengths their depths: one of each for every layer of every checkpoint, all at once. They are scored on
+    other sentences, beside a chain of words, random weights and random trees. `train` is another corpus to train on;
+    without it one corpus is split in three. From Python, states that are stores already must include the random
+    model's, and `train_states` holds theirs of `train`.
+
+    Args:
+        train: Other data to train on; --on is then scored whole. By default --on is split.
+        ranks: The probes' ranks, all trained together. In the paper, ranks above 64 add less than half a point of UUAS. A rank above a model's width is its width.
+        control: Also train the best layer's probes on random trees of the same shapes: what a probe finds where nothing is.
+        random: Also probe the first model with random weights: what its architecture and the words alone give.
+        epochs: The most epochs; a probe stops after 5 without a gain on the validation sentences.
+        batch_size: Sentences per step.
+        learning_rate: Adam's at the start; it falls to a tenth after each epoch without a gain.
+        show: The ids of scored sentences whose trees are drawn.
+        sentences: How many trees are drawn if none are named: short ones, chosen by a hash of their ids.
+        repeats: Bootstrap resamples behind each interval.
+        seed: Decides the split, the probes' first weights, the order of the sentences, the random trees, the random model's weights and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def truncate(
+    base: ModelLike,
+    task: DataLike,
+    config: TruncateConfig | None = None,
+    *,
+    remove: str | Sequence[str] = (),
+    retrain: bool = True,
+    cross: bool = False,
+    classifiers: Literal['linear', 'relu'] | Sequence[Literal['linear', 'relu']] = ('linear',),
+    dropouts: str | Sequence[str] = ('own',),
+    poolers: Literal['kept', 'off'] | Sequence[Literal['kept', 'off']] = ('kept',),
+    seeds: int | Sequence[int] = (0,),
+    recipe: Literal['auto', 'paper', 'pocket'] = 'auto',
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Are the top layers needed?
+
+    Layers leave the model, the top ones or any others, and what is left is fine-tuned like the whole; or they
+    leave the fine-tuned whole. The score of each against the whole on the same seeds and examples, the time of its
+    training and of a prediction, its size. Crossed with the classifier on top, the dropout before it and the pooler,
+    it says which of these changes matters.
+
+    Args:
+        remove: How many layers go from the top, such as `0,1,2,6`, or which ones, such as `4-6` or `2+9`; `all` is every number of them. By default none, 1, 2 and half of them: 4 trainings for each seed. The whole model is always among them.
+        retrain: Fine-tune what is left, from the base; --no-retrain takes the layers off the fine-tuned whole model instead: 1 training for each seed.
+        cross: The slides' three changes, each with and without the others: the top layer, the classifier (linear, relu), the dropout before it (the model's own, 0). Other flags widen it. 8 trainings for each seed.
+        classifiers: Which classifiers are tried: linear, relu (50 hidden units).
+        dropouts: Which dropouts before the classifier are tried: numbers, or own for the model's.
+        poolers: Whether the layer between the encoder and the classifier is kept, taken off, or both are tried.
+        seeds: One set of trainings for each; 5 or more give intervals over trainings.
+        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        epochs: How often the training set is gone through; by default what the recipe says.
+        learning_rate: The highest learning rate; by default what the recipe says.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """

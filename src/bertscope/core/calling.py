@@ -1,0 +1,199 @@
+"""Calling a question: `ablate(model, data, units=["head"])`.
+
+What it is asked of comes first, then keywords, which are looked up in this order: what else the question can be
+given (`train=`, `pruned=`), its settings (the fields of its config), how the data is read (`limit=`, `text=`,
+`label=` ...; its seed is `data_seed=`), and what every question takes:
+
+    store       the answer is looked for in this store, and kept there; experiments have `bertscope-store` otherwise
+    tokenizer   of a transformers model, where its config doesn't say where that is
+    base        what models were fine-tuned from (a folder, a hub id) of which that isn't recorded
+    out         a folder for what a question keeps (a model, hidden states); with `resume` it goes on from there
+
+Settings come by keyword or as a whole, `config=AblateConfig(...)`, never both.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from bertscope.core import config as configs
+from bertscope.core import registry
+from bertscope.core.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    from bertscope.core.question import Question
+
+_POSITIONAL, _KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+
+
+@dataclass
+class Call:
+    """What a question was called with, sorted."""
+
+    inputs: dict[str, Any]
+    """What it is asked of, by the names of `asked_of`."""
+    beside: dict[str, Any]
+    config: Any
+    reading: dict[str, Any] = field(default_factory=dict)
+    """How the data is read, as `read_task` takes it."""
+    store: Any = None
+    tokenizer: Any = None
+    base: str | None = None
+    """What models were fine-tuned from of which that isn't recorded."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """`out` and `resume`, of a question that keeps a folder."""
+
+
+def call(question: Question, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Answer a question in memory, or through a store where one is given or the question needs one."""
+    asked = sort_arguments(question, args, kwargs)
+    if asked.store is None and not question.needs_store:
+        return _in_memory(question, asked)
+    return registry.resolve(registry.SERVICES["stored_answer"])(question, asked)
+
+
+def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+    """What was given, each where it belongs; what doesn't belong anywhere, or is missing, is refused."""
+    names = [*question.asked_of, "config"]
+    if len(args) > len(names):
+        several = f"; give several {names[0]} as a list" if question.asked_of and question.takes_several else ""
+        raise UserError(f"{question.name} is asked of {_listed(question)}; {len(args)} given{several}")
+    given = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name in given:
+            raise UserError(f"{question.name} is given {name} twice")
+        given[name] = value
+    settings, reading = _settings(question), _reading(question)
+    beside = question.flags if question.needs_store else question.optional
+    known = {*names, *settings, *reading, *beside, *_common(question)}
+    for name in given:
+        if name not in known:
+            raise UserError(f"{question.name} takes no {name}=; {_cure(name, known, question)}")
+    missing = [name for name in question.asked_of if given.get(name) is None]
+    if missing:
+        raise UserError(f"{question.name} is asked of {_listed(question)}; {' and '.join(missing)} not given")
+    # A name that an input has too is the setting where it is spelled and no config is given, otherwise the input.
+    whole = given.get("config") is not None
+    own = {name for name in settings if name in given}
+    own -= {name for name in beside if whole or not isinstance(given.get(name), str | Path | None)}
+    return Call(
+        inputs={name: _plain(given[name]) for name in question.asked_of},
+        beside={name: _plain(given[name]) for name in beside if given.get(name) is not None and name not in own},
+        config=_config(question, given, {name: settings[name] for name in settings if name in own}),
+        reading=_how(given, reading),
+        store=given.get("store"),
+        tokenizer=given.get("tokenizer"),
+        base=_plain(given.get("base")) if "base" in _common(question) else None,
+        kept={name: given[name] for name in ("out", "resume") if name in given},
+    )
+
+
+class CallSignature:
+    """The signature of a question's call, for `inspect.signature`, notebooks and help; made when it is looked at."""
+
+    def __get__(self, question: Question | None, owner: type) -> inspect.Signature:
+        if question is None:
+            raise AttributeError("__signature__")  # the class has its own
+        asked = [inspect.Parameter(name, _POSITIONAL) for name in question.asked_of]
+        listed: dict[str, tuple[Any, Any]] = {}
+        for name in question.flags:
+            listed[name] = (None, inspect.Parameter.empty)
+        for one in fields(question.config):
+            listed[one.name] = (one.default, _settings(question)[one.name])
+        for name, (default, hint) in _reading(question).items():
+            listed[name] = (default, hint)
+        for name, default in _common(question).items():
+            listed[name] = (default, inspect.Parameter.empty)
+        config = inspect.Parameter("config", _POSITIONAL, default=None)
+        further = [
+            inspect.Parameter(name, _KEYWORD, default=default, annotation=hint)
+            for name, (default, hint) in listed.items()
+        ]
+        return inspect.Signature([*asked, config, *further])
+
+
+def _in_memory(question: Question, asked: Call) -> Any:
+    """Nothing is written. A plan would make the step's inputs from what was given: hidden states of models, in
+    their order; who computes in memory takes the models themselves."""
+    inputs = dict(zip(question.inputs, asked.inputs.values(), strict=True))
+    how: dict[str, dict[str, Any]] = {}
+    for name, value in {**inputs, **asked.beside}.items():
+        kind = question.input(name).kind
+        if kind in ("model", "states"):
+            told = {"tokenizer": asked.tokenizer, "base": asked.base}
+            how[name] = {name: value for name, value in told.items() if value is not None}
+        elif name == question.reads:
+            how[name] = asked.reading
+        elif kind == "examples" and asked.reading:
+            how[name] = registry.resolve(registry.SERVICES["second_corpus"])(value, asked.reading)
+    return question.measured({**inputs, "config": asked.config, **asked.beside, **asked.kept}, how)
+
+
+def _settings(question: Question) -> dict[str, Any]:
+    """The config's fields and their types."""
+    hints = get_type_hints(question.config)
+    return {one.name: hints[one.name] for one in fields(question.config)}
+
+
+def _reading(question: Question) -> dict[str, tuple[Any, Any]]:
+    """How data is read, where it reads any: defaults and types. A setting of the same name comes first."""
+    if question.reads is None:
+        return {}
+    options = registry.resolve(registry.SERVICES["reading_options"])
+    hints, taken = get_type_hints(options), {*question.asked_of, *_settings(question)}
+    return {one.name: (one.default, hints[one.name]) for one in fields(options) if one.name not in taken}
+
+
+def _common(question: Question) -> dict[str, Any]:
+    """What every question of its kind takes, and what it is if it isn't given."""
+    has_models = any(one.kind == "model" for one in question.asked_of.values())
+    return {
+        "store": None,
+        **({"tokenizer": None} if has_models else {}),
+        **({"base": None} if has_models and "base" not in question.asked_of else {}),
+        **({"out": None, "resume": True} if question.keeps else {}),
+    }
+
+
+def _config(question: Question, given: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
+    whole = given.get("config")
+    if whole is not None and not isinstance(whole, question.config):
+        raise UserError(f"{question.name} takes config={question.config.__name__}(...), not {whole!r}")
+    if whole is not None and settings:
+        raise UserError(f"{question.name} is given config= and {next(iter(settings))}=; give one of them")
+    if whole is not None:
+        configs.refuse_bare_text(whole)
+        return whole
+    return question.config(**{name: configs.as_given(name, given[name], hint) for name, hint in settings.items()})
+
+
+def _how(given: Mapping[str, Any], reading: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
+    found = {name: configs.as_given(name, given[name], hint) for name, (_, hint) in reading.items() if name in given}
+    if "data_seed" in found:
+        found["seed"] = found.pop("data_seed")
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A path as the name that it is, also in a list."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain, value)) if any(isinstance(one, Path) for one in value) else value
+    return str(value) if isinstance(value, Path) else value
+
+
+def _listed(question: Question) -> str:
+    return ", ".join(question.asked_of) or "nothing"
+
+
+def _cure(name: str, known: set[str], question: Question) -> str:
+    if question.reads is None and name in {one.name for one in fields(_options())}:
+        return "it reads results alone"
+    return did_you_mean(name, known)
+
+
+def _options() -> type:
+    return registry.resolve(registry.SERVICES["reading_options"])
