@@ -195,6 +195,7 @@ def ablate(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """What if a head, an MLP or a layer is switched off?
 
@@ -220,6 +221,7 @@ def ablate(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def bias(
@@ -292,6 +294,7 @@ def change(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """What did fine-tuning change in the attention?
 
@@ -314,6 +317,7 @@ def change(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def claims(
@@ -490,6 +494,7 @@ def erase(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """Does the model use what a layer knows?
 
@@ -520,6 +525,7 @@ def erase(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def features(
@@ -542,6 +548,7 @@ def features(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """Which words draw attention, and which words attend to which?
 
@@ -551,7 +558,7 @@ def features(
     same texts.
 
     Args:
-        features: Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME (UD). [CLS] and [SEP] are always there.
+        features: Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME (UD). [CLS] and [SEP] (cls, sep) are always there.
         weighted: Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020).
         repeats: Bootstrap resamples behind each interval.
         seed: Of the resampling.
@@ -566,6 +573,7 @@ def features(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def finetune(
@@ -673,8 +681,8 @@ def freeze(
 
     The same fine-tuning with parts of the encoder frozen, from nothing to everything under the classifier: the
     score of each against training everything on the same seeds and examples, what the training takes in time and
-    memory, and how far every layer's representation moved from the base's. `states` are those of the base and then of
-    each tuned model.
+    memory, and how far every layer's representation moved from the base's. `states` are those of the base and of each
+    tuned model.
 
     Args:
         sets: What isn't trained, each in trainings of its own. A number is the embeddings and so many layers above them, 0 nothing; there is also `embeddings`, layers alone such as `5-8`, `embeddings+5-8`, and `encoder` for all under the pooler and the classifier. By default nothing, the embeddings, and with them a third, two thirds and all of the layers: 5 trainings for each seed. Nothing is always among them.
@@ -723,6 +731,7 @@ def geometry(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """Is the space a cone, and how contextual are its words?
 
@@ -752,6 +761,7 @@ def geometry(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def importance(
@@ -779,6 +789,7 @@ def importance(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """How important is each head and MLP, by gradient?
 
@@ -808,6 +819,7 @@ def importance(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def lottery(
@@ -911,6 +923,7 @@ def patterns(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """What shape is each head's attention?
 
@@ -935,6 +948,7 @@ def patterns(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def probe(
@@ -964,6 +978,7 @@ def probe(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """What else does a layer know?
 
@@ -996,6 +1011,7 @@ def probe(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def project(
@@ -1017,6 +1033,7 @@ def project(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """How do a sentence's tokens travel through the layers?
 
@@ -1039,6 +1056,7 @@ def project(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def prune(
@@ -1063,6 +1081,7 @@ def prune(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
     out: str | Path | None = None,
     resume: bool = True,
 ) -> Pruned:
@@ -1090,6 +1109,7 @@ def prune(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
         out: The folder to write to.
         resume: Whether to go on from what was left unfinished there.
     """
@@ -1119,6 +1139,7 @@ def redundancy(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """How different are the heads from each other?
 
@@ -1148,6 +1169,7 @@ def redundancy(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def relations(
@@ -1173,6 +1195,7 @@ def relations(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """Which heads link words that stand in a relation?
 
@@ -1201,6 +1224,7 @@ def relations(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def scratch(
@@ -1271,6 +1295,7 @@ def sentences(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """Are the vectors of texts alike where their meanings are?
 
@@ -1295,6 +1320,7 @@ def sentences(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def shrink(
@@ -1330,6 +1356,7 @@ def shrink(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
     out: str | Path | None = None,
     resume: bool = True,
 ) -> Shrunk:
@@ -1369,6 +1396,7 @@ def shrink(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
         out: The folder to write to.
         resume: Whether to go on from what was left unfinished there.
     """
@@ -1395,6 +1423,7 @@ def similarity(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """How far did each layer's representation move?
 
@@ -1422,6 +1451,7 @@ def similarity(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def states(
@@ -1443,6 +1473,7 @@ def states(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
     out: str | Path | None = None,
     resume: bool = True,
 ) -> States:
@@ -1466,6 +1497,7 @@ def states(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
         out: The folder to write to.
         resume: Whether to go on from what was left unfinished there.
     """
@@ -1497,6 +1529,7 @@ def structure(
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
 ) -> Result:
     """Does a layer hold the syntax tree?
 
@@ -1529,6 +1562,7 @@ def structure(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def truncate(

@@ -74,6 +74,7 @@ _LIKE = {"model": "ModelLike", "states": "StatesLike", "result": "ResultLike", "
 _COMMON = {
     "store": ("StoreLike | None", "The store in which the answer is looked for, and kept."),
     "tokenizer": ("TokenizerLike | None", "Of a transformers model that doesn't say where its tokenizer is."),
+    "base": ("str | Path | None", "What models whose origin isn't recorded were fine-tuned from."),
     "out": ("str | Path | None", "The folder to write to."),
     "resume": ("bool", "Whether to go on from what was left unfinished there."),
 }
