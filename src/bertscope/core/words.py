@@ -54,6 +54,11 @@ class ModelNames:
             names[key] = name
         return names
 
+    def in_result(self, result: Result) -> Result:
+        """The result with its models called so; its tables and numbers call them by their keys all the same."""
+        names = self.by_key(result.models)
+        return replace(result, models={key: replace(one, name=names[key]) for key, one in result.models.items()})
+
 
 def _told_apart(models: Sequence[ModelRecord]) -> list[str]:
     """What tells models of one name apart."""

@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.question import DATA, Question
 from bertscope.core.step import Root, Step
-from bertscope.core.words import ModelNames, about
+from bertscope.core.words import ModelNames
 
 if TYPE_CHECKING:
     from bertscope.core.result import Result
@@ -39,17 +39,13 @@ class PageModels:
         roots = [root for finding in findings for root in lineage.roots(finding.step, "model")]
         self._other_names = ModelNames(map(_record, roots))
 
-    def by_key(self, result: Result) -> dict[str, str]:
-        return self._names.by_key(result.models)
-
     def in_words(self, result: Result) -> Result:
         """The result as the page shows it."""
-        return result.in_words(self.by_key(result))
+        return result.in_words(self._names.by_key(result.models))
 
     def about(self, result: Result) -> str:
         """What it is about."""
-        names = self.by_key(result)
-        return about({key: replace(one, name=names[key]) for key, one in result.models.items()}, result.subject)
+        return self._names.in_result(result).about
 
     def find(self, id: str) -> ModelRecord | None:
         """The model of that id, as it is called here; None if no result is about it."""

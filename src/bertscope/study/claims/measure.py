@@ -161,6 +161,8 @@ def _why(verdict: str, evidence: Evidence) -> str:
 def statements(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:
     """A row for each result that can be told, those of a question together; and what could not be read."""
     rows, unread = [], []
+    names = ModelNames(record for result in results for record in result.models.values())
+    results = [names.in_result(result) for result in results]
     for question in told():
         found: list[tuple[int, str, dict[str, Any]]] = []
         for place, result in enumerate(results):
