@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from bertscope.study.claims.statements import SENTENCES
 
 import bertscope
 from bertscope.analyses.change.question import ChangeConfig
@@ -33,6 +32,7 @@ from bertscope.experiments.scratch import question as scratch
 from bertscope.experiments.truncate import question as truncate
 from bertscope.models.source import model_root
 from bertscope.study.claims.measure import judged, statements
+from bertscope.study.claims.question import told as told_questions
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.runner import run_steps
 from quick_configs import QUICK_ABLATE, QUICK_LOTTERY
@@ -45,7 +45,7 @@ pytestmark = pytest.mark.slow
 def pair(_tiny):
     """A model, and what stands for the same model fine-tuned."""
     before = replace(copy.deepcopy(_tiny), name="tiny")
-    after = replace(copy.deepcopy(_tiny), name="tiny tuned on toy")
+    after = replace(copy.deepcopy(_tiny), name="my-run", base=before.record)
     torch.manual_seed(0)
     with torch.no_grad():
         for weight in after.model.parameters():
@@ -110,11 +110,11 @@ def checked(results: list[Result], untested: set[str]) -> pd.DataFrame:
     table, unread = judged(results)
     assert unread == []
     asked = {claim.id for claim in CLAIMS if claim.question in {result.question for result in results}}
-    assert asked & set(table.loc[table["verdict"] == "not tested", "claim"]) == untested
+    assert asked & set(table.loc[table["verdict"] == "not_tested", "claim"]) == untested
     told, unsaid = statements(results)
-    assert unsaid == [] and set(told["question"]) == set(SENTENCES) & {result.question for result in results}
+    assert unsaid == [] and set(told["question"]) == set(told_questions()) & {result.question for result in results}
     assert not told["sentence"].str.contains("nan|None", regex=True).any()
-    tested = table[table["verdict"] != "not tested"]
+    tested = table[table["verdict"] != "not_tested"]
     assert (tested["low"].isna() | (tested["low"] <= tested["high"])).all()
     return tested
 
