@@ -51,7 +51,7 @@ def test_a_stored_result_is_opened_by_its_folder(tmp_path):
 
 def test_it_is_called_as_it_is_declared():
     reading = ["text", "text_pair", "label", "kind", "limit", "root", "skip_bad", "metric", "data_seed"]
-    listed = ["model", "task", "config", "add", "fail", "seconds", *reading, "store", "tokenizer"]
+    listed = ["model", "task", "config", "add", "fail", "seconds", *reading, "store", "tokenizer", "base"]
     assert list(inspect.signature(question()).parameters) == listed
     keeps = question(keeps="model", optional={"train": Input("examples", flag="Other data."), "shapes": RESULTS})
     assert list(inspect.signature(keeps).parameters) == [*listed[:3], "train", *listed[3:], "out", "resume"]
@@ -89,7 +89,7 @@ def test_a_step_has_what_it_must_have_and_nothing_else():
 
 
 def test_settings_are_keywords_and_checked_like_those_of_a_study():
-    assert sums(number=5, add=2).number("total").value == 7
+    assert sums(number=5, add=2)["total"].value == 7
     for given, said in (
         ({"add": "two"}, "add is 'two'; it must be a whole number"),
         ({"add": True}, "add is True; it must be a whole number"),

@@ -37,9 +37,9 @@ def test_labels_are_matched_by_name_not_by_place(tiny, task):
     turned = replace(task, labels=("positive", "negative"), **{
         name: replace(task.train, label=1 - task.train.label) for name in ("train", "validation", "test")
     })  # fmt: skip
-    assert ablate(tiny, turned, config).number("score") == straight.number("score")
+    assert ablate(tiny, turned, config)["score"] == straight["score"]
     tiny.model.config.id2label = {0: "Negative ", 1: "POSITIVE"}
-    assert ablate(tiny, task, config).number("score") == straight.number("score")
+    assert ablate(tiny, task, config)["score"] == straight["score"]
 
 
 def test_numbers_for_names_are_matched_by_order_and_other_names_are_refused(task):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,8 @@ def test_what_is_recorded_is_not_said_again_and_no_model_is_its_own_base(base, f
     roots = {folder: model_root(str(folder), base=str(base)) for folder in (base, cut, foreign)}
     assert [dict(root.options) for root in roots.values()] == [{}, {}, {"base": str(base)}]
     assert model_root("pocket", base="pocket").options == {}
+    copied = shutil.copytree(base, tmp_path / "a copy")
+    assert load(copied, base=base).record.origin is None and not model_root(str(copied), base=str(base)).options
 
 
 def test_a_copy_keeps_what_was_said(base, foreign, tmp_path):

@@ -53,7 +53,7 @@ def test_a_cluster_makes_what_one_process_makes(tmp_path, sums, threads, capsys)
     assert set(outcome.done) == {first.id, step(add=2).id, last.id}
     assert set(outcome.failed) == {bad.id} and set(outcome.skipped) == {lost.id}
     assert "ZeroDivisionError: not so" in next((tmp_path / "logs").iterdir()).read_text()
-    assert Store(tmp_path).result(last).number("total").value == 13
+    assert Store(tmp_path).result(last)["total"].value == 13
 
 
 def test_a_full_disk_stops_a_cluster(tmp_path, sums, threads):
@@ -142,7 +142,7 @@ def test_a_step_that_kills_its_workers_has_failed_and_the_others_go_on(tmp_path,
         outcome = run_steps(steps, Store(tmp_path), keep_going=True, cluster=here.scheduler_address)
     # The worker that made it may be killed by the other step before it says so; the next one then finds it stored.
     assert {*outcome.done, *outcome.stored} == {step(add=1).id} and set(outcome.skipped) == {steps[2].id}
-    assert Store(tmp_path).result(step(add=1)).number("total").value == 6
+    assert Store(tmp_path).result(step(add=1))["total"].value == 6
     assert "its worker died" in outcome.failed[step(fail="death").id]
 
 

@@ -44,7 +44,7 @@ def test_nothing_stored_runs_again(tmp_path, capsys):
     last = step({"earlier.0": first, "earlier.1": step(add=2)})
     outcome = run_steps([first, last], store)
     assert len(outcome.done) == 3 and outcome.exit_code == 0 and CALLS.count("sum") == 3
-    assert store.result(last).number("total").value == 13
+    assert store.result(last)["total"].value == 13
     assert capsys.readouterr().err.count("running  sum") == 3
     CALLS.clear()
     again = run_steps([first, last], store)
@@ -183,7 +183,7 @@ def test_sixteen_processes_share_the_work(tmp_path, monkeypatch):
     calls = (tmp_path / "calls").read_text().split()
     assert sorted(calls, key=int) == [str(add) for add in (*range(1, 33), 100)], "each was made once"
     total = 32 * 5 + sum(range(1, 33)) + 100
-    assert Store(tmp_path / "store").result(last).number("total").value == total
+    assert Store(tmp_path / "store").result(last)["total"].value == total
 
 
 @pytest.mark.alone

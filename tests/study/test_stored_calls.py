@@ -31,7 +31,7 @@ def test_an_experiment_in_one_line_has_the_commands_store(tmp_path, monkeypatch)
     asked = {"limit": 4, "epochs": 1, "patterns": False}
     found = bertscope.scratch("pocket", "demo/sentiment", **asked)
     made = steps(tmp_path / "bertscope-store")
-    assert found.number("fine-tuned").n == 4 and len(made) == 6
+    assert found.numbers(key="score", arm="tuned")[0].n == 4 and len(made) == 6
     config = bertscope.ScratchConfig(epochs=1, patterns=False)
     store = bertscope.Store("bertscope-store")
     assert bertscope.scratch("pocket", "demo/sentiment", config, limit=4, store=store).equals(found)
@@ -216,4 +216,4 @@ def test_tokenizers(tmp_path, tiny, toy_task):
     tiny.model.resize_token_embeddings(100)
     with pytest.raises(UserError, match="its tokenizer knows 8,192 tokens, the model only 100"):
         bertscope.ablate(tiny.model, toy_task, tokenizer=folder)
-    assert np.isfinite(by_object.number("score").value)
+    assert np.isfinite(by_object["score"].value)

@@ -77,7 +77,8 @@ def load(
         folder = locate(name, allow_pickle=allow_pickle)
         encoder = _from_folder(name, folder, task_head, device, allow_pickle, tokenizer)
         told = told_base(str(base), str(own_folder(name) or name)) if base else None
-        encoder.base = told or noted_base(name, folder, config_of(folder))
+        is_base = told is not None and told.id == encoder.id  # a copy of it
+        encoder.base = None if is_base else told or noted_base(name, folder, config_of(folder))
         return encoder
     if isinstance(name_or_module, transformers.PreTrainedModel):
         encoder = _from_memory(name_or_module, task_head, device, tokenizer)
