@@ -113,13 +113,13 @@ def compare(before: Answer, after: Answer) -> Differences:
 
 
 def _compare_headlines(old: list[dict[str, Any]], new: list[dict[str, Any]], found: Differences) -> None:
-    if (names := [one["name"] for one in old]) != [one["name"] for one in new]:
-        found.add(f"headline names: {_first(names, [one['name'] for one in new])}")
+    if (names := [one["key"] for one in old]) != [one["key"] for one in new]:
+        found.add(f"headline keys: {_first(names, [one['key'] for one in new])}")
         return
     for one, other in zip(old, new, strict=True):
         for key in one:
             if not _same(np.array(one[key]), np.array(other[key])):
-                found.add(f"headline {one['name']!r}: {key} {one[key]!r} became {other[key]!r}", one["name"])
+                found.add(f"headline {one['key']!r}: {key} {one[key]!r} became {other[key]!r}", one["key"])
 
 
 def _compare_tables(name: str, old: pd.DataFrame, new: pd.DataFrame, found: Differences) -> None:

@@ -158,7 +158,7 @@ def test_questions_give_a_turned_models_numbers_as_the_straight_ones(model, cloc
         assert [number.value for number in one.headline] == pytest.approx(
             [number.value for number in two.headline], rel=1e-4, abs=1e-6
         )
-    assert one.number("score, whole").value == 1
+    assert one.numbers(key="score", arm="whole")[0].value == 1
     how = {"random_sets": 2, "repeats": 100, "mode": "zero"}
     one, two = (bertscope.together(each, own, ["head:1.2"], **how) for each in (model, other))
     assert one.effect == two.effect < 0 and one.p == two.p
