@@ -130,7 +130,8 @@ def test_several_values_by_commas_or_spaces(command, csv, model):
     for several in (["--units", "heads", "mlp"], ["--units", "heads,mlp"], ["--units", "heads", "--units", "mlp"]):
         code, out, err = command("ablate", "tuned", "--on", csv, "--permutations", "199", "--json", *several)
         assert code == 0, err
-        assert "lowest without all heads of a layer" in out
+        lowest = [number["of"]["kind"] for number in json.loads(out)["numbers"] if number["key"] == "lowest_score"]
+        assert lowest == ["heads"]
     assert "stored" in command("ablate", "tuned", "--on", csv, "--permutations", "199", "--units", "heads,mlp")[2]
 
 
@@ -158,8 +159,9 @@ def test_sets_of_parts_and_importance(command, csv, model):
         "importance", "tuned", "--on", csv, "--repeats", "100", "--units", "head,mlp,neuron", "--json"
     )
     assert code == 0, err
-    names = [number["key"] for number in json.loads(out)["numbers"]]
-    assert "Spearman with the loss's rise (heads)" in names and "area, MLPs in random order" in names
+    said = {(number["key"], *sorted(number["of"].values())): number["label"] for number in json.loads(out)["numbers"]}
+    assert said["rank_correlation", "head", "rise"] == "Spearman with the loss's rise (heads)"
+    assert said["area", "mlp", "random"].startswith("area, MLPs")
     code, out, err = command("report", "build")
     assert code == 0, err
 

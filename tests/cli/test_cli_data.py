@@ -12,6 +12,7 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 from bertscope.cli import questions
 from bertscope.cli.options import RunOptions
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.data.read import read_task
@@ -99,8 +100,9 @@ def test_a_slice_is_written_and_read_again(run, tmp_path):
 
 def test_brackets_in_what_a_question_found(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    numbers = [Number("pos [/b]", 0.5, n=3, unit="[/i]")]
-    result = Result("ablate", 1, headline=numbers, subject={"model": "m [/x]", "task": "t"}, notes=["[/n]"])
+    numbers = [Number("pos", 0.5, n=3, unit="[/i]", label="pos [/b]")]
+    models = {"m": ModelRecord("m", "m [/x]")}
+    result = Result("ablate", 1, headline=numbers, models=models, subject={"task": "t"}, notes=["[/n]"])
     questions._print(result, Path("steps"), RunOptions())
     out = capsys.readouterr().out
     assert all(said in out for said in ("pos [/b] [/i]", "m [/x] on t", "note: [/n]"))
