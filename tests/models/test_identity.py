@@ -59,3 +59,19 @@ def test_what_is_made_of_a_model_says_so_wherever_it_is_kept(tiny, tmp_path):
 def test_nobody_says_where_a_foreign_model_came_from(tiny, tmp_path):
     encoder = load(tiny.save(tmp_path / "mine tuned on tickets"))
     assert encoder.record.origin is None and encoder.record.came_of(ModelRecord("x", "mine")) is None
+
+
+def test_every_way_of_writing_to_a_weight_is_seen_and_a_gate_is_none(tiny, tmp_path):
+    encoder = load(tiny.save(tmp_path / "m"))
+    whole = encoder.id
+    with encoder.gates(off=["head:1.1"]):
+        assert encoder.id == whole, "a gate changes nothing"
+        encoder.predict(["a text"])
+    assert encoder.id == whole
+    weight = encoder.model.classifier.weight
+    weight.data[[0, 1]] = weight.data[[1, 0]]  # no counter of torch's sees this
+    assert encoder.id != whole
+    weight.data[[0, 1]] = weight.data[[1, 0]]
+    assert encoder.id == whole, "as it was: what its files hold"
+    encoder.model.config.id2label = {0: "yes", 1: "no"}
+    assert encoder.id != whole, "what its outputs are called is part of it"

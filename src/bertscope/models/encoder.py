@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -38,14 +38,13 @@ _PASSING = ("_name_or_path", "architectures", "bertscope", "dtype", "torch_dtype
 
 @dataclass(frozen=True)
 class Opened:
-    """The files that a model was read from: as long as its weights are untouched, it is what these hold."""
+    """The files that a model was read from: as long as nothing was changed since, it is what these hold."""
 
-    model: Any
     digest: str
     source: str
     made: str
-    touched: int
-    """How often its weights had been written to, in memory, when it was open."""
+    content: str
+    """What it was in memory when it was open."""
 
 
 @dataclass(eq=False)
@@ -64,9 +63,6 @@ class Encoder:
     """The files that it was read from."""
     base: ModelRecord | None = None
     """What it was fine-tuned from, as the user or its files say, where its maker didn't record it."""
-
-    _content: tuple[int, int, str] | None = field(default=None, init=False, repr=False)
-    """Of which model, how often written to, the digest was taken in memory."""
 
     def __repr__(self) -> str:
         least, most = min(self.head_counts, default=0), self.n_heads
@@ -132,22 +128,19 @@ class Encoder:
 
     @property
     def id(self) -> str:
-        """What it is: the digest of the files that it was read from, or of what is in memory."""
-        opened, writes = self.opened, touched(self.model)
-        if opened and opened.model is self.model and opened.touched == writes:
-            return opened.digest
-        if self._content is None or self._content[:2] != (id(self.model), writes):
-            self._content = (id(self.model), writes, self.content_digest)
-        return self._content[2]
+        """What it is: the digest of the files that it was read from; once anything in it was changed, or where it was
+        made in memory, that of what is there now."""
+        return self.record.id
 
     @property
     def record(self) -> ModelRecord:
-        """What is known of it: what it is, and where it came from."""
-        read = self.opened if self.opened and self.id == self.opened.digest else None
+        """What is known of it: what it is, and where it came from. All of it is hashed, about a third of a second for
+        bert-base: nothing else sees every way in which a weight can be written to."""
+        content = self.content_digest
+        read = self.opened if self.opened and self.opened.content == content else None
         origin = origin_in(self.model.config) or (Origin(base=self.base) if self.base else None)
-        return ModelRecord(
-            self.id, self.name, origin, self.task_head, read.source if read else "", read.made if read else ""
-        )
+        found = ModelRecord(content, self.name, origin, self.task_head)
+        return replace(found, id=read.digest, source=read.source, made=read.made) if read else found
 
     @property
     def fingerprint(self) -> str:
@@ -241,10 +234,3 @@ class Encoder:
             self.model.save_pretrained(scratch, save_original_format="top" not in config.bertscope)
             self.tokenizer.save_pretrained(scratch)
         return folder
-
-
-def touched(model: Any) -> int:
-    """How often a model's weights have been written to since they are in memory; what was made in inference mode
-    isn't counted."""
-    tensors = (*model.parameters(), *model.buffers())
-    return sum(tensor._version for tensor in tensors if not tensor.is_inference())

@@ -16,7 +16,7 @@ from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.config_notes import PARSER, encoder_notes_in, notes_in
-from bertscope.models.encoder import Encoder, Opened, TaskHead, touched
+from bertscope.models.encoder import Encoder, Opened, TaskHead
 from bertscope.models.evaluating import best_device
 from bertscope.models.families import Family, family_of
 from bertscope.models.known_base import noted_base, told_base
@@ -138,12 +138,11 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     own = tokenizer is None
     tokenizer = _tokenizer(folder) if own else tokenizer
     _refuse_foreign(tokenizer, model, f"the tokenizer in {folder}" if own else "the tokenizer that was given")
-    # With another tokenizer it isn't what its folder holds.
-    files = Opened(model, model_digest(folder), str(own_folder(name) or name), written(weights), touched(model))
-    encoder = Encoder(
-        model, _fitted(tokenizer, model), display_name(name, config), family, has, files if own else None
-    )
+    encoder = Encoder(model, _fitted(tokenizer, model), display_name(name, config), family, has)
     encoder.tokenizer.model_max_length = encoder.max_length
+    if own:  # with another tokenizer it isn't what its folder holds
+        where = str(own_folder(name) or name)
+        encoder.opened = Opened(model_digest(folder), where, written(weights), encoder.content_digest)
     return encoder
 
 
