@@ -116,7 +116,7 @@ def test_the_worked_example_of_contributing_works(tmp_path, monkeypatch, tiny):
     assert module.lengths.name == entry.name and module.lengths.__doc__.startswith(entry.line)
     result = module.lengths(tiny, read_task("demo/sentiment", limit=24), module.LengthsConfig(groups=3))
     assert result.table["n"].tolist() == [8, 8, 8] and result.table["words"].is_monotonic_increasing
-    assert result.number(module.lengths.main) and result.provenance["command"]
+    assert result[module.lengths.main] and result.provenance["command"]
 
 
 def test_the_readme_names_every_family():
