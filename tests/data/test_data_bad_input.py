@@ -159,7 +159,7 @@ def test_bad_rows_are_left_out_and_counted_for_each_reason(put):
     assert "r.csv, line 35: not valid UTF-8" in refused(path)
     task = read_task(path, skip_bad=True)
     assert len(task.train) + len(task.validation) + len(task.test) == 30
-    [note] = [note for note in task.notes if "left_out" in note]
+    [note] = [note for note in task.notes if "left out" in note]
     assert note.startswith("5 rows left out (") and all(
         f"{reason}: 1" in note
         for reason in ("wrong number of fields", "blank text", "blank label", "not valid UTF-8", "broken quotes")

@@ -123,7 +123,7 @@ def test_what_is_wrong_with_a_file_that_is_not_taken_is_not_counted(tmp_path):
     folder = table_folder(tmp_path / "toy")
     (folder / "test.csv").write_text("id,text\n1,a\n2,b,c\n")
     task = read_task(folder, skip_bad=True)
-    assert not any("left_out" in note for note in task.notes) and places(task.test) == {"dev"}
+    assert not any("left out" in note for note in task.notes) and places(task.test) == {"dev"}
 
 
 def test_scores(tmp_path):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from bertscope.core.model_record import ModelRecord, Origin
+from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 
 PARSER = "parser"
 """Where it is noted what parser is on top."""
@@ -25,8 +25,11 @@ def encoder_notes_in(config: Any) -> dict[str, Any]:
 
 
 def origin_in(config: Any) -> Origin | None:
-    """How the model was made, as its maker noted it; None where nobody did."""
+    """How the model was made, as its maker noted it; None where nobody did. Of models that were fine-tuned before
+    there were such notes, only on what is known."""
     noted = notes_in(config).get("origin")
+    if noted is None and (learned := notes_in(config).get("tuned_on")):
+        return Origin("finetune", data=DataRecord(learned, ""))
     return ModelRecord.from_json({"id": "", "name": "", "origin": noted}).origin
 
 
