@@ -197,7 +197,7 @@ def test_a_path_is_a_name(tmp_path, tiny, texts):
     folder = tiny.save(tmp_path / "tiny")
     alone = bertscope.states(model=folder, examples=texts, out=tmp_path / "kept").store
     both = bertscope.project([folder, folder], texts)
-    assert alone.name in both.subject["model"] and (tmp_path / "kept").is_dir()
+    assert alone.record.id in both.models and (tmp_path / "kept").is_dir()
 
 
 def test_tokenizers(tmp_path, tiny, toy_task):
