@@ -55,16 +55,15 @@ scored on the same dev set; no verdict rests on them.
 - What a model that was trained on trees has of trees, for claims about pretraining or forgetting. What a model was
   trained on is known by what the task asks (trees, spans, inference in three classes), as it is recorded in the
   model, not by the name of its data.
-
-- What fine-tuning did, if it isn't recorded what the model was fine-tuned from: such a row is underpowered, and says so.
-  `--base` names it for a checkpoint from elsewhere.
+- What fine-tuning did, if it isn't recorded what the model was fine-tuned from: such a row is underpowered, and says
+  so. `--base` names it for a checkpoint from elsewhere.
 
 A model on a task has one row, and a model is what it holds: no name decides anything. What was made again of the same
 base and data by the same means takes the place of what was made before, as does what lies in the same folder where
-nothing is recorded; the newest counts, and the ledger says how many earlier models were measured. Of several results of
-one model the one with most seeds counts, then with most texts; the ledger says how many others there are, and how many
-agree. A published number stands beside a task of exactly the source's name (`glue/sst2`). Attention weighted by norms is
-not counted here.
+nothing is recorded; the newest counts, and the ledger says how many earlier models were measured. Of several results
+of one model the one with most seeds counts, then with most texts; the ledger says how many others there are, and how
+many agree. A published number stands beside a task of exactly the source's name (`glue/sst2`). Attention weighted by
+norms is not counted here.
 """
 
 
