@@ -69,6 +69,19 @@ def test_a_training_into_the_same_folder_takes_the_place_of_the_last():
     assert list(model_names({one.id: one for one in untimed}).values()) == ["my-run, of aaaaaa", "my-run, of bbbbbb"]
 
 
+def test_trainings_of_one_name_are_told_apart_by_what_was_done():
+    def made(id: str, **how: object) -> ModelRecord:
+        return replace(TUNED, id=id, source=f"/store/{id}", origin=replace(TUNED.origin, **how))
+
+    def names(*models: ModelRecord) -> list[str]:
+        return list(model_names({one.id: one for one in models}).values())
+
+    assert names(made("a", seed=0), made("b", seed=1)) == ["my-run, seed 0", "my-run, seed 1"]
+    assert names(made("a", frozen=""), made("b", frozen="1-8")) == ["my-run, frozen none", "my-run, frozen 1-8"]
+    alike = [replace(made("a"), made="2026-11-16T14:02"), replace(made("b"), made="2026-11-16T14:31")]
+    assert names(*alike) == ["my-run, of 14:02", "my-run, of 14:31"], "the same was done twice"
+
+
 def test_one_model_given_twice_has_two_keys_and_two_names():
     found = records([Held(BASE), Held(TUNED), Held(BASE)])
     assert list(found) == ["b0", "t0", "b0-2"] and list(by_key([Held(BASE)])) == ["b0"]

@@ -20,8 +20,8 @@ Words = Mapping[str, Mapping[str, str]]
 
 
 class ModelNames:
-    """What models are called where they stand side by side: two of one name with when they were made, or else with
-    what they hold.
+    """What models are called where they stand side by side: two of one name with what was done differently (seed,
+    frozen layers), with when they were made where one took the other's place, or else with what they hold.
 
     >>> made = {"a": "2026-11-16T14:02:10", "b": "2026-11-16T14:31:50"}
     >>> models = [ModelRecord(id, "minilm", made=when) for id, when in made.items()]
@@ -41,7 +41,7 @@ class ModelNames:
 
     def of(self, model: ModelRecord) -> str:
         further = self._further.get((model.name, model.id))
-        return f"{model.name}, of {further}" if further else model.name
+        return f"{model.name}, {further}" if further else model.name
 
     def by_key(self, models: Mapping[str, ModelRecord]) -> dict[str, str]:
         """The names of a result's models by their keys; a model that is there twice gets a number."""
@@ -62,10 +62,22 @@ class ModelNames:
 
 def _told_apart(models: Sequence[ModelRecord]) -> list[str]:
     """What tells models of one name apart."""
+    places = [record.source for record in models if record.source]
+    done = _done_differently(models)
+    if len({*places}) == len(places) and len({*done}) == len(models):
+        return done
     one_day = len({record.made[:10] for record in models}) == 1
     when = [record.made[11:16] if one_day else record.made[:16].replace("T", " ") for record in models]
     told = all(when) and len({*when}) == len(models)
-    return when if told else [record.id[:6] for record in models]
+    return [f"of {one}" for one in (when if told else [record.id[:6] for record in models])]
+
+
+def _done_differently(models: Sequence[ModelRecord]) -> list[str]:
+    """What of how each was made isn't the same for all."""
+    made = [vars(record.origin) if record.origin else {} for record in models]
+    names = [name for name in ("seed", "frozen", "removed") if len({each.get(name) for each in made}) > 1]
+    return [", ".join(f"{name} {'none' if each.get(name) in (None, '') else each[name]}" for name in names)
+            for each in made]  # fmt: skip
 
 
 def model_names(models: Mapping[str, ModelRecord]) -> dict[str, str]:
