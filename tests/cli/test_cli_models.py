@@ -77,12 +77,12 @@ def test_a_folder_that_is_trained_anew_is_two_models_of_one_name(command, csv, m
     said = command("ls")[1]
     assert "tuned on reviews, of 14:02 " in said and "tuned on reviews, of 14:31 " in said
     printed = command("claims")[1]
-    assert "of 14:31 (1 earlier model of this name was also measured)" in printed and "of 14:02" not in printed
+    assert "of 14:31 (1 earlier model in its place was also measured)" in printed and "of 14:02" not in printed
     assert command("report", "build")[0] == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     name = json.loads(command("ls", "--json")[1])[1]["models"][1]["name"]
     assert f"<option>{name}, of 14:02</option>" in page and f"<option>{name}, of 14:31</option>" in page
-    assert "1 earlier model of this name was also measured" in page
+    assert "1 earlier model in its place was also measured" in page
 
 
 def test_a_base_that_is_named_makes_evidence(command, model, foreign, csv):

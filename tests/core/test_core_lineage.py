@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bertscope.core.lineage import ancestors, base, data_read, descent, models_read, reads_results, roots, trained_on
+from bertscope.core.lineage import ancestors, base, data_read, descent, models_read, reads_results, roots
 from bertscope.core.registry import find
 from bertscope.core.step import Root, Step
 
@@ -66,10 +66,3 @@ def test_a_model_descends_from_its_base():
     assert list(descent(TICKET)) == [TICKET, TUNED, POCKET], "from the base, not from what was pruned"
     assert base(TICKET) == base(POCKET) == POCKET
     assert base(step("claims", results__0=TUNED)) is None
-
-
-def test_what_a_model_was_trained_on_is_not_what_it_was_watched_on():
-    contrasted = step("contrastive", base=POCKET, data=PAIRS, sts=SENTIMENT)
-    assert trained_on(contrasted) == [PAIRS] and trained_on(contrasted, "task") == [], "no fine-tuning"
-    assert trained_on(TICKET) == trained_on(AGAIN) == trained_on(AGAIN, "task") == [PAIRS]
-    assert trained_on(POCKET) == []

@@ -28,7 +28,10 @@ def question(**more) -> Question:
 
 def test_its_name_is_its_folders_and_its_line_the_catalogues(monkeypatch):
     assert question().name == "weights" and sums.name == "sums" == find("sums").name
-    assert sums.line == "How much?" and sums.__doc__ == "How much?\n\nA number, earlier sums and a setting are added."
+    assert (
+        sums.line == "How much?"
+        and sums.description == "How much?\n\nA number, earlier sums and a setting are added."
+    )
     with pytest.raises(UserError, match="no question 'ablat'; did you mean 'ablate'"):
         find("ablat")
     assert all(find(name).name == name for name in QUESTIONS)
@@ -61,7 +64,7 @@ def test_it_is_called_as_it_is_declared():
     assert "module" in inspect.signature(Question).parameters, "the class keeps its own"
     with pytest.raises(UserError, match=r"sums takes no nmber=; did you mean 'number'\?"):
         sums(nmber=5)
-    with pytest.raises(UserError, match=r"sums takes config=SumConfig\(\.\.\.\), not 'fast'"):
+    with pytest.raises(UserError, match=r"sums takes config=SumConfig\(\.\.\.\), not a str; all but"):
         sums("fast")
 
 

@@ -36,9 +36,9 @@ def test_a_result_shows_its_numbers_and_what_it_holds(result):
     assert repr(result) == as_text(result) == str(result)
     assert repr(result).splitlines() == [
         "ablate: pocket on <mine>",
-        "                value    95% interval   n",
-        "score accuracy  0.500  0.400 to 0.600  20",
-        "parts              12",
+        "                  value    95% interval   n",
+        "score (accuracy)  0.500  0.400 to 0.600  20",
+        "parts                12",
         "tables: effects (2 rows)",
         "arrays: outputs [2, 3]",
         "figures: by_layer (By layer)",
@@ -49,7 +49,7 @@ def test_a_result_shows_its_numbers_and_what_it_holds(result):
 
 def test_a_notebook_shows_the_same_as_html(result):
     html = result._repr_html_()
-    assert "<td>score accuracy</td><td>0.500</td><td>0.400 to 0.600</td><td>20</td>" in html
+    assert "<td>score (accuracy)</td><td>0.500</td><td>0.400 to 0.600</td><td>20</td>" in html
     assert (
         "pocket on &lt;mine&gt;" in html
         and "by_layer (By layer)" in html

@@ -36,7 +36,12 @@ def test_where_it_came_from_whatever_it_is_called():
         named = replace(TUNED, name=name, source=f"/{name}")
         assert named.came_of(BASE) is True and named.is_one_training and not named.is_random
         assert named.trained_on == DATA and named.place == TUNED.place
-    assert TUNED.came_of(replace(BASE, id="b1")) is False, "another content is another model, whatever its name"
+    elsewhere = replace(BASE, id="b1", source="/other")
+    assert TUNED.came_of(elsewhere) is False, "another content is another model, whatever its name"
+    assert TUNED.came_of(replace(BASE, id="b1")) is None, "what lies where the base lay may have been written over"
+    base = replace(BASE, content="c")
+    tuned = replace(TUNED, origin=replace(TUNED.origin, base=base))
+    assert tuned.came_of(replace(elsewhere, content="c")) is True, "read from a file or handed over, it is one model"
     cut = ModelRecord("c0", "small", Origin("cut", TUNED, removed="head:1.1"))
     assert cut.came_of(BASE) and cut.came_of(TUNED) and cut.trained_on == DATA and cut.is_one_training
 
@@ -55,6 +60,16 @@ def test_random_weights_are_known_by_how_they_were_drawn():
     drawn = ModelRecord("r0", "bert", Origin("random", BASE, init="random"))
     tuned = ModelRecord("r1", "bert", Origin("finetune", BASE, DATA, init="random"))
     assert drawn.is_random and tuned.is_random and not drawn.is_one_training and tuned.is_one_training
+
+
+def test_trainings_that_differ_by_their_seed_share_a_place_and_others_do_not():
+    def placed(**how: object) -> str:
+        return replace(TUNED, source="", origin=replace(TUNED.origin, **how)).place
+
+    assert placed(seed=1, recipe={"seed": 1, "epochs": 3}) == placed(seed=2, recipe={"seed": 2, "epochs": 3})
+    assert placed(recipe={"arm": "good"}) != placed(recipe={"arm": "bad"}) != placed(data=replace(DATA, id="d1"))
+    legacy = [replace(TUNED, id=id, source=id, origin=Origin("finetune", data=DATA)) for id in ("x", "y")]
+    assert legacy[0].place != legacy[1].place, "of whose bases nothing is known"
 
 
 def test_a_training_into_the_same_folder_takes_the_place_of_the_last():

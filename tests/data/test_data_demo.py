@@ -13,7 +13,6 @@ import bertscope
 from bertscope.core.errors import UserError
 from bertscope.data import demo
 from bertscope.data.baselines import bag_of_words
-from bertscope.data.language import entailment
 from bertscope.data.language.sentiment import NEW_WORDS
 from bertscope.data.read import read_task, task_root
 
@@ -203,7 +202,3 @@ def test_mistakes_are_named():
             ask("demo/sentimental")
     with pytest.raises(UserError, match="demo/sentiment has its own columns; leave out --text-pair"):
         read_task("demo/sentiment", text_pair="x")
-
-
-def test_what_a_label_means_the_grammar_knows_too():
-    assert demo.kind_and_labels("demo/entailment") == ("classification", entailment.LABELS)

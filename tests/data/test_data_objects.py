@@ -138,10 +138,9 @@ def test_a_task_and_examples_are_what_they_are(texts, toy_task):
     assert read_examples(toy_task).text == toy_task.test.text
     without = read_task(toy_task, without=("river",))
     assert not any("river" in text for text in without.train.text) and without.test.text == toy_task.test.text
-    noted = read_task(
-        replace(toy_task, test=toy_task.train, notes=("9 of 9 test texts also occur in train",)), limit=4
-    )
-    assert noted.notes == ("4 of 4 test texts also occur in train",)
+    seen = read_task(replace(toy_task, test=toy_task.train), limit=9)
+    assert seen.notes == ("9 of 9 test texts also occur in train",)
+    assert read_task(seen, limit=4).notes == ("4 of 4 test texts also occur in train",), "said anew of fewer rows"
     for options, said in (({"text": "a"}, "toy is read already; leave out text"), ({"root": "."}, "leave out root")):
         with pytest.raises(UserError, match=said):
             read_task(toy_task, **options)

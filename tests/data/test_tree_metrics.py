@@ -7,6 +7,7 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, ROOT, Examples
+from bertscope.core.predictions import Predictions
 from bertscope.data.tree_task import TreeTask
 
 # dogs bark loudly .   /   it was seen
@@ -101,3 +102,19 @@ def test_other_mistakes():
         task().moments(PREDICTED, Examples(("a",), ("x",)))
     with pytest.raises(ValueError, match="not a head and a relation for each word"):
         task().moments(PREDICTED[:, :2])
+
+
+def test_a_parsers_relations_are_matched_by_name():
+    gold = task().gold(TRAIN)
+    turned = LABELS[::-1]
+    places = np.array([*(turned.index(label) for label in LABELS), NOTHING])
+    outputs = np.stack([gold[..., 0], places[gold[..., 1]]], axis=-1)
+    assert task().score(Predictions(TRAIN.ids, outputs, turned, 0)).value == 1
+    assert task().score(outputs).value < 1, "a bare array is in the task's order"
+    first = np.stack([gold[..., 0], np.where(gold[..., 1] == NOTHING, NOTHING, 0)], axis=-1)
+    alone = Predictions(
+        TRAIN.ids, first, ("root", "xcomp"), 0
+    )  # all are the root; the other, no relation of the task
+    assert task().moments(alone)[:, 0].tolist() == [1, 1]
+    with pytest.raises(UserError, match="the parser knows none of the relations of toy; fine-tune it on this task"):
+        task().score(Predictions(TRAIN.ids, gold, ("SBJ", "OBJ"), 0))

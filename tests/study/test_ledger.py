@@ -12,6 +12,7 @@ from bertscope.core.estimate import Estimate
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.question import claims
 from bertscope.study.claims.records.claim import VERDICTS, Bound, Claim, Evidence, Published, Source
@@ -149,3 +150,46 @@ def test_the_answer_counts_verdicts_by_key_and_calls_them_in_words():
     shown = result.in_words().tables
     assert shown["ledger"]["verdict"].tolist() == ["holds, this training", "not tested"]
     assert shown["counts"]["verdict"].tolist()[:2] == ["holds", "holds, this training"]
+
+
+def test_other_seeds_stand_beside_the_model_that_most_claims_are_read_off():
+    """Not the one that was trained last: a ledger that changes its model from claim to claim says nothing of any."""
+    seeds = [tuned(f"seed{seed}000", f"14:0{seed}", source=f"/store/{seed}") for seed in (1, 2)]
+    both = [measured(BASE, seeds[0]), measured(BASE, seeds[1], growth=-0.2)]
+    only_the_first = measured(BASE, seeds[0])
+    only_the_first.question = "features"
+    ledger, _ = judged([*both, only_the_first], [claim(), claim(id="too", question="features")])
+    assert set(ledger["model"]) == {"seed1000"}
+    assert ledger.loc[0, ["others", "agree", "earlier"]].tolist() == [1, 0, 0], (
+        "another seed disagrees, and it is told"
+    )
+
+
+def test_a_backup_of_an_old_model_is_no_newer_model():
+    old, new = tuned("old00000", "10:00"), tuned("new00000", "11:00")
+    backup = replace(old, source="/backup", made="2026-11-16T12:00:00+00:00")
+    (row,) = rows([measured(BASE, old, growth=-0.2), measured(BASE, new), measured(BASE, backup, growth=-0.2)])
+    assert row["model"] == "new00000" and row["verdict"] == "holds_this_training"
+
+
+def test_where_only_a_replaced_model_was_measured_the_row_says_so():
+    old, new = tuned("old00000", "10:00"), tuned("new00000", "11:00")
+    seen = measured(BASE, new)
+    seen.question = "features"
+    ledger, _ = judged([measured(BASE, old), seen], [claim(), claim(id="too", question="features")])
+    assert ledger["model"].tolist() == ["old00000", "new00000"]
+    assert "earlier model" in ledger.loc[0, "note"] and not ledger.loc[1, "note"]
+
+
+def test_two_data_sets_of_one_name_have_a_row_each():
+    found = [measured(BASE, tuned()), measured(BASE, tuned(), growth=-0.2)]
+    for result, digest in zip(found, ("aa", "bb"), strict=True):
+        root = Root("examples", f"/{digest}/tickets.csv", digest)
+        result.provenance["step"] = Step("patterns", 1, {}, {"examples": root}).to_json()
+    assert [row["verdict"] for row in rows(found)] == ["holds_this_training", "fails_this_training"]
+
+
+def test_a_copy_of_the_base_is_no_fine_tuning_of_it():
+    base = replace(BASE, content="same")
+    copied = ModelRecord("copy0000", "mine", Origin(base=replace(BASE, id="")), content="same")
+    assert rows([measured(base, copied)])[0]["verdict"] == "not_tested"

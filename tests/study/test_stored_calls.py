@@ -147,7 +147,12 @@ def test_hidden_states_are_planned_with_a_store_and_made_in_memory_without(tmp_p
     [
         ("scratch", (), {}, "scratch is asked of base, task; base and task not given"),
         ("change", ("pocket",), {}, "change is asked of before, after, examples; after and examples not given"),
-        ("scratch", ("pocket", "demo/sentiment"), {"config": {}}, "scratch takes config=ScratchConfig(...), not {}"),
+        (
+            "scratch",
+            ("pocket", "demo/sentiment"),
+            {"config": {}},
+            "scratch takes config=ScratchConfig(...), not a dict",
+        ),
         ("scratch", ("pocket", "demo/sentiment"), {"limti": 3}, "scratch takes no limti=; did you mean 'limit'?"),
         ("scratch", ("pocket",), {"base": "pocket"}, "scratch is given base twice"),
         ("scratch", (3, "demo/sentiment"), {}, "can't open int as a model; give a name, a folder, a hub id, "),
@@ -211,7 +216,7 @@ def test_tokenizers(tmp_path, tiny, toy_task):
         UserError, match="can't use int as a tokenizer; give one of transformers, its folder, or a hub"
     ):
         bertscope.ablate(tiny.model, toy_task, tokenizer=3)
-    with pytest.raises(UserError, match="is an Encoder, which has its tokenizer; leave out tokenizer="):
+    with pytest.raises(UserError, match="ablate is given an Encoder, which has its tokenizer; leave out tokenizer="):
         bertscope.ablate(tiny, toy_task, tokenizer=tiny.tokenizer)
     tiny.model.resize_token_embeddings(100)
     with pytest.raises(UserError, match="its tokenizer knows 8,192 tokens, the model only 100"):

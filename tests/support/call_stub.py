@@ -145,7 +145,7 @@ def _function(name: str, question: Question) -> str:
             hint = written_type((settings if which in settings else reading)[which]) if which in docs else ""
             said[which] = docs.get(which) or _COMMON[which][1]
             keywords.append(f"{which}: {hint or _COMMON[which][0]} = {default!r}")
-    about = [question.__doc__, "", "Args:", *(f"    {which}: {words}" for which, words in said.items())]
+    about = [question.description, "", "Args:", *(f"    {which}: {words}" for which, words in said.items())]
     return _defined(name, [*first, "*", *keywords], _returned(question).__name__, "\n".join(about))
 
 

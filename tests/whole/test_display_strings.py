@@ -15,13 +15,13 @@ SRC = Path(__file__).parents[2] / "src" / "bertscope"
 LOOKING = {
     "get", "pop", "setdefault", "startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition",
     "split", "rsplit", "index", "find", "rfind", "isin", "eq", "ne", "query", "xs", "match", "fullmatch", "search",
-    "number", "numbers", "plot",
+    "number", "numbers", "plot", "sub", "findall", "compile", "replace", "count", "map",
 }  # fmt: skip
 """Methods whose arguments decide what is found."""
-WITH_DEFAULT = {"get", "pop", "setdefault"}
+WITH_DEFAULT = {"get", "pop", "setdefault", "replace", "sub"}
 FOR_EYES = {"about", "caption", "title", "sentence", "says", "label_words", "model_name", "compared", "line"}
 """Attributes and columns that hold words."""
-MODELS = {"encoder", "base", "record", "tuned", "before", "after"}
+MODELS = {"encoder", "base", "record", "tuned", "before", "after", "store"}
 """What variables that hold a model are called: their `name` is for eyes."""
 PHRASE = re.compile(r"[^\W\d_]['’]?[ ,]+[^\W\d_]|^ [^\W\d_]|[^\W\d_] $")
 """Words with a space between, before or after them."""
@@ -89,6 +89,16 @@ class Lookups(ast.NodeVisitor):
             self.found += [(node.lineno, each) for each in (*read, *(one.value for one in node.keywords))]
         self.generic_visit(node)
 
+    def visit_DictComp(self, node: ast.DictComp) -> None:
+        self.found.append((node.lineno, node.key))
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        for target in node.targets:  # what a name holds within a function is what it stands for
+            if isinstance(target, ast.Name) and isinstance(node.value, (ast.Constant, ast.Tuple, ast.Dict)):
+                self.known.setdefault((self.module, target.id), node.value)
+        self.generic_visit(node)
+
     def visit_MatchValue(self, node: ast.MatchValue) -> None:
         self.found.append((node.lineno, node.value))
 
@@ -127,8 +137,9 @@ def looked_up(path: Path, known: dict[tuple[str, str], ast.expr], words: set[str
             if (phrase or text in words) and (path.name, text) not in OTHERS:
                 yield f"{path.relative_to(SRC)}:{line}: {text!r}"
         if isinstance(expression, ast.Attribute):
-            of = expression.value.id if isinstance(expression.value, ast.Name) else ""
-            if expression.attr in FOR_EYES or (expression.attr == "name" and of in MODELS):
+            of = getattr(expression.value, "id", None) or getattr(expression.value, "attr", "")
+            named = (expression.attr == "name" and of in MODELS) or (expression.attr == "label" and of == "number")
+            if expression.attr in FOR_EYES or named:
                 yield f"{path.relative_to(SRC)}:{line}: {of}.{expression.attr}"
 
 
@@ -152,10 +163,14 @@ def test_what_is_forbidden_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "f = encoder.name == other\n"
         "g = result.about != x\n"
         "h = kind in ('left out', 'kept')\n"
+        "i = {number.label: number for number in numbers}\n"
+        "j = one.record.name == name\n"
+        "k = re.sub(' tuned on ', '', name)\n"
+        "l = number.label == 'score'\n"
         "fine = words.get(key, 'not known') + table['arm'] + encoder.name if key == 'left_out' else 'in words'\n"
     )
     found = [one.split(":")[1] for one in looked_up(tmp_path / "reader.py", constants(), set())]
-    assert found == [str(line) for line in range(2, 10)]
+    assert found == [str(line) for line in range(2, 14)]
 
 
 def test_every_figure_has_a_key() -> None:
@@ -169,3 +184,25 @@ def test_every_figure_has_a_key() -> None:
         if not any(one.arg in ("key", None) for one in node.keywords)
     ]  # fmt: skip
     assert len(calls) > 50 and not without, without
+
+
+def test_nothing_of_an_experiment_is_found_by_its_place() -> None:
+    """Trainings are known by what they say of themselves: no list of them runs beside the seeds of a config."""
+    wrong = []
+    for path in sorted((SRC / "experiments").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip":
+                names = {
+                    part.attr for each in node.args for part in ast.walk(each) if isinstance(part, ast.Attribute)
+                }
+                names |= {part.id for each in node.args for part in ast.walk(each) if isinstance(part, ast.Name)}
+                if names & {"seeds", "methods"} and names & {
+                    "tuned",
+                    "pruned",
+                    "trained",
+                    "models",
+                    "shapes",
+                    "runs",
+                }:
+                    wrong.append(f"{path.relative_to(SRC)}:{node.lineno}")
+    assert not wrong, wrong

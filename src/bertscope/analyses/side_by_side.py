@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def side_by_side(encoders: Sequence[Encoder]) -> dict[str, Encoder]:
     """The encoders by what tables call them: their ids."""
+    if not encoders:
+        raise UserError("no model is given; name one, or give one")
     first = encoders[0]
     for encoder in encoders:
         if not any(encoder.head_counts):

@@ -90,7 +90,7 @@ def _print(result: Result) -> None:
     for cite, rows in result.tables["ledger"].groupby("cite", sort=False):
         say(f"\n{cite}", "bold")
         for says, mine in rows.groupby("says", sort=False):
-            say(f"  {says}")
+            say(f"  {says} ({mine['effect_is'].iloc[0]})")
             for _, row in mine.iterrows():
                 verdict = row["verdict"]
                 sign, _ = SIGNS[verdict]
@@ -112,4 +112,5 @@ def _numbers(row: pd.Series) -> str:
     interval = "" if isna(row["low"]) else f"{row['low']:.3f} to {row['high']:.3f}"
     published = "" if isna(row["published"]) else f", published {row['published']:.3f}"
     about = row["about"] + (f" ({earlier(row['earlier'])})" if row["earlier"] else "")
-    return f"{row['effect']:7.3f}  {interval:17}  claimed {row['asks']} {row['at']:.3g}{published}; {about}"
+    why = f"; {row['why']}" if row["why"] else ""
+    return f"{row['effect']:7.3f}  {interval:17}  claimed {row['asks']} {row['at']:.3g}{published}; {about}{why}"

@@ -87,7 +87,7 @@ def _command(question: Question) -> Callable[..., None]:
     command.__signature__ = inspect.Signature([*positional, *listed])  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*positional, *listed)}
     command.__name__ = question.name
-    command.__doc__ = question.__doc__
+    command.__doc__ = question.description
     return command
 
 

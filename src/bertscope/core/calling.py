@@ -73,6 +73,7 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
     for name in given:
         if name not in known:
             raise UserError(f"{question.name} takes no {name}=; {_cure(name, known, question)}")
+    _refuse_idle_tokenizer(question, given)
     missing = [name for name in question.asked_of if given.get(name) is None]
     if missing:
         raise UserError(f"{question.name} is asked of {_listed(question)}; {' and '.join(missing)} not given")
@@ -90,6 +91,18 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
         base=_plain(given.get("base")) if "base" in _common(question) else None,
         kept={name: given[name] for name in ("out", "resume") if name in given},
     )
+
+
+def _refuse_idle_tokenizer(question: Question, given: Mapping[str, Any]) -> None:
+    """Refuse a tokenizer where every model has its own: it would change nothing."""
+    if given.get("tokenizer") is None:
+        return
+    models: list[Any] = []
+    for name, one in question.asked_of.items():
+        if one.kind == "model":
+            models += given[name] if isinstance(given.get(name), list | tuple) else [given.get(name)]
+    if models and all(hasattr(one, "record") for one in models):
+        raise UserError(f"{question.name} is given an Encoder, which has its tokenizer; leave out tokenizer=")
 
 
 class CallSignature:
@@ -162,7 +175,11 @@ def _common(question: Question) -> dict[str, Any]:
 def _config(question: Question, given: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
     whole = given.get("config")
     if whole is not None and not isinstance(whole, question.config):
-        raise UserError(f"{question.name} takes config={question.config.__name__}(...), not {whole!r}")
+        cure = f"; give several {question.named[0]} as a list" if question.asked_of and question.takes_several else ""
+        raise UserError(
+            f"{question.name} takes config={question.config.__name__}(...), not a {type(whole).__name__}; all but "
+            f"{_listed(question)} goes by keyword{cure}"
+        )
     if whole is not None and settings:
         raise UserError(f"{question.name} is given config= and {next(iter(settings))}=; give one of them")
     if whole is not None:
@@ -190,6 +207,10 @@ def _listed(question: Question) -> str:
 
 
 def _cure(name: str, known: set[str], question: Question) -> str:
+    if name in ("data", "on") and question.reads is not None:
+        return f"its data is {question.reads}=, or comes without a keyword"
+    if name == "out":
+        return "save what it gives: result.save(folder)"
     if question.reads is None and name in {one.name for one in fields(_options())}:
         return "it reads results alone"
     return did_you_mean(name, known)

@@ -23,14 +23,14 @@ class Row(NamedTuple):
     n: str
 
     def cells(self) -> tuple[str, str, str, str]:
-        return f"{self.label} {self.unit}".rstrip(), self.value, self.interval, self.n
+        return f"{self.label} ({self.unit})" if self.unit else self.label, self.value, self.interval, self.n
 
 
 def rows(result: Result) -> Iterator[Row]:
     """The headline numbers as terminals and notebooks print them."""
     for number in result.headline:
         value, *ends = number.written()
-        unit = "" if number.unit in number.label else number.unit
+        unit = "" if number.unit == number.key else number.unit
         yield Row(number.label, unit, value, " to ".join(ends), f"{number.n:,}" if number.n else "")
 
 

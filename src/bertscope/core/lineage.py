@@ -96,18 +96,6 @@ def base(model: Step | Root) -> Root | None:
     return last if isinstance(last, Root) else None
 
 
-def trained_on(model: Step | Root, *kinds: str) -> list[Root]:
-    """The data that the last training of a model read, not what it was only watched on; only what its question takes
-    as one of some kinds, if any is given: `task` is fine-tuning. Nothing is known of a root."""
-    if isinstance(model, Root):
-        return []
-    required = registry.find(model.name).inputs
-    return [
-        value for name, value in model.inputs.items()
-        if isinstance(value, Root) and name in required and required[name].kind in (kinds or DATA)
-    ]  # fmt: skip
-
-
 def _inputs(step: Step) -> Iterator[tuple[str, str, Step | Root]]:
     """Each input's name, what it is for the question, and the input. A stored step may have one that its question has
     no more: a root then says itself what it is, and of a step it reads the result."""

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
+from bertscope.core.files import canonical_json, digest_text
+
 Thing = TypeVar("Thing", bound="Recorded")
 Init = Literal["pretrained", "random"]
 _TRAINED = ("classifier", "token-classifier", "span-qa", "parser")
@@ -62,6 +64,8 @@ class ModelRecord:
     """Where it was found: a folder, a hub id. Empty: in memory."""
     made: str = ""
     """When its weights were written, in UTC (ISO 8601). Empty: not known."""
+    content: str = ""
+    """The digest of its weights, config and tokenizer in memory: the same whether it was read from files or not."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -100,30 +104,31 @@ class ModelRecord:
         return next((origin.data for origin in self.origins if origin.data), None)
 
     def came_of(self, other: ModelRecord) -> bool | None:
-        """Whether it was made from the other one; None where it isn't recorded what it was made from."""
+        """Whether it was made from the other one; None where it isn't recorded, or not surely, what it was made
+        from."""
         *_, last = chain = list(self.descent())
         if any(one.is_same(other) for one in chain[1:]):
             return True
-        return None if last is self or not last.id else False
+        # What lies where the base lay may have been written to since: that it is another content proves nothing.
+        replaced = any(one.source and one.source == other.source for one in chain[1:])
+        return None if last is self or not last.id or replaced else False
 
     def is_same(self, other: ModelRecord) -> bool:
         """By content; where that isn't known, by where it is found."""
         if self.id and other.id:
-            return self.id == other.id
+            return self.id == other.id or bool(self.content and self.content == other.content)
         return bool(self.source) and self.source == other.source
 
     @property
     def place(self) -> str:
-        """What a model that takes its place shares with it: what was made of what by which means, or, where that
-        isn't recorded, where it is found. Of several the newest counts."""
-        if not self.origin or not self.origin.by:
-            return self.source or self.id
+        """What trainings share that differ by their seed alone: base, data and recipe; of what was made otherwise, or
+        isn't recorded, where it is found."""
         origin = self.origin
-        made_from = (
-            origin.base.id or origin.base.source if origin.base else "",
-            origin.data.id if origin.data else "",
-        )
-        return "|".join((origin.by, origin.init, origin.frozen, origin.removed, *made_from))
+        if not origin or not origin.base or not origin.data:
+            return self.source or self.id
+        recipe = {name: value for name, value in origin.recipe.items() if name != "seed"}
+        made = [origin.by, origin.init, origin.base.content or origin.base.id or origin.base.source, origin.data.id]
+        return digest_text(canonical_json([*made, recipe]))
 
 
 class Recorded(Protocol):

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_OWN = ("value", "low", "high", "n", "unit", "label")
+"""What every number has beside its key."""
+
+
 @dataclass(frozen=True)
 class Number:
     """A headline number with the interval that belongs to it; `low` and `high` are None where there is none."""
@@ -35,6 +39,13 @@ class Number:
     def __str__(self) -> str:
         value, *ends = self.written()
         return f"{value} [{', '.join(ends)}]" if ends else value
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        """The value by a format such as `.3f`; without one, as it prints."""
+        return format(self.value, spec) if spec else str(self)
 
     def written(self) -> list[str]:
         """The value and, where there are any, the ends of its interval: three decimals, more where all are small,
@@ -71,6 +82,8 @@ class Numbers(Sequence[Number]):
     @overload
     def __getitem__(self, place: slice) -> Numbers: ...
     def __getitem__(self, place: int | slice) -> Number | Numbers:
+        if not self._numbers and isinstance(place, int):
+            raise IndexError("there is no such number: numbers() has all of them, with what they are of")
         return Numbers(self._numbers[place]) if isinstance(place, slice) else self._numbers[place]
 
     def __iter__(self) -> Iterator[Number]:
@@ -84,10 +97,13 @@ class Numbers(Sequence[Number]):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each: its key, what it is about, a column for each such thing, its value and interval."""
+        """A row for each: its key, what it is about, a column for each such thing, its value and interval. What a
+        number is of and is called like a column of its own is `of_unit` there."""
         import pandas as pd
 
-        about = list(dict.fromkeys(name for number in self for name in number.of))
-        columns = ["key", *about, "value", "low", "high", "n", "unit", "label"]
-        rows = [vars(number) | {name: number.of.get(name) for name in about} for number in self]
-        return pd.DataFrame(rows, columns=columns)
+        about = {name: f"of_{name}" if name in _OWN else name for number in self for name in number.of}
+        columns = ["key", *about.values(), *_OWN]
+        rows = [
+            vars(number) | {column: number.of.get(name) for name, column in about.items()} for number in self
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("value", "low", "high"), float))

@@ -115,8 +115,13 @@ class Question:
         return registry.QUESTIONS[self.name].line
 
     @property
-    def __doc__(self) -> str:  # type: ignore[override]
+    def description(self) -> str:
+        """The question, and how it is answered."""
         return f"{self.line}\n\n{inspect.cleandoc(self.about)}"
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return f"{self.description}\n\n{self.name}{inspect.signature(self)}"
 
     @property
     def asked_of(self) -> Mapping[str, Input]:

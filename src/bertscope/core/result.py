@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core.errors import UserError, did_you_mean
@@ -81,8 +82,7 @@ class Result:
         """The headline number of that key: `result["last_two_share"]`."""
         found = self.numbers(key=key)
         if not found:
-            known = did_you_mean(key, dict.fromkeys(number.key for number in self.headline))
-            raise KeyError(f"{self.question} has no headline number {key!r}; {known}")
+            raise KeyError(f"this {self.question} has no headline number {key!r}")
         if len(found) > 1:
             apart = dict.fromkeys(name for number in found for name in number.of)
             raise KeyError(
@@ -91,13 +91,37 @@ class Result:
             )
         return found[0]
 
+    def keys(self) -> list[str]:
+        """The headline numbers' keys, each once."""
+        return list(dict.fromkeys(number.key for number in self.headline))
+
+    def __iter__(self) -> Iterator[str]:  # so that `in` asks for a key
+        return iter(self.keys())
+
     def numbers(self, key: str | None = None, **of: Any) -> Numbers:
         """The headline numbers of that key, and about these: `result.numbers(key="score", arm="good")`; with nothing
-        given, all of them. `numbers().table` is a table. A model is given by its id, or as an encoder."""
-        of = {name: getattr(value, "id", value) for name, value in of.items()}
+        given, all of them. `numbers().table` is a table. A model is given by its id, or as an encoder. What no number
+        could be is refused; that there is none of what could be is an empty answer."""
+        self._refuse_unknown(key, of)
+        of = {name: getattr(getattr(value, "record", value), "id", value) for name, value in of.items()}
+        # Where there is only one model, every number is of it, and most don't say it.
+        alone = {"model": next(iter(self.models))} if len(self.models) == 1 else {}
         return Numbers(
-            number for number in self.headline if (key is None or number.key == key) and number.is_about(of)
-        )
+            number for number in self.headline
+            if (key is None or number.key == key) and replace(number, of={**alone, **number.of}).is_about(of)
+        )  # fmt: skip
+
+    def _refuse_unknown(self, key: str | None, of: Mapping[str, Any]) -> None:
+        from bertscope.core import registry
+
+        declared = registry.find(self.question).numbers if self.question in registry.QUESTIONS else {}
+        keys = {*self.keys(), *declared}
+        if key is not None and key not in keys:
+            raise KeyError(f"{self.question} has no headline number {key!r}; {did_you_mean(str(key), keys)}")
+        about = {"model", *(name for number in self.headline for name in number.of)}
+        about |= {field for words in declared.values() for _, field, *_ in Formatter().parse(words) if field}
+        if unknown := [name for name in of if name not in about]:
+            raise KeyError(f"no number of {self.question} is of a {unknown[0]}; {did_you_mean(unknown[0], about)}")
 
     def in_words(self, names: Mapping[str, str] | None = None) -> Result:
         """The same with words where code has keys: for eyes. `names` are the models' by their ids, where others than
@@ -225,11 +249,14 @@ def describe(folder: Path) -> dict[str, Any]:
     """The JSON part of a stored result, without its tables: enough to list it, and cheap."""
     marker = Path(folder) / MARKER
     try:
-        return json.loads(marker.read_text(encoding="utf-8"))
+        found = json.loads(marker.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{folder} holds no result (no {MARKER} in it)") from None
     except ValueError as error:
         raise UserError(f"{marker} is damaged ({error}); delete the folder and run the step again") from error
+    if "models" not in found:
+        raise UserError(f"{folder} was saved by another version of bertscope; ask its question again")
+    return found
 
 
 def as_json(record: Mapping[str, Any], id: str) -> dict[str, Any]:

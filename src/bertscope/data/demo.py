@@ -71,12 +71,6 @@ def make(name: str, seed: int, kind: Kind | None = None) -> Task:
     return Task(name, recipe.kind, recipe.labels, train, validation, test, recipe.metric)
 
 
-def kind_and_labels(name: str) -> tuple[Kind, tuple[str, ...]]:
-    """What kind of task it is when it is trained on, and its classes."""
-    recipe = _recipe(name)
-    return ("trees", ()) if recipe.kind == "unlabelled" else (recipe.kind, recipe.labels)
-
-
 def can_train(name: str, kind: Kind | None = None) -> bool:
     """Whether it is a task; the corpus is one only where its trees are asked for."""
     return bool(_recipe(name).metric) or kind == "trees"

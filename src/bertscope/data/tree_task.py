@@ -43,7 +43,17 @@ class TreeTask(Task):
         raise UserError(f"{self.name} asks for dependency trees: {NEEDS_LABELS}")
 
     def _matched(self, predicted: Predictions | np.ndarray) -> tuple[np.ndarray, Sequence[str]]:
-        return predicted.logits if isinstance(predicted, Predictions) else predicted, ()
+        """Relations are matched by name; one that the task hasn't is never right."""
+        if not isinstance(predicted, Predictions):
+            return predicted, ()
+        outputs = predicted.logits
+        if predicted.labels and tuple(predicted.labels) != self.labels:
+            place = {label: at for at, label in enumerate(self.labels)}
+            if not place.keys() & set(predicted.labels):
+                raise UserError(f"the parser knows none of the relations of {self.name}; fine-tune it on this task")
+            table = np.array([*(place.get(label, NOTHING) for label in predicted.labels), NOTHING])
+            outputs = np.stack([outputs[..., 0], table[outputs[..., 1]]], axis=-1)
+        return outputs, ()
 
     def gold(self, examples: Examples) -> np.ndarray:
         """The right outputs [n, longest, 2]; a relation that the training set hasn't is `NOTHING`."""

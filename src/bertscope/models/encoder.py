@@ -35,6 +35,9 @@ TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-
 _PASSING = ("_name_or_path", "architectures", "bertscope", "dtype", "torch_dtype", "transformers_version")
 """Of a config: where it came from and how it was last saved, and what the weights say as well."""
 
+_ABOUT = ("name", "origin", "tuned_on", "shrunk", "cut")
+"""Of our notes in it: what is told of the model, and isn't the model."""
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -139,7 +142,7 @@ class Encoder:
         content = self.content_digest
         read = self.opened if self.opened and self.opened.content == content else None
         origin = origin_in(self.model.config) or (Origin(base=self.base) if self.base else None)
-        found = ModelRecord(content, self.name, origin, self.task_head)
+        found = ModelRecord(content, self.name, origin, self.task_head, content=content)
         return replace(found, id=read.digest, source=read.source, made=read.made) if read else found
 
     @property
@@ -160,9 +163,10 @@ class Encoder:
 
     @property
     def content_digest(self) -> str:
-        """What it is in memory now: its weights, its config and its tokenizer; a name is none of it."""
+        """What it is in memory now: its weights, its config and its tokenizer; neither a name nor where it came from
+        is part of it."""
         config = {name: value for name, value in self.model.config.to_dict().items() if name not in _PASSING}
-        notes = {name: value for name, value in notes_in(self.model.config).items() if name != "name"}
+        notes = {name: value for name, value in notes_in(self.model.config).items() if name not in _ABOUT}
         whole = [type(self.model).__name__, self.fingerprint, config, notes, self.tokenizer_digest]
         return digest_text(canonical_json(whole))
 

@@ -30,9 +30,12 @@ def model_root(name: Any, base: str | None = None) -> Root:
     return replace(root, options={"base": told.source})
 
 
-def told_base(base: str, of: str) -> ModelRecord | None:
+def told_base(base: str | Path, of: str) -> ModelRecord | None:
     """The model that somebody names as the base of another: by content where it lies here, a hub id by its name. None
     where it is the model itself."""
+    if not isinstance(base, str | Path):
+        raise UserError(f"base is a {type(base).__name__}; name the model's folder, a hub id, or 'pocket'")
+    base = str(base)
     folder = source.POCKET if base == "pocket" else source.own_folder(base)
     if folder is None and not source.is_hub_id(base):
         raise UserError(

@@ -76,21 +76,19 @@ def load(
         name = str(name_or_module)
         folder = locate(name, allow_pickle=allow_pickle)
         encoder = _from_folder(name, folder, task_head, device, allow_pickle, tokenizer)
-        told = told_base(str(base), str(own_folder(name) or name)) if base else None
+        told = told_base(base, str(own_folder(name) or name)) if base else None
         is_base = told is not None and told.id == encoder.id  # a copy of it
         encoder.base = None if is_base else told or noted_base(name, folder, config_of(folder))
         return encoder
     if isinstance(name_or_module, transformers.PreTrainedModel):
         encoder = _from_memory(name_or_module, task_head, device, tokenizer)
-        encoder.base = told_base(str(base), "") if base else None
+        encoder.base = told_base(base, "") if base else None
         return encoder
     raise not_a_model(name_or_module)
 
 
 def open_model(given: Any, *, tokenizer: Any = None, base: str | None = None) -> Encoder:
-    """A model as questions take it: an encoder, or what `load` opens."""
-    if isinstance(given, Encoder) and tokenizer is not None:
-        raise UserError(f"{given.name} is an Encoder, which has its tokenizer; leave out tokenizer=")
+    """A model as questions take it: an encoder, which has its tokenizer, or what `load` opens."""
     if isinstance(given, Encoder) and base is not None:
         raise UserError(f"{given.name} is an Encoder; say its base where it is opened: load(..., base=...)")
     return given if isinstance(given, Encoder) else load(given, tokenizer=tokenizer, base=base)

@@ -32,6 +32,8 @@ FOLDER = FolderKind(
     ("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "vocab*", "merges.txt",
      "special_tokens_map.json", "added_tokens.json", "spm.model", "sentencepiece*"),
 )  # fmt: skip
+_READ = FOLDER.names
+"""Of what a folder holds, what opening it reads: somebody's results.json beside it changes no model."""
 # What `shrink` wrote has a card and ONNX files beside the model.
 SHRUNK = FolderKind("config.json", '"shrunk"', (*FOLDER.names, "model.onnx", "model-int8.onnx", "README.md"))
 
@@ -81,7 +83,7 @@ def model_root(name: Any) -> Root:
 def model_digest(folder: Path) -> str:
     """What a model is: what its folder holds. The tokenizer is part of it: the same weights read other pieces of the
     text through another one."""
-    files = sorted({path for pattern in _WANTED + _PICKLES for path in folder.glob(pattern)})
+    files = sorted({path for pattern in (*_READ, *_PICKLES) for path in folder.glob(pattern)})
     return _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
 
 

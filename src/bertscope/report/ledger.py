@@ -199,9 +199,9 @@ def earlier(models: int) -> str:
     """That the ledger speaks of the newest of several models.
 
     >>> earlier(1), earlier(2)
-    ('1 earlier model of this name was also measured', '2 earlier models of this name were also measured')
+    ('1 earlier model in its place was also measured', '2 earlier models in its place were also measured')
     """
-    return f"{models} earlier {'model of this name was' if models == 1 else 'models of this name were'} also measured"
+    return f"{models} earlier {'model in its place was' if models == 1 else 'models in its place were'} also measured"
 
 
 _PLACED = ("effect", "low", "high", "at", "published")

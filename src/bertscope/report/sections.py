@@ -213,8 +213,8 @@ def _card(number: Number, hint: str | None) -> Card:
 
 
 def _unit(number: Number) -> str:
-    """What it is a value of, unless its label says so; a ratio has a sign of its own."""
-    return {"x": "×"}.get(number.unit, "" if number.unit.lower() in number.label.lower() else number.unit)
+    """What it is a value of, unless it is called so; a ratio has a sign of its own."""
+    return {"x": "×"}.get(number.unit, "" if number.unit == number.key else number.unit)
 
 
 def _origin(finding: Finding) -> list[tuple[str, str]]:

@@ -52,11 +52,15 @@ def patterns_result(reader: PatternsReader, passed: Passed) -> Result:
     return patterns.result(
         tables=tables | of_heads,
         arrays={"maps": maps},
-        headline=_headline(list(models)[-1], tables["models"], draws[-1], len(examples)),
+        headline=[
+            number
+            for key, found in reversed(list(zip(models, draws, strict=True)))
+            for number in _headline(key, tables["models"], found, len(examples))
+        ],
         figures=_figures(names, config, typical=len(typical) > 0),
         models=models,
         subject=subject(examples, weighted=config.weighted),
-        notes=[*examples.notes, *read_notes(passed), *_whose(names), _how_sure(config)],
+        notes=[*examples.notes, *read_notes(passed), _how_sure(config)],
     )
 
 
@@ -88,12 +92,12 @@ def _by_class(draws: np.ndarray, where: Mapping[str, object]) -> pd.DataFrame:
     return table.assign(**{"class": np.tile(CLASSES, draws.shape[1])} | found)
 
 
-def _headline(last: str, models: pd.DataFrame, draws: np.ndarray, n: int) -> list[Number]:
-    """The last checkpoint's shares: of two, the one after."""
-    of = {"model": last}
+def _headline(model: str, models: pd.DataFrame, draws: np.ndarray, n: int) -> list[Number]:
+    """A checkpoint's shares. Of two, the one after comes first."""
+    of = {"model": model}
     numbers = [
         Number(_SHARES[row["class"]], row["share"], row["low"], row["high"], n, "of maps", of=of)
-        for _, row in models[models["checkpoint"] == last].iterrows()
+        for _, row in models[models["checkpoint"] == model].iterrows()
     ]
     special = draws[..., len(CLASSES) + list(MEASURES).index("to_special")]
     return [*numbers, drawn_number("mostly_on_special", over_half(special), n, "of heads", **of)]
@@ -114,10 +118,6 @@ def sentence(result: Result) -> Statement | None:
         f"{sure(shares[most], percent)} are {most} and {sure(shares[other], percent)} {other}."
     )
     return Statement(told, shares["heterogeneous"].value, percent)
-
-
-def _whose(names: Mapping[str, str]) -> list[str]:
-    return [f"the numbers above are of {list(names.values())[-1]}"] if len(names) > 1 else []
 
 
 def _how_sure(config: PatternsConfig) -> str:

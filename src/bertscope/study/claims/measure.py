@@ -1,7 +1,5 @@
-"""`claims`: all claims put beside stored results, a row for each claim, model and task; and the results in words.
-
-A model is known by its place (`ModelRecord.place`): one that was made anew as another was takes its place, and the
-newest counts. No name decides anything.
+"""`claims`: all claims put beside stored results, a row for each claim, kind of model and task; and the results in
+words. No name decides anything: which models a row is about, `places.py` says.
 """
 
 from __future__ import annotations
@@ -12,11 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from bertscope.core import registry
+from bertscope.core import lineage, registry
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement
+from bertscope.core.step import Step
 from bertscope.core.words import ModelNames, about
+from bertscope.study.claims.places import Places
 from bertscope.study.claims.question import ClaimsConfig, told
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.records.claim import NOT_TESTED, OF_ONE_TRAINING, UNDERPOWERED, Bound, Claim, Evidence
@@ -24,6 +24,7 @@ from bertscope.study.claims.records.evidence import at_chance
 from bertscope.study.claims.result import claims_result
 
 _AT_CHANCE = "the whole model is not clearly above chance: what it can do without shows nothing"
+_REPLACED = "of an earlier model: what lies in its place now was not measured"
 _COLUMNS = ["question", "about", "sentence", "what", "main", "written", "input"]
 
 
@@ -38,6 +39,8 @@ class Found:
 
     evidence: Evidence
     at: int
+    data: str
+    """What the result's data holds: two data sets may share a name."""
 
     @property
     def model(self) -> ModelRecord:
@@ -57,10 +60,10 @@ def judged(results: Sequence[Result], claims: Iterable[Claim] = CLAIMS) -> tuple
     """The ledger, and what could not be read."""
     unread: list[str] = []
     found = [(claim, list(_found(claim, results, unread))) for claim in claims]
-    names = ModelNames(one.model for _, mine in found for one in mine)
+    places = Places([one.model for one in mine] for _, mine in found)
     rows: list[dict[str, Any]] = []
     for claim, mine in found:
-        rows += [_row(claim, alike, names) for alike in _alike(mine)] or [_untested(claim)]
+        rows += [_row(claim, alike, places) for alike in _alike(mine, places)] or [_untested(claim)]
     kinds = dict.fromkeys(("n", "runs", "others", "agree", "earlier"), "Int64")
     kinds |= dict.fromkeys(("effect", "low", "high", "at", "published"), "float64")
     return pd.DataFrame(rows).astype(kinds), unread
@@ -79,21 +82,27 @@ def _found(claim: Claim, results: Sequence[Result], unread: list[str]) -> Iterat
             continue
         if claim.needs_skill and at_chance(result, results):
             read = [evidence.void(_AT_CHANCE) for evidence in read]
-        yield from (Found(evidence, place) for evidence in read)
+        data = _data(result)
+        yield from (Found(evidence, place, data) for evidence in read)
 
 
-def _alike(found: Iterable[Found]) -> list[list[Found]]:
-    """What is about models of one place and one task; a base before what was made of it. The same model is one model
-    wherever it was found."""
-    places: dict[str, str] = {}
-    groups: dict[tuple[str, str], list[Found]] = {}
+def _data(result: Result) -> str:
+    """What the data that a result is about holds, as its step says; without one, its name is all there is."""
+    if "step" not in result.provenance:
+        return result.subject.get("task", "")
+    step = Step.from_json(result.provenance["step"])
+    return "+".join(sorted({root.digest for root in lineage.data_read(step)}))
+
+
+def _alike(found: Iterable[Found], places: Places) -> list[list[Found]]:
+    """What is about models of one place and the same data; a base before what was made of it."""
+    groups: dict[tuple[str, str, str], list[Found]] = {}
     for one in found:
-        place = places.setdefault(one.model.id, one.model.place)
-        groups.setdefault((place, one.evidence.task), []).append(one)
+        groups.setdefault((places.of(one.model), one.data, one.evidence.task), []).append(one)
 
     def order(alike: list[Found]) -> tuple[int, str, str, str]:
         model = alike[0].model
-        return len(list(model.descent())), model.name, alike[0].evidence.task, model.place
+        return len(list(model.descent())), model.name, alike[0].evidence.task, places.of(model)
 
     return sorted(groups.values(), key=order)
 
@@ -105,26 +114,27 @@ def _described(claim: Claim) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _row(claim: Claim, found: list[Found], names: ModelNames) -> dict[str, Any]:
-    """What is found of the newest of some models that took each other's place."""
-    made: dict[str, str] = {}  # a copy of a model may be younger than the model
-    for one in found:
-        made[one.model.id] = max(one.model.made, made.get(one.model.id, ""))
-    best = max(found, key=lambda one: (made[one.model.id], one.weight))
-    same = [one for one in found if one.model.id == best.model.id]
+def _row(claim: Claim, found: list[Found], places: Places) -> dict[str, Any]:
+    """What is found of one kind of model: by the one that most claims are read off, the others beside it. A model
+    that another has replaced counts only where nothing else does."""
+    current = [one for one in found if not places.is_replaced(one.model)] or found
+    best = max(current, key=lambda one: (places.standing(one.model), one.weight))
     evidence, verdict = best.evidence, _verdict(claim, best.evidence)
     asks = _bound(claim, evidence)
-    agree = sum(_verdict(claim, other.evidence) == verdict for other in same) - 1
-    named = {best.model.id: replace(best.model, name=names.of(best.model))} if evidence.model else {}
+    agree = sum(_verdict(claim, other.evidence) == verdict for other in current) - 1
+    name = places.names.of(best.model)
+    named = {best.model.id: replace(best.model, name=name)} if evidence.model else {}
+    earlier = {one.model.id for one in found} - {one.model.id for one in current}
+    replaced = [_REPLACED] if places.is_replaced(best.model) else []
     return _described(claim) | {
-        "model": best.model.id, "model_name": names.of(best.model), "task": evidence.task,
+        "model": best.model.id, "model_name": name, "task": evidence.task,
         "about": about(named, {"task": evidence.task}), "verdict": verdict,
         "effect": evidence.effect.value, "low": evidence.effect.low, "high": evidence.effect.high,
-        "asks": asks.side, "at": asks.at, "margin": claim.margin,
-        "n": evidence.n, "runs": evidence.runs, "over": _over(evidence), "note": evidence.note,
+        "asks": asks.side, "at": asks.at, "margin": claim.margin, "n": evidence.n, "runs": evidence.runs,
+        "over": _over(evidence), "note": "; ".join(filter(None, [evidence.note, *replaced])),
         "published": claim.published.value(evidence.task), "published_says": claim.published.says,
-        "why": _why(verdict, evidence), "others": len(same) - 1, "agree": agree,
-        "earlier": len(made) - 1, "input": f"results.{best.at}", "command": claim.command,
+        "why": _why(verdict, evidence), "others": len(current) - 1, "agree": agree,
+        "earlier": len(earlier), "input": f"results.{best.at}", "command": claim.command,
     }  # fmt: skip
 
 

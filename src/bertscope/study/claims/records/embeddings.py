@@ -50,7 +50,7 @@ def _words(result: Result) -> int | None:
 
 def top_moves_most(result: Result) -> Iterator[Evidence]:
     found = _rsa(result)
-    found = found[found["corpus"] == result.subject["task"]]
+    found = found[found["corpus"] == result.subject.get("task", "")]
     for tuned in tuned_from_first(result):
         rows = found[found["other"] == tuned.id]
         top, below = (column(rows[chosen], "value") for chosen in (rows["third"] == 3, rows["third"] < 3))
@@ -171,7 +171,7 @@ def frozen_below(result: Result) -> Iterator[Evidence]:
         return
     count = 2 * int(result.tables["movement"]["layer"].max()) // 3
     rows = result.tables["arms"]
-    for _, row in rows[rows["arm"] == str(Layers.first(count))].iterrows():
+    for _, row in rows[rows["arm"] == str(Layers.first(count))].iterrows() if count else ():
         yield of_training(result, cell(row, "effect"), row["runs"], int(row["n"]))
 
 

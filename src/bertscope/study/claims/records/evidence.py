@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TREES, SPANS, INFERENCE = "trees", "spans", "inference"
 _THREE_WAYS = {"entailment", "neutral", "contradiction"}
 _UNKNOWN = "what it was fine-tuned from isn't recorded; say it with --base"
+_ANOTHER = "it is said to come of {}, which isn't known to be this {}"
 
 
 def evidence(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Evidence:
@@ -42,13 +43,19 @@ def of_training(
 def of_tuned(result: Result, tuned: ModelRecord, effect: Estimate, n: int | None, over: str, **more: Any) -> Evidence:
     """What came of fine-tuning the first model: no evidence where that isn't recorded."""
     found = evidence(result, effect, n, over, **({"model": tuned, "runs": 1} | more))
-    return found if tuned.came_of(first_model(result)) else found.void(_UNKNOWN)
+    first = first_model(result)
+    if tuned.came_of(first):
+        return found
+    base = tuned.origin.base if tuned.origin else None
+    return found.void(_ANOTHER.format(base.name, first.name) if base else _UNKNOWN)
 
 
 def tuned_from_first(result: Result) -> list[ModelRecord]:
     """Of a result's models those that are the first one, fine-tuned, or may be: `of_tuned` tells the two apart."""
+    if not result.models:
+        return []
     base, *others = result.models.values()
-    return [one for one in others if one.came_of(base) is not False and not one.is_random]
+    return [one for one in others if one.came_of(base) is not False and not one.is_random and not one.is_same(base)]
 
 
 def first_model(result: Result) -> ModelRecord:
