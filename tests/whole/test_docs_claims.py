@@ -58,12 +58,12 @@ scored on the same dev set; no verdict rests on them.
 - What fine-tuning did, if it isn't recorded what the model was fine-tuned from: such a row is underpowered, and says
   so. `--base` names it for a checkpoint from elsewhere.
 
-A model on a task has one row, and a model is what it holds: no name decides anything. What was made again of the
-same base and data by the same means takes the place of what was made before, as does what lies in the same folder
-where nothing is recorded; the newest counts, and the ledger says how many earlier models were measured. Of several
-results of one model the one with most seeds counts, then with most texts; the ledger says how many others there are,
-and how many agree. A published number stands beside a task of exactly the source's name (`glue/sst2`). Attention
-weighted by norms is not counted here.
+A kind of model on a task has one row, and a model is what it holds: no name decides anything. Trainings that differ
+by their seed alone are one kind; the row speaks of the one that most claims are read off (of several, the newest),
+and says how many others there are and how many agree. What was written over another model in the same folder has
+taken its place: the newest counts, and the row says how many earlier ones were measured, or that only an earlier one
+was. Of several results of one model the one with most seeds counts, then with most texts. A published number stands
+beside a task of exactly the source's name (`glue/sst2`). Attention weighted by norms is not counted here.
 """
 
 
