@@ -75,16 +75,17 @@ def test_a_heads_class_is_its_commonest_and_its_consistency_the_share_of_that(co
     np.testing.assert_allclose(heads["consistency"], 4 / 7, atol=1e-6)
 
 
-def test_of_several_checkpoints_the_headline_is_the_last_ones(pocket):
+def test_of_several_checkpoints_the_headline_begins_with_the_last_ones(pocket):
     """Before, the head looks one back; after, at [SEP]."""
     models = [planted(pocket.tokenizer, (kind, "uniform")) for kind in ("previous", "sep")]
     result = patterns(models, pairs(20), FEW)
-    assert result["vertical"].value == pytest.approx(0.5, abs=0.05)
-    assert result["diagonal"].value < 0.05
-    assert result["mostly_on_special"].value == 0.5
-    last = result.tables["heads"]["checkpoint"].iloc[-1]
-    assert {number.of["model"] for number in result.headline} == {last} and last == list(result.models)[-1]
-    assert f"the numbers above are of {result.in_words().models[last].name}" in result.notes
+    first, last = result.models
+    assert last == result.tables["heads"]["checkpoint"].iloc[-1]
+    vertical, diagonal, special = (result.numbers(key=key) for key in ("vertical", "diagonal", "mostly_on_special"))
+    assert [number.of["model"] for number in vertical] == [last, first]
+    assert vertical[0].value == pytest.approx(0.5, abs=0.05) and vertical[1].value < 0.05
+    assert diagonal[0].value < 0.05 and diagonal[1].value == pytest.approx(0.5, abs=0.05)
+    assert [number.value for number in special] == [0.5, 0.0]
     where, maps = result.tables["head_maps"], result.arrays["maps"]
     tokens = result.tables["map_tokens"].groupby("example")["token"].agg(list)
     for place, row in where.iterrows():  # each checkpoint's own map is shown
@@ -112,7 +113,11 @@ def test_the_sentence_tells_the_commonest_shape_of_the_last_model(pocket):
     result = patterns(models, pairs(20), FEW)
     told = patterns.sentence(result)
     assert told.sentence == f"Of the maps of {models[1].name}'s 2 heads, 50% are vertical and 0% heterogeneous."
-    assert told.main == result["heterogeneous"].value and told.written(told.main) == "0%" and patterns.compared
+    assert (
+        told.main == result.numbers(key="heterogeneous", model=models[1])[0].value
+        and told.written(told.main) == "0%"
+        and patterns.compared
+    )
     result.subject["attention"] = "norm-weighted"
     assert patterns.sentence(result) is None
 

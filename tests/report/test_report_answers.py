@@ -56,9 +56,9 @@ def test_long_tables_are_cut_on_the_page_and_whole_in_the_csv(tmp_path):
 def test_the_citation_is_shown_with_its_link(tmp_path, monkeypatch):
     class Declared:
         main, better, cite = "accuracy", "higher", "Michel et al. 2019, https://arxiv.org/abs/1905.10650"
-        card, keeps, columns, words = None, "", {}, {}
+        card, keeps, columns, words, numbers, plan = None, "", {}, {}, {}, None
 
-    monkeypatch.setattr("bertscope.report.subjects.declared", lambda name: Declared)
+    monkeypatch.setattr("bertscope.core.registry.still_declared", lambda name: Declared)
     put(tmp_path, ablation())
     page = page_of(tmp_path)
     assert 'href="https://arxiv.org/abs/1905.10650"' in page and "higher is better" in page
@@ -78,7 +78,7 @@ def test_nothing_is_a_zero_however_fine_its_interval(tmp_path):
 
 def test_numbers_have_their_units_and_many_are_a_list(tmp_path):
     numbers = [
-        Number("after", 0.8, unit="accuracy"), Number("mean accuracy", 0.7, unit="accuracy"),
+        Number("after", 0.8, unit="accuracy"), Number("accuracy", 0.7, unit="accuracy"),
         Number("time", 0.5, unit="x"), Number("weights", 4084475.4),
     ]  # fmt: skip
     put(tmp_path, Result("ablate", 1, headline=numbers))

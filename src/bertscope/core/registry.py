@@ -72,6 +72,14 @@ def find(name: str) -> Question:
     return declared_in(QUESTIONS[name].folder)
 
 
+def still_declared(name: str) -> Question | None:
+    """What a question's code says of itself; a stored result outlives its code, and is shown without it."""
+    try:
+        return find(name)
+    except (UserError, ImportError, AttributeError):
+        return None
+
+
 def declared_in(folder: str) -> Question:
     """The question that a package declares in its `question.py`, or a module itself."""
     module = importlib.import_module(folder)

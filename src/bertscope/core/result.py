@@ -114,7 +114,8 @@ class Result:
     def _refuse_unknown(self, key: str | None, of: Mapping[str, Any]) -> None:
         from bertscope.core import registry
 
-        declared = registry.find(self.question).numbers if self.question in registry.QUESTIONS else {}
+        question = registry.still_declared(self.question)
+        declared = question.numbers if question else {}
         keys = {*self.keys(), *declared}
         if key is not None and key not in keys:
             raise KeyError(f"{self.question} has no headline number {key!r}; {did_you_mean(str(key), keys)}")

@@ -124,7 +124,7 @@ def in_words(result: Result, names: Mapping[str, str] | None = None) -> Result:
     """The result with names for models and words for other keys, in tables, figures and labels."""
     names = {**model_names(result.models), **(names or {})}
     names = {key: names[key] for key in result.models}
-    declared = registry.find(result.question) if result.question in registry.QUESTIONS else None
+    declared = registry.still_declared(result.question)
     words: dict[str, Mapping[str, str]] = {**(declared.words if declared else {}), "model": names}
     shown = replace(
         result,

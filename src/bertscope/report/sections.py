@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bertscope.core import registry
 from bertscope.core.differences import differences
 from bertscope.core.number import Number
 from bertscope.core.question import Question
@@ -129,7 +130,7 @@ def sections(findings: Sequence[Finding], models: PageModels) -> list[Section]:
 
 
 def _section(question: str, findings: list[Finding], parts: set[str], models: PageModels) -> Section:
-    declared = subjects.declared(question)
+    declared = registry.still_declared(question)
     heading = QUESTIONS[question].line.removesuffix(".") if question in QUESTIONS else question
     named = zip(names(findings, models), findings, strict=True)
     ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertscope.core import lineage, registry
-from bertscope.core.errors import UserError
 from bertscope.core.model_record import ModelRecord
-from bertscope.core.question import DATA, Question
+from bertscope.core.question import DATA
 from bertscope.core.step import Root, Step
 from bertscope.core.words import ModelNames
 
@@ -77,20 +76,12 @@ def one_seed(step: Step) -> bool:
     return isinstance(seeds, (list, tuple)) and len(seeds) == 1
 
 
-def declared(question: str) -> Question | None:
-    """What the question's code says about itself; a stored result outlives its code and is shown without it."""
-    try:
-        return registry.find(question)
-    except (UserError, ImportError, AttributeError):
-        return None
-
-
 def parts(findings: Sequence[Finding]) -> set[str]:
     """The ids of results that others were made of, such as an experiment's trainings: where a question has many, they
     would bury its answers. An experiment is never a part, though another may read it."""
     under = {one.id for finding in findings if finding.step.name != LEDGER for one in lineage.ancestors(finding.step)}
     used = [finding.step for finding in findings if finding.step.id in under]
-    planned = {name for name in {step.name for step in used} if getattr(declared(name), "plan", None)}
+    planned = {name for name in {step.name for step in used} if getattr(registry.still_declared(name), "plan", None)}
     counts = Counter(step.name for step in used)
     return {step.id for step in used if step.name not in planned and counts[step.name] > _FEW}
 

@@ -39,22 +39,18 @@ def _shares(result: Result, kind: str) -> dict[str, Estimate]:
     return {row["checkpoint"]: cell(row, "share", "low", "high") for _, row in rows.iterrows()}
 
 
-def _texts(result: Result) -> int | None:
-    """How many maps of each head were classed."""
-    return result.numbers(key="heterogeneous")[0].n
-
-
 def heterogeneous(result: Result) -> Iterator[Evidence]:
     for key, share in _shares(result, "heterogeneous").items() if raw(result) else ():
         if studied(result.models[key]):
-            yield evidence(result, share, _texts(result), "texts", model=result.models[key])
+            n = result.numbers(key="heterogeneous")[0].n
+            yield evidence(result, share, n, "texts", model=result.models[key])
 
 
 def vertical_grows(result: Result) -> Iterator[Evidence]:
     shares = _shares(result, "vertical")
     for tuned in tuned_from_first(result) if raw(result) else ():
-        grown = shares[tuned.id] - shares[first_model(result).id]
-        yield of_tuned(result, tuned, grown, _texts(result), "texts")
+        grown, n = shares[tuned.id] - shares[first_model(result).id], result.numbers(key="vertical")[0].n
+        yield of_tuned(result, tuned, grown, n, "texts")
 
 
 def on_special(result: Result) -> Iterator[Evidence]:
@@ -69,12 +65,10 @@ def _of_change(result: Result, effect: Estimate, n: int | None, **more: float) -
 
 
 def last_two_ranks(result: Result) -> Iterator[Evidence]:
-    layers = result.tables["layers"]
-    if len(layers) < 3:  # of two layers both are the most changed
-        return iter(())
-    rows = layers.nlargest(2, "layer")
+    rows = result.tables["layers"].nlargest(2, "layer")
     ranks = [max(rows[name]) for name in ("rank", "rank_low", "rank_high")]
-    return _of_change(result, Estimate.of(*ranks), result["cosine"].n)
+    if len(result.tables["layers"]) > 2:  # of two layers both are the most changed
+        yield from _of_change(result, Estimate.of(*ranks), result["cosine"].n)
 
 
 def last_two_share(result: Result) -> Iterator[Evidence]:
