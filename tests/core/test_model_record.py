@@ -92,7 +92,7 @@ def test_trainings_of_one_name_are_told_apart_by_what_was_done():
         return list(model_names({one.id: one for one in models}).values())
 
     assert names(made("a", seed=0), made("b", seed=1)) == ["my-run, seed 0", "my-run, seed 1"]
-    assert names(made("a", frozen=""), made("b", frozen="1-8")) == ["my-run, frozen none", "my-run, frozen 1-8"]
+    assert names(made("a", frozen=""), made("b", frozen="1-8")) == ["my-run", "my-run, frozen 1-8"]
     alike = [replace(made("a"), made="2026-11-16T14:02"), replace(made("b"), made="2026-11-16T14:31")]
     assert names(*alike) == ["my-run, of 14:02", "my-run, of 14:31"], "the same was done twice"
 

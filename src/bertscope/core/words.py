@@ -73,11 +73,10 @@ def _told_apart(models: Sequence[ModelRecord]) -> list[str]:
 
 
 def _done_differently(models: Sequence[ModelRecord]) -> list[str]:
-    """What of how each was made isn't the same for all."""
+    """What of how each was made isn't the same for all; nothing of one of which nothing was frozen or removed."""
     made = [vars(record.origin) if record.origin else {} for record in models]
     names = [name for name in ("seed", "frozen", "removed") if len({each.get(name) for each in made}) > 1]
-    return [", ".join(f"{name} {'none' if each.get(name) in (None, '') else each[name]}" for name in names)
-            for each in made]  # fmt: skip
+    return [", ".join(f"{name} {each[name]}" for name in names if each.get(name) not in (None, "")) for each in made]
 
 
 def model_names(models: Mapping[str, ModelRecord]) -> dict[str, str]:
