@@ -75,3 +75,12 @@ def test_every_way_of_writing_to_a_weight_is_seen_and_a_gate_is_none(tiny, tmp_p
     assert encoder.id == whole, "as it was: what its files hold"
     encoder.model.config.id2label = {0: "yes", 1: "no"}
     assert encoder.id != whole, "what its outputs are called is part of it"
+
+
+def test_the_same_of_a_copy_that_lies_elsewhere_is_the_same_model(tiny, tmp_path):
+    shutil.copytree(tiny.save(tmp_path / "one" / "base"), tmp_path / "two" / "base")
+    made = [
+        load(tmp_path / where / "base").cut(["head:1.1"]).save(tmp_path / where / "cut") for where in ("one", "two")
+    ]
+    one, two = map(load, made)
+    assert one.id == two.id and one.record != two.record and one.record.wherever() == two.record.wherever()

@@ -7,7 +7,7 @@ eyes: nothing is looked up by it, and nothing is read off it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 from bertscope.core.files import canonical_json, digest_text
@@ -75,6 +75,10 @@ class ModelRecord:
         """What `to_json` gave; what a newer version has noted beside it is left out."""
         known = {name: value for name, value in record.items() if name in cls.__dataclass_fields__}
         return cls(**(known | {"origin": _origin(record.get("origin"))}))
+
+    def wherever(self) -> ModelRecord:
+        """The same without where it was found, and when it was written."""
+        return replace(self, source="", made="")
 
     def descent(self) -> Iterator[ModelRecord]:
         """The model, what it was made from, and so on, as far as that is recorded."""

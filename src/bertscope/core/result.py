@@ -29,12 +29,7 @@ FOLDER = FolderKind(MARKER, '"headline"', (MARKER, "*.parquet", "arrays.safetens
 
 @dataclass
 class Result:
-    """What a question found. Saved as Parquet, safetensors and JSON; loads back equal.
-
-    >>> result = Result("ablate", 1, tables={"effects": frame})           # doctest: +SKIP
-    >>> Result.load(result.save("somewhere")).equals(result)              # doctest: +SKIP
-    True
-    """
+    """What a question found. Saved as Parquet, safetensors and JSON; `Result.load(result.save(folder))` equals it."""
 
     question: str
     version: int
@@ -147,9 +142,13 @@ class Result:
         return as_json(self._description() | {"provenance": self.provenance}, id)
 
     def equals(self, other: Result) -> bool:
-        """Whether both say the same; provenance (when, where, how long) may differ."""
+        """Whether both say the same; provenance (when, where, how long) may differ, and where their models lay."""
+        anywhere = [
+            replace(each, models={key: one.wherever() for key, one in each.models.items()})._description()
+            for each in (self, other)
+        ]
         return (
-            self._description() == other._description()
+            anywhere[0] == anywhere[1]
             and all(self.tables[name].equals(other.tables[name]) for name in self.tables)
             and all(_same_array(self.arrays[name], other.arrays[name]) for name in self.arrays)
         )

@@ -3,7 +3,7 @@ of saving: its name, where it came from, what was cut, what is on top."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin
@@ -34,5 +34,8 @@ def origin_in(config: Any) -> Origin | None:
 
 
 def origin_note(origin: Origin | None) -> dict[str, Any]:
-    """The note of it."""
+    """The note of it. Where a base lay, and when it was written, is none of what was made of it: the same training in
+    another store makes the same model."""
+    if origin and origin.base and origin.base.id:
+        origin = replace(origin, base=origin.base.wherever())
     return {"origin": asdict(origin) if origin else None}
