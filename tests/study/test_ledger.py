@@ -16,7 +16,7 @@ from bertscope.core.step import Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.question import claims
 from bertscope.study.claims.records.claim import VERDICTS, Bound, Claim, Evidence, Published, Source
-from bertscope.study.claims.records.evidence import evidence, first_model, of_tuned, tuned_from_first
+from bertscope.study.claims.records.evidence import at_chance, evidence, first_model, of_tuned, tuned_from_first
 from bertscope.study.claims.result import claims_result
 
 BASE = ModelRecord("base0000", "minilm", source="/models/minilm", made="2026-11-16T09:00:00+00:00")
@@ -187,6 +187,18 @@ def test_two_data_sets_of_one_name_have_a_row_each():
         root = Root("examples", f"/{digest}/tickets.csv", digest)
         result.provenance["step"] = Step("patterns", 1, {}, {"examples": root}).to_json()
     assert [row["verdict"] for row in rows(found)] == ["holds_this_training", "fails_this_training"]
+
+
+def test_chance_on_another_data_set_of_that_name_is_no_chance_here():
+    def asked(question: str, digest: str) -> Result:
+        headline = [Number("score", 0.5, 0.4, 0.6), Number("chance", 0.5)] if question == "ablate" else []
+        result = Result(question, 1, headline=headline, models={BASE.id: BASE}, subject={"task": "DataFrame"})
+        inputs = {"model": Root("model", "m", "mm"), "task": Root("task", "DataFrame", digest)}
+        result.provenance["step"] = Step("ablate", 1, {}, inputs).to_json()
+        return result
+
+    assert at_chance(asked("redundancy", "aa"), [asked("ablate", "aa")])
+    assert not at_chance(asked("redundancy", "aa"), [asked("ablate", "bb")])
 
 
 def test_a_copy_of_the_base_is_no_fine_tuning_of_it():

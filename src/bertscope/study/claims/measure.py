@@ -11,16 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from bertscope.core import lineage, registry
+from bertscope.core import registry
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement
-from bertscope.core.step import Step
 from bertscope.core.words import ModelNames, about
 from bertscope.study.claims.question import ClaimsConfig, told
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.records.claim import NOT_TESTED, OF_ONE_TRAINING, UNDERPOWERED, Bound, Claim, Evidence
-from bertscope.study.claims.records.evidence import at_chance
+from bertscope.study.claims.records.evidence import at_chance, data_held
 from bertscope.study.claims.result import claims_result
 
 _AT_CHANCE = "the whole model is not clearly above chance: what it can do without shows nothing"
@@ -121,16 +120,8 @@ def _found(claim: Claim, results: Sequence[Result], unread: list[str]) -> Iterat
             continue
         if claim.needs_skill and at_chance(result, results):
             read = [evidence.void(_AT_CHANCE) for evidence in read]
-        data = _data(result)
+        data = data_held(result)
         yield from (Found(evidence, place, data) for evidence in read)
-
-
-def _data(result: Result) -> str:
-    """What the data that a result is about holds, as its step says; without one, its name is all there is."""
-    if "step" not in result.provenance:
-        return result.subject.get("task", "")
-    step = Step.from_json(result.provenance["step"])
-    return "+".join(sorted({root.digest for root in lineage.data_read(step)}))
 
 
 def _alike(found: Iterable[Found], places: Places) -> list[list[Found]]:

@@ -34,8 +34,9 @@ def effect_of(what: str, on: str) -> Callable[[Result], Iterator[Evidence]]:
 
 def without_top(result: Result) -> Iterator[Evidence]:
     """Without the top layer and trained like the whole model, with the same classifier."""
-    rows = result.tables["arms"]
-    rows = rows[(rows["removed"] == 1) & rows["from_top"] & (rows["top"] == rows["top"].iloc[0])]
+    from bertscope.experiments.truncate.result import without_top_layer  # late: planning reads the claims, not torch
+
+    rows = without_top_layer(result.tables["arms"])
     for _, row in rows.iterrows() if "layers" not in result.subject else ():
         yield _of(result, cell(row, "effect"), row)
 

@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bertscope.analyses.side_by_side import is_weighted
+from bertscope.core import lineage
 from bertscope.core.estimate import Estimate
+from bertscope.core.step import Step
 from bertscope.study.claims.records.claim import Evidence
 from bertscope.study.claims.records.estimates import trained
 
@@ -102,13 +105,22 @@ def at_chance(result: Result, others: Sequence[Result]) -> bool:
     return False
 
 
-def _subject(result: Result) -> tuple[list[str], str | None]:
-    return list(result.models), result.subject.get("task")
+def _subject(result: Result) -> tuple[list[str], str]:
+    return list(result.models), data_held(result)
+
+
+def data_held(result: Result) -> str:
+    """What the data that a result is about holds, as its step says: two data sets may share a name. Without a step
+    the name is all there is."""
+    if "step" not in result.provenance:
+        return result.subject.get("task", "")
+    step = Step.from_json(result.provenance["step"])
+    return "+".join(sorted({root.digest for root in lineage.data_read(step)}))
 
 
 def raw(result: Result) -> bool:
     """Whether it is about attention itself, not weighted by what it carries."""
-    return "attention" not in result.subject
+    return not is_weighted(result)
 
 
 def layer_third(layers: pd.Series, top: int) -> pd.Series:
