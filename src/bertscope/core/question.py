@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core import calling, registry
+from bertscope.core import calling, null_panel, registry
 from bertscope.core import config as configs
 from bertscope.core.errors import UserError
 from bertscope.core.provenance import capture
@@ -95,6 +95,11 @@ class Question:
     where several numbers share a key."""
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Words for the keys that tables hold and numbers are of: by column (`arm`), each key's (`random_tuned`)."""
+    null: str = ""
+    """Of a question with p-values: the exact null, in which its hypothesis is true by construction, after "where".
+    Its config then has `null`, with which the result has the null panel and the reference (`null_panel.py`)."""
+    reference: str = ""
+    """What stands beside its numbers then, as a column or a number: the same of random weights, say."""
     compared: str = ""
     """What the number is by which its results are compared, in words that need no sentence before them. Where there
     are any, `result.py` has `sentence`, which tells a result in one."""
@@ -117,7 +122,10 @@ class Question:
     @property
     def description(self) -> str:
         """The question, and how it is answered."""
-        return f"{self.line}\n\n{inspect.cleandoc(self.about)}"
+        told = f"{self.line}\n\n{inspect.cleandoc(self.about)}"
+        if not self.null:
+            return told
+        return f"{told}\n\nWith --null: how often something is found where {self.null}; beside it {self.reference}."
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
@@ -174,7 +182,7 @@ class Question:
         return Step(self.name, self.version, configs.to_json(config or self.config()), inputs)
 
     def result(self, **what: Any) -> Result:
-        """A result of this question; each headline number gets its words."""
+        """A result of this question; each headline number gets its words, a null panel its line among the notes."""
         from bertscope.core.result import Result
         from bertscope.core.words import labelled, model_names
 
@@ -183,6 +191,7 @@ class Question:
             raise ValueError(f"{self.name} declares no words for the number {wordless[0]!r}")
         words = {**self.words, "model": model_names(result.models)}
         result.headline = labelled(result.headline, self.numbers, words)
+        result.notes += filter(None, [null_panel.in_words(result)])
         return result
 
     def sentence(self, result: Result) -> Statement | None:

@@ -1,0 +1,74 @@
+"""The null panel: how often a question finds something where there is nothing to be found.
+
+A question with p-values declares an exact null (`Question.null`): what it does to its own data so that its hypothesis
+is true by construction, such as exchanging whole and ablated outputs row by row at random. With `null=True` it
+draws such data again and again and tests it as it tests the real data, correction included. A draw counts if anything
+at all is found in it: after a correction for all tests that happens in at most one draw of twenty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bertscope.core.result import Result
+
+DRAWS = 200
+TABLE = "null"
+LEVEL = 0.05
+_ENOUGH = 50  # draws under which a panel is shown and decides nothing
+_SURE = 0.99
+
+
+def most(draws: int) -> int:
+    """How many draws with findings a sound test has at most, 99 times of 100: 18 of 200, 11 of 100, 7 of 50."""
+    from scipy.stats import binom
+
+    return int(binom.ppf(_SURE, draws, LEVEL))
+
+
+def panel(found: Mapping[Hashable, np.ndarray], columns: Sequence[str] = ("tests",)) -> pd.DataFrame:
+    """The panel's table: a row for each family of tests that is corrected together. `found` has for each how many
+    tests found something in each draw [draws]; its keys are what `columns` hold.
+
+    draws      how many there were
+    findings   in how many of them anything was found
+    quantile   how many that may be
+    passes     whether it is not more; none where there are too few draws to say
+    """
+    import pandas as pd
+
+    rows = []
+    for key, counts in found.items():
+        draws, findings = len(counts), int((np.asarray(counts) > 0).sum())
+        allowed = most(draws)
+        passes = findings <= allowed if draws >= _ENOUGH else None
+        named = dict(zip(columns, key if isinstance(key, tuple) else (key,), strict=True))
+        rows.append(named | {"draws": draws, "findings": findings, "quantile": allowed, "passes": passes})
+    table = pd.DataFrame(rows, columns=[*columns, "draws", "findings", "quantile", "passes"])
+    return table.astype({"passes": "boolean"})
+
+
+def fails(result: Result) -> bool:
+    """Whether a result's own panel says that its findings are none. A result without one isn't judged by it."""
+    return TABLE in result.tables and bool((~result.tables[TABLE]["passes"].fillna(True).astype(bool)).any())
+
+
+def in_words(result: Result) -> str:
+    """What the panel says, in a line; nothing where there is none."""
+    if TABLE not in result.tables:
+        return ""
+    table = result.tables[TABLE]
+    worst = table.iloc[int((table["findings"] - table["quantile"]).argmax())]
+    verdict = {True: "passes", False: "FAILS", None: "too few draws to decide"}[
+        None if table["passes"].isna().any() else bool(table["passes"].all())
+    ]
+    return (
+        f"null panel: {verdict}; where there is nothing to find, something was found in {worst['findings']} of "
+        f"{worst['draws']} draws (up to {worst['quantile']} may be)"
+    )
