@@ -136,6 +136,13 @@ def wider_for_all(intervals: int) -> float:
     return normal.inv_cdf(1 - tail / intervals) / normal.inv_cdf(1 - tail)
 
 
+def most_by_chance(trials: int, rate: float, sure: float) -> int:
+    """How often something that happens at a rate happens at most in so many trials, with that probability."""
+    from scipy.stats import binom
+
+    return int(binom.ppf(sure, trials, rate))
+
+
 def median_interval(values: np.ndarray) -> tuple[float, float, float]:
     """The median and the interval that its ranks give, which holds for any distribution (the sign test's)."""
     from scipy.stats import binom

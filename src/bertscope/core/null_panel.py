@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bertscope.core.intervals import most_by_chance
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -27,9 +29,7 @@ _SURE = 0.99
 
 def most(draws: int) -> int:
     """How many draws with findings a sound test has at most, 99 times of 100: 18 of 200, 11 of 100, 7 of 50."""
-    from scipy.stats import binom
-
-    return int(binom.ppf(_SURE, draws, LEVEL))
+    return most_by_chance(draws, LEVEL, _SURE)
 
 
 def panel(found: Mapping[Hashable, np.ndarray], columns: Sequence[str] = ("tests",)) -> pd.DataFrame:
