@@ -129,6 +129,13 @@ def normal_interval(mean: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np
     return mean - _NORMAL * error, mean + _NORMAL * error
 
 
+def share_interval(share: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of shares of n examples (Wilson's): of none it reaches above 0, where a bootstrap's can't."""
+    middle, of_n = share + _NORMAL**2 / (2 * n), 1 + _NORMAL**2 / n
+    either = _NORMAL * np.sqrt(share * (1 - share) / n + (_NORMAL / (2 * n)) ** 2)
+    return np.maximum((middle - either) / of_n, 0.0), np.minimum((middle + either) / of_n, 1.0)
+
+
 def wider_for_all(intervals: int) -> float:
     """How many times as wide so many intervals must be for all of them to hold at once (Bonferroni, on the normal
     scale)."""

@@ -34,6 +34,14 @@ class Output(Protocol):
     def value(self) -> Value:
         """From means of the primary metric's moments [..., k] to the metric [...]."""
 
+    @property
+    def loss(self) -> str:
+        """What the loss is called, such as `cross-entropy`."""
+
+    @property
+    def divergence_key(self) -> str:
+        """What tables call the divergence, such as `kl`."""
+
     def match(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
         """Which of a model's outputs, which it calls `names`, stands for each label; and what to say about it.
         Refuses, with what to do, what can't be matched."""

@@ -26,6 +26,8 @@ class Classes:
     metric: str
 
     kind = "classification"
+    loss = "cross-entropy"
+    divergence_key = "kl"
 
     @property
     def n_outputs(self) -> int:

@@ -19,6 +19,8 @@ class OneScore:
     metric: str
 
     kind = "regression"
+    loss = "squared error"
+    divergence_key = "squared_change"
     labels = ()
     n_outputs = 1
 
