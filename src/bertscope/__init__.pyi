@@ -183,6 +183,7 @@ def ablate(
     mode: Literal['uniform', 'zero', 'mean'] = 'uniform',
     repeats: int = 2000,
     permutations: int = 9999,
+    null: bool = False,
     seed: int = 0,
     text: str | None = None,
     text_pair: str | None = None,
@@ -199,9 +200,13 @@ def ablate(
 ) -> Result:
     """What if a head, an MLP or a layer is switched off?
 
-    Each part, or named set of parts, is switched off alone, and the model's score on the test set is compared
-    with its score when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
-    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm).
+    Each part, or named set of parts, is switched off alone, and the model's score and loss on the test set are
+    compared with those when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
+    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm). How far predictions
+    move and how many flip stand beside, and how reliable each ranking of parts is: where the score's reliability is
+    under .5, the loss is told first.
+
+    With --null: how often something is found where whole and ablated outputs are exchanged row by row at random; beside it the same of random weights, and what a random part of the same rank and norm costs in a head's place.
 
     Args:
         units: The kinds of parts: head (each one), heads (all of a layer), mlp, layer (skipped whole).
@@ -209,7 +214,8 @@ def ablate(
         mode: What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero: nothing, as in Michel et al.; mean: its average output on the validation set. An MLP leaves nothing, or its mean; a layer that is off passes its input on.
         repeats: Bootstrap resamples behind each interval.
         permutations: Random swaps behind each p-value; that of accuracy is exact and needs none.
-        seed: Of the resampling; the predictions have nothing random in them.
+        null: Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model with random weights, and what random parts cost in the place of heads: about seven times the work.
+        seed: Of the resampling, random weights and random parts; the model's predictions have nothing random in them.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
