@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,7 +174,7 @@ def _nothing(task: Task, switched: Predictions, kinds: pd.Series, config: Ablate
     else:
         p["metric"] = paired_p_of_nothing(task.value, moments[0], moments[1:], **how)
     certain = {measure: _tested(p[measure], kinds.to_numpy())["certain"] for measure in ("metric", "loss")}
-    found = {
+    found: dict[Hashable, np.ndarray] = {
         (kind, measure): certain[measure][:, kinds == kind].sum(1)
         for kind in dict.fromkeys(kinds) for measure in certain
     }  # fmt: skip
