@@ -73,6 +73,9 @@ def test_a_share_of_none_has_an_interval_as_statsmodels_has_it():
         low, high = share_interval(np.array(count / 60), 60)
         assert (low, high) == pytest.approx(proportion_confint(count, 60, method="wilson"), abs=1e-12)
     assert share_interval(np.array(0.0), 60)[1] > 0.04
+    for share in (0.02, 0.1, 0.4):
+        low, high = share_interval(np.random.default_rng(0).binomial(300, share, 5000) / 300, 300)
+        assert 0.93 <= np.mean((low <= share) & (share <= high)) <= 0.97
 
 
 def test_the_loss_finds_heads_that_accuracy_cannot_see(told):
