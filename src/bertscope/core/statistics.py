@@ -11,7 +11,7 @@ import numpy as np
 from bertscope.core.intervals import percentile_ends
 from bertscope.core.resampling import Value, chunks, resamples
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # what is as extreme may come out so much smaller
 
 
 @dataclass(frozen=True)
@@ -39,35 +39,66 @@ def paired_effects(
     two models' predictions for an example are exchangeable, so they are swapped at random. A metric that doesn't see
     the predictions' scale must make its moments of standardised ones: exchangeable they are only in one unit.
     """
-    n = len(reference)
-    columns = np.concatenate([reference[None], arms]).transpose(1, 0, 2)  # [n, 1 + arms, k]
-    flat = columns.reshape(n, -1)
-
-    def differences(counts: np.ndarray) -> np.ndarray:  # [r, n] -> [r, arms]
-        metrics = value((counts @ flat / n).reshape(len(counts), *columns.shape[1:]))
-        return metrics[:, 1:] - metrics[:, :1]
-
-    effect = differences(np.ones((1, n)))[0]
-    draws = np.concatenate([differences(counts) for counts in resamples(n, repeats, seed)])
+    sides = _Sides(value, reference, arms)
+    effect = sides.resampled(np.ones((1, sides.n)))[0]
+    draws = np.concatenate([sides.resampled(counts) for counts in resamples(sides.n, repeats, seed)])
     low, high = percentile_ends(draws)
-
-    total = flat.mean(0).reshape(columns.shape[1:])  # [1 + arms, k]
-    both = total[:1] + total[1:]  # what the two sides of a swap always add up to: [arms, k]
-    apart = (columns[:, 1:] - columns[:, :1]).reshape(n, -1)
     as_extreme = np.ones(len(arms))
-    for swap in _swaps(n, permutations, seed + 1):
-        kept = total[1:] - ((swap @ apart) / n).reshape(len(swap), *both.shape)  # arm with swapped examples
-        shuffled = value(kept) - value(both - kept)
-        as_extreme += (np.abs(shuffled) >= np.abs(effect) - _ROUNDING).sum(0)
+    for swap in _swaps(sides.n, permutations, seed + 1):
+        as_extreme += (np.abs(sides.exchanged(swap)) >= np.abs(effect) - _ROUNDING).sum(0)
     return Effects(effect, low, high, as_extreme / (permutations + 1))
 
 
+def paired_p_of_nothing(
+    value: Value, reference: np.ndarray, arms: np.ndarray, *, draws: int, permutations: int = 9999, seed: int = 0
+) -> np.ndarray:
+    """The p-values [draws, arms] that `paired_effects` gives where there is nothing to be found: in each draw the
+    reference and the arms are exchanged example by example at random (the same examples for all arms, so that arms
+    stay as alike as they are), and tested anew.
+
+    Exchanging changes nothing about what permutations of the two sides can give, so one set of them serves all draws.
+    """
+    sides = _Sides(value, reference, arms)
+    drawn, permuted = (
+        np.abs(np.concatenate([sides.exchanged(swap) for swap in _swaps(sides.n, count, own)]))
+        for count, own in ((draws, seed + 2), (permutations, seed + 1))
+    )
+    # The share of permutations that are as extreme, the draw itself among them: all are put in order together.
+    order = np.argsort(np.concatenate([drawn - _ROUNDING, permuted]), axis=0, kind="stable")
+    smaller = np.cumsum(order >= draws, axis=0)  # how many permutations stand at or before each place
+    place = np.argsort(order, axis=0, kind="stable")[:draws]
+    return (permutations - np.take_along_axis(smaller, place, axis=0) + 1) / (permutations + 1)
+
+
+class _Sides:
+    """The reference [n, k] and the arms [arms, n, k], side by side on the same examples."""
+
+    def __init__(self, value: Value, reference: np.ndarray, arms: np.ndarray) -> None:
+        self._value, self.n = value, len(reference)
+        columns = np.concatenate([reference[None], arms]).transpose(1, 0, 2)  # [n, 1 + arms, k]
+        self._flat, self._shape = columns.reshape(self.n, -1), columns.shape[1:]
+        total = self._flat.mean(0).reshape(self._shape)
+        self._arms = total[1:]
+        self._both = total[:1] + total[1:]  # what the two sides of a swap always add up to: [arms, k]
+        self._apart = (columns[:, 1:] - columns[:, :1]).reshape(self.n, -1)
+
+    def resampled(self, counts: np.ndarray) -> np.ndarray:
+        """Each arm's difference from the reference [r, arms], with each example so often [r, n]."""
+        metrics = self._value((counts @ self._flat / self.n).reshape(len(counts), *self._shape))
+        return metrics[:, 1:] - metrics[:, :1]
+
+    def exchanged(self, swap: np.ndarray) -> np.ndarray:
+        """The same [r, arms] with these examples [r, n] on the other side."""
+        kept = self._arms - ((swap @ self._apart) / self.n).reshape(len(swap), *self._both.shape)
+        return self._value(kept) - self._value(self._both - kept)
+
+
 def holm(p: np.ndarray) -> np.ndarray:
-    """Holm's correction: the p-values to compare with the level when all of `p` were tested together."""
-    order = np.argsort(p)
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1.0)
-    corrected = np.empty_like(stepped)
-    corrected[order] = stepped
+    """Holm's correction: the p-values to compare with the level when all of `p` [..., tests] were tested together."""
+    order = np.argsort(p, axis=-1)
+    steps = np.take_along_axis(p, order, -1) * np.arange(p.shape[-1], 0, -1)
+    corrected = np.empty_like(steps)
+    np.put_along_axis(corrected, order, np.maximum.accumulate(steps, axis=-1).clip(max=1.0), -1)
     return corrected
 
 
@@ -103,6 +134,14 @@ def sign_flip_p(differences: np.ndarray) -> float:
     reach = len(chance) // 2
     as_extreme = np.abs(np.arange(-reach, reach + 1)) >= abs(int(differences.sum()))
     return min(1.0, float(chance[as_extreme].sum()))
+
+
+def mcnemar_p(more: np.ndarray, differing: np.ndarray) -> np.ndarray:
+    """`sign_flip_p` of many arms at once, where differences are of 1: `more` is each arm's sum of them, `differing`
+    how many there are."""
+    from scipy.stats import binom
+
+    return np.minimum(2 * binom.cdf((differing - np.abs(more)) / 2, differing, 0.5), 1.0)
 
 
 class ClusteredDifference:

@@ -84,12 +84,16 @@ class Gates(Tap):
             return context
         gate = _placed(self.heads[..., layer, :n_heads, None], 2)
         left = context * gate
+        return left if self.mode == "zero" else left + (1 - gate) * self.left_behind(layer, context, value, mask)
+
+    def left_behind(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """What heads that are off put out instead of their context, in a shape that spreads to its own."""
         if self.mode == "uniform":
-            return left + (1 - gate) * _uniform(value, mask)
+            return _uniform(value, mask)
         if self.mode == "mean":
             assert self.means is not None
-            return left + (1 - gate) * self.means.heads[layer, :n_heads].to(context)
-        return left
+            return self.means.heads[layer, : context.shape[2]].to(context)
+        return context.new_zeros(1)
 
     def on_mlp(self, layer: int, output: Tensor) -> Tensor:
         if not self._busy["mlps"][layer]:
