@@ -56,7 +56,7 @@ class Interactions:
 
     @property
     def against_random(self) -> Effects:
-        """Similar pairs minus their random partners by the loss: would the mean be as large if they were exchanged?"""
+        """Similar pairs minus their random partners, by the loss: would that be as large if they were exchanged?"""
         return paired_effects(mean_of, *self._partners_apart())
 
     def found_in_nothing(self, seed: int) -> dict[str, np.ndarray]:
@@ -100,12 +100,13 @@ def interactions(
     one, other, together = (scores[:, at] - scores[:, :1] for at in (*alone, both))
     rises = off.losses.mean(1)[np.stack([*alone, both])] - off.losses[0].mean()
     losses = _beyond(off.losses, alone, both)
-    by_loss = paired_effects(mean_of, *from_nothing(losses), **resample)
+    by_loss = paired_effects(mean_of, *from_nothing(losses), repeats=repeats, seed=seed)
     four = np.concatenate([off.moments[at] for at in (both, *alone)] + [off.moments[[0] * len(pairs)]], 2)
     return Interactions(
         one[0], other[0], together[0], together - one - other, rises, losses, by_loss,
         metric_draws(mean_of, losses[..., None], **resample),
-        *(metric_draws(mean_of, each[both][..., None], **resample) for each in (off.kl, off.flips)),
+        metric_draws(mean_of, off.kl[both][..., None], **resample),
+        metric_draws(mean_of, off.flips[both][..., None], **resample),
         {"score": split_half(_interaction_of(task.value), four, seed=seed),
          "loss": split_half_of_means(losses, seed=seed)},
         np.array([[at for at, pair in enumerate(partners) if pair], range(len(similar), len(pairs))]),
