@@ -109,7 +109,7 @@ def test_named_heads_go_off_together_beside_random_ones(tiny, many):
     result = redundancy(tiny, task, replace(FEW, together=("head:1.1", "head:2.3"), pairs=0))
     alone = together(tiny, task, ["head:1.1", "head:2.3"], mode=FEW.mode, repeats=FEW.repeats)
     sets = result.tables["together"]
-    assert sets["set"].tolist() == ["named", *["random"] * 20]
+    assert sets["set"].tolist() == ["named", *["random"] * (len(sets) - 1)] and len(sets) == alone.effects.shape[1]
     np.testing.assert_allclose(sets["effect"], alone.effects[0])
     np.testing.assert_allclose(sets["loss_rise"], alone.rises[0])
     assert result["together_p"].value == alone.p("score")

@@ -97,8 +97,8 @@ redundancy = Question(
         },
     },
     null="both sides of each comparison are exchanged at random: of a pair, both or no heads off with one head off, "
-    "text by text; similar pairs with their random partners; the whole model with the named heads off, text by text; the "
-    "named heads with a random set",
+    "text by text; similar pairs with their random partners; the whole model with the named heads off, text by text; "
+    "the named heads with a random set",
     reference="the same of the same model with random weights",
     columns={
         "pairs": {
