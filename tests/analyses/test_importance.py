@@ -266,7 +266,9 @@ def test_results_repeat_and_come_back(tiny, task, tmp_path):
     assert type(one).load(one.save(tmp_path / "r")).equals(one)
     assert not one.equals(importance(tiny, task, replace(config, seed=1)))
     kinds = [figure.kind for figure in one.figures]
-    assert kinds == ["heatmap", "heatmap", "intervals", "intervals", "points", "points", "lines", "lines"]
+    assert kinds == ["heatmap", "heatmap", "intervals", "intervals", "points", "points", *["lines"] * 4], (
+        "by score and loss"
+    )
     assert [figure.key for figure in one.figures] == [
         "heads", "heads_normalised", "mlps", "neurons", "against_size", "against_rise", "heads_off", "mlps_off",
     ]  # fmt: skip

@@ -21,6 +21,9 @@ BY_DEFAULT = {
     "runs": "how many runs, one for each seed, it is the mean of",
     "sd": "standard deviation over these runs",
     "seed": "of the run",
+    "kl": "how far predictions move: KL(whole || without) in nats, of scores the squared change",
+    "flips": "the share of predictions that become another",
+    "random_weights": "the same in the same model with random weights",
 }
 """Figures may say it more exactly."""
 OF_PARTS = {"unit": "the part, by its kind, layer and number"}
