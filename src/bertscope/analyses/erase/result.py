@@ -195,12 +195,14 @@ def _with_ends(name: str, draws: np.ndarray, ends: tuple[str, str] | None = None
 
 def _numbers(ability: Ability, target: str, effects: _Effects, rises: _Effects, tested: _Tested) -> list[Number]:
     """Means over layers, and in how many layers the label is used."""
-    measures = {"change": effects} | ({} if ability.key == _LOSS else {"loss_rise": rises})
+    measures = [("change_erased", "change_random", effects)]
+    if ability.key != _LOSS:
+        measures.append(("loss_rise_erased", "loss_rise_random", rises))
     numbers = []
-    for key, each in measures.items():
-        numbers.append(_number(f"{key}_erased", each.label.mean(1), ability, target=target))
+    for erased, beside, each in measures:
+        numbers.append(_number(erased, each.label.mean(1), ability, target=target))
         for like, random in each.random.items():
-            numbers.append(_number(f"{key}_random", random.mean((1, 2)), ability, target=target, like=like))
+            numbers.append(_number(beside, random.mean((1, 2)), ability, target=target, like=like))
     used = Number("layers_used", float(tested.used.sum()), n=len(tested.used), of={"target": target})
     return [*numbers, used]
 

@@ -94,13 +94,16 @@ def _interaction_numbers(one: Compared, found: Interactions, task: Task) -> tupl
     n, kinds = len(task.test), np.array(one.kinds)
     against = {"kind": SIMILAR, "against": RANDOM}
     told: tuple[list[Number], list[Number]] = ([], [])
-    measures = (("", found.draws, task.metric), ("loss_", found.loss_draws, task.loss_unit))
-    for numbers, (prefix, draws, unit) in zip(told, measures, strict=True):
+    measures = (
+        ("interaction", "interaction_difference", found.draws, task.metric),
+        ("loss_interaction", "loss_interaction_difference", found.loss_draws, task.loss_unit),
+    )
+    for numbers, (key, difference, draws, unit) in zip(told, measures, strict=True):
         means = {kind: draws[:, kinds == kind].mean(1) for kind in dict.fromkeys(one.kinds)}
-        numbers += [drawn_number(f"{prefix}interaction", mean, n, unit, kind=kind) for kind, mean in means.items()]
+        numbers += [drawn_number(key, mean, n, unit, kind=kind) for kind, mean in means.items()]
         if len(means) == 2:
             apart = means[SIMILAR] - means[RANDOM]
-            numbers.append(drawn_number(f"{prefix}interaction_difference", apart, n, unit, **against))
+            numbers.append(drawn_number(difference, apart, n, unit, **against))
     if found.matched.size:
         p = float(found.against_random.p[0])
         told[1].append(Number("loss_interaction_p", p, n=found.matched.shape[1], unit="p", of=against))
