@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from bertscope.cli.answer import print_answer
-from bertscope.core.null_panel import in_words, panel, verdict
+from bertscope.core.null_panel import panel, verdict
+from bertscope.core.number import Number
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.report.columns import OF_NULL, explained
 from planted_page import ablation, page_of, put
@@ -18,10 +20,12 @@ from planted_page import ablation, page_of, put
 def judged(findings: int, draws: int = 200) -> Result:
     """An answer whose two families of tests found something in so many draws of nothing, and in none."""
     found = {"head": np.arange(draws) < findings, "mlp": np.zeros(draws)}
-    result = ablation(notes=["another note"])
-    result.tables["null"] = panel(found, ["kind"])
-    result.notes.append(in_words(result))
-    return result
+    made = ablation()
+    tables = {**made.tables, "null": panel(found, ["kind"])}
+    return find("ablate").result(
+        tables=tables, figures=made.figures, models=made.models, subject=made.subject, notes=["another note"],
+        headline=[Number("score", 0.8, 0.7, 0.9, 100)],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

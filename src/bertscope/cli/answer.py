@@ -30,8 +30,7 @@ def print_answer(result: Result) -> Console:
         table.add_row(f"{escape(row.label)}{unit}", row.value, row.interval, row.n)
     console = Console(highlight=False)
     console.print(table)
-    null = null_panel.in_words(result)  # which says what the p-values above are worth: before all else
-    for note in sorted(result.notes, key=lambda note: note != null):
-        wrong = note == null and null_panel.fails(result)
+    for place, note in enumerate(result.notes):
+        wrong = not place and null_panel.fails(result)  # of a result with a panel, the first note is the panel's
         console.print(f"note: {note}", style="bold red" if wrong else None, markup=False, soft_wrap=True)
     return console

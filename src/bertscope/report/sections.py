@@ -201,7 +201,7 @@ def _answer(
         tables=[Table(table, len(frame), len(frame.columns),
                       explained(table, frame.columns, result.figures, own.get(table, {})))
                 for table, frame in result.tables.items()],
-        notes=[note for note in result.notes if null is None or note != null.line],
+        notes=result.notes[1:] if null else result.notes,  # the first is the panel's, which is shown above
         origin=_origin(finding), data=packed.pack(data), entry=entry,
     )  # fmt: skip
 
