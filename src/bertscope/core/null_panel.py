@@ -11,11 +11,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from bertscope.core.intervals import most_by_chance
-
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from bertscope.core.result import Result
@@ -30,6 +27,8 @@ _VERDICTS = {"passes": "passes", "fails": "FAILS", "undecided": "too few draws t
 
 def most(draws: int) -> int:
     """How many draws with findings a sound test has at most, 99 times of 100: 18 of 200, 11 of 100, 7 of 50."""
+    from bertscope.core.intervals import most_by_chance  # whoever shows results needs no numpy
+
     return most_by_chance(draws, LEVEL, _SURE)
 
 
@@ -42,6 +41,7 @@ def panel(found: Mapping[Hashable, np.ndarray], columns: Sequence[str] = ("tests
     quantile   how many that may be
     passes     whether it is not more; none where there are too few draws to say
     """
+    import numpy as np
     import pandas as pd
 
     rows = []
