@@ -1,7 +1,8 @@
-"""Whether one score is as good as another. An interval that holds 0 doesn't say so: it may be wide, and hold a lot else.
+"""Whether one score is as good as another. An interval that holds 0 doesn't say so: it may hold much else.
 
-What counts as as good is a share of the skill at hand, which is what the full model has above chance. Only an interval
-that lies within that margin says "as good"; one that leaves 0 out says "better" or "worse"; any other leaves it open.
+How far two scores may be apart and be as good is a share of the skill at hand: of what the full model has above
+chance. Only an interval that lies within that margin says "as good"; one that leaves out 0 says "better" or "worse";
+any other leaves it open.
 """
 
 from __future__ import annotations
