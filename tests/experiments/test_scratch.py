@@ -148,7 +148,10 @@ def test_fine_tuning_is_against_the_better_of_the_untuned_model_and_a_constant_a
             for key, share in zip(keys, shares, strict=True)]  # fmt: skip
     result = scratch.compute(*runs, task, config=ScratchConfig(seeds=tuple(range(5)), patterns=False))
     gives = result["fine_tuning_gives"]
-    assert gives.value == pytest.approx(0.75 - max(untuned_right, task.chance()), abs=0.01) and gives.of["against"] == better
+    assert (
+        gives.value == pytest.approx(0.75 - max(untuned_right, task.chance()), abs=0.01)
+        and gives.of["against"] == better
+    )
     assert gives.low < gives.value < gives.high and result["pretraining_gives"].value == pytest.approx(0, abs=1e-9)
     assert result.tables["arms"]["arm"].tolist().count("chance") == 1
     (told,) = (note for note in result.notes if "fine-tuning gives" in note)
