@@ -48,9 +48,11 @@ _STUDENT, _GROUPS, _APART = "one seed, Student's over examples", "groups of text
 _COMPONENTS, _SEEDS, _KAPPA = "variance components", "Student's over seeds", "Fleiss' kappa over seeds"
 
 
-def _cases(
-    kind: str, simulate: Callable[..., Simulated], settings: dict[str, tuple[Any, ...]], **more: Any
-) -> list[Case]:
+Settings = dict[str, tuple[Any, ...]]
+"""What each case is called, and what its simulation is given."""
+
+
+def _cases(kind: str, simulate: Callable[..., Simulated], settings: Settings, **more: Any) -> list[Case]:
     return [Case(kind, of, partial(simulate, *given), **more) for of, given in settings.items()]
 
 
