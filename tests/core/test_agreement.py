@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import t
 from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.inter_rater import fleiss_kappa as reference
 
-from bertscope.core.agreement import chance_jaccard, cochran_q, fleiss_kappa, jaccard
+from bertscope.core.agreement import (
+    chance_jaccard,
+    cochran_q,
+    fleiss_kappa,
+    jaccard,
+    kappa_interval,
+    kept_again,
+    kept_again_interval,
+)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -39,3 +48,42 @@ def test_jaccard_by_hand():
     assert jaccard(one, other) == 2 / 4
     assert chance_jaccard(one, other) == pytest.approx((9 / 5) / (6 - 9 / 5))
     assert jaccard(np.zeros(3, bool), np.zeros(3, bool)) == 1
+
+
+def test_kept_again_by_hand():
+    # Of 3 and 2 that two raters keep, they share 2: of the first's 2 in 3 again, of the second's all.
+    votes = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], bool)
+    assert kept_again(votes) == pytest.approx(2 / 2.5)
+    third = np.vstack([votes, [False, False, True, True]])
+    assert kept_again(third) == pytest.approx((2 + 1 + 0) / 3 / (7 / 3))
+    assert np.isnan(kept_again(np.zeros((3, 4), bool))) and np.isnan(kept_again(votes[:1]))
+
+
+def test_the_interval_is_the_jackknifes_over_raters():
+    votes = np.random.default_rng(0).random((6, 40)) < np.random.default_rng(1).random(40)
+    for statistic, found in ((fleiss_kappa, kappa_interval(votes)), (kept_again, kept_again_interval(votes))):
+        without = np.array([statistic(np.delete(votes, one, axis=0)) for one in range(6)])
+        either = t.ppf(0.975, 5) * np.sqrt(5 / 6 * ((without - without.mean()) ** 2).sum())
+        assert found == pytest.approx((statistic(votes) - either, statistic(votes) + either))
+
+
+def test_raters_that_are_exactly_alike_or_too_few_have_no_interval():
+    alike = np.tile(np.arange(12) % 3 == 0, (5, 1))
+    assert fleiss_kappa(alike) == 1 and np.isnan(kappa_interval(alike)).all()
+    unlike = np.random.default_rng(2).random((4, 12)) < 0.5
+    assert np.isnan(kappa_interval(unlike)).all() and np.isnan(kept_again_interval(unlike)).all()
+
+
+@pytest.mark.parametrize("raters", [5, 10])
+@pytest.mark.parametrize("spread", [0.3, 1.0])
+def test_the_interval_of_kappa_holds_the_kappa_of_many_more_raters(raters, spread):
+    """Heads survive with chances of their own: what an interval over layers took for the whole uncertainty is none
+    of it, since the heads are all there are."""
+    draw = np.random.default_rng(3)
+    chances = draw.beta(spread, spread, 144)
+    truth = fleiss_kappa(draw.random((4000, 144)) < chances)
+    inside = 0
+    for _ in range(400):
+        low, high = kappa_interval(draw.random((raters, 144)) < chances)
+        inside += low <= truth <= high
+    assert 0.93 <= inside / 400 <= 0.99  # on the safe side: docs/methods.md

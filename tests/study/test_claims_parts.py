@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
+from bertscope.core.estimate import Estimate
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.number import Number
 from bertscope.core.result import Result
@@ -20,7 +20,6 @@ from planted_parts import (
     gained,
     good,
     heads_left,
-    in_every_seed,
     shapes,
     weights_left,
 )
@@ -42,12 +41,10 @@ PLANTED = {
     "bad-gains-by-training": gained,
     "heads-can-go": heads_left,
     "weights-can-go": weights_left,
-    "masks-are-unstable": agreeing,
-    "super-survivors-are-few": in_every_seed,
+    "masks-are-unstable": agreeing("kappa"),
+    "super-survivors-are-few": agreeing("kept_again"),
 }
-AGREEMENT = {"masks-are-unstable": (0.0, 1.0), "super-survivors-are-few": (0.0, 1.0)}
-"""Planted as none or all."""
-TEXTS = {*PLANTED} - {*AGREEMENT, "heads-can-go", "weights-can-go"}
+TEXTS = {*PLANTED} - {"masks-are-unstable", "super-survivors-are-few", "heads-can-go", "weights-can-go"}
 """Those that count texts, and not parts."""
 
 
@@ -63,7 +60,7 @@ def bound(claim_id: str, found: Evidence) -> Bound:
 @pytest.mark.parametrize("claim_id", PLANTED)
 def test_a_claim_that_is_true_holds_and_one_that_is_false_fails(claim_id):
     at = {"s-good-comes-close": -0.04}.get(claim_id, CLAIMS[claim_id].asks.at)  # a tenth of 0.9 - 0.5
-    below, above = AGREEMENT.get(claim_id, (at - 0.05, at + 0.05))
+    below, above = at - 0.05, at + 0.05
     true, false = (above, below) if CLAIMS[claim_id].asks.side.startswith(">") else (below, above)
     for value, verdict in ((true, "holds"), (false, "fails")):
         (result,) = PLANTED[claim_id](value, SURE)
@@ -74,11 +71,10 @@ def test_a_claim_that_is_true_holds_and_one_that_is_false_fails(claim_id):
         assert found.model == ModelRecord(BASE, BASE) and found.task == TASK and not found.why
         assert found.runs == (None if result.question == "ablate" else 5)
         assert claim_id not in TEXTS or found.n == 400
-        if claim_id not in AGREEMENT:
-            assert found.effect.value == pytest.approx(value, abs=1e-3)
+        assert found.effect.value == pytest.approx(value, abs=1e-3)
 
 
-@pytest.mark.parametrize("claim_id", sorted({*PLANTED} - {*AGREEMENT}))
+@pytest.mark.parametrize("claim_id", sorted(PLANTED))
 def test_a_wide_interval_decides_nothing(claim_id):
     at = {"s-good-comes-close": -0.04}.get(claim_id, CLAIMS[claim_id].asks.at)
     (found,) = read(claim_id, PLANTED[claim_id](at, 0.3)[0])
@@ -132,10 +128,8 @@ def test_whether_the_whole_model_is_at_chance_is_told_by_keys(claim_id):
         assert at_chance(result, [result]) is nothing
 
 
-def test_agreement_is_that_of_the_heads_alone():
-    (result,) = agreeing(0.4, 0.3)  # seeds agree in the first four of ten layers
-    (before,) = read("masks-are-unstable", result)
-    parts = result.tables["survivors"]
-    result.tables["survivors"] = parts.assign(kind=np.where(parts["layer"] < 4, "head", "mlp"))
-    (after,) = read("masks-are-unstable", result)
-    assert (before.n, after.n) == (600, 240) and before.effect.value < 0.6 < after.effect.value == 1
+def test_agreement_is_that_of_the_heads_alone_and_over_seeds():
+    (found,) = read("masks-are-unstable", agreeing("kappa")(0.3, 0.05)[0])
+    assert (found.n, found.over, found.effect) == (144, "seeds", Estimate(0.3, 0.25, 0.35))
+    (few,) = read("masks-are-unstable", agreeing("kappa", runs=4)(0.3, 0.05)[0])
+    assert not few.effect.sure and "needs 5 seeds" in few.why

@@ -36,7 +36,6 @@ from planted_parts import (
     gained,
     good,
     heads_left,
-    in_every_seed,
     shapes,
     weights_left,
 )
@@ -75,8 +74,8 @@ PLANTED: dict[str, Planted] = {
     "bad-gains-by-training": gained,
     "heads-can-go": heads_left,
     "weights-can-go": weights_left,
-    "masks-are-unstable": agreeing,
-    "super-survivors-are-few": in_every_seed,
+    "masks-are-unstable": agreeing("kappa"),
+    "super-survivors-are-few": agreeing("kept_again"),
     "survivors-not-meaningful": shapes,
     "top-layers-move-most": lambda v, r: [similarity(TUNED, depths(v), r)],
     "elsewhere-moves-less": elsewhere,

@@ -37,7 +37,7 @@ scored on the same dev set; no verdict rests on them.
 - About one model as it is: from the stored bootstrap over texts (or words, or sentences). Its heads are all there
   are: they are not a sample. Of a pretrained model this decides the claim; of a model that was fine-tuned here, and
   of what its fine-tuning changed, it decides the claim of this training, and the row says so.
-- About training, with the trainings of an experiment: from the two-level bootstrap over seeds and texts, or Student's
+- About training, with the trainings of an experiment: by variance components over seeds and texts, or Student's
   interval over seeds. Fewer than 5 seeds have none: a difference between two single trainings shows nothing about
   training.
 - A difference, or a mean, of numbers that were not resampled together has the ends set against each other: too wide

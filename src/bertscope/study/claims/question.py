@@ -32,7 +32,7 @@ claims = Question(
     over texts decides of one fine-tuned model is decided of this training.""",
     config=ClaimsConfig,
     inputs={"results": RESULTS},
-    version=6,
+    version=7,
     main="holds",
     numbers=VERDICT_WORDS,
     words={"verdict": VERDICT_WORDS},

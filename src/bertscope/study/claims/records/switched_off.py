@@ -164,7 +164,7 @@ CLAIMS = (
         "The pretrained model needs fine-tuning.",
         where="table 2",
         question="scratch",
-        effect="score of the fine-tuned model minus that of the pretrained one with a new classifier",
+        effect="score of the fine-tuned model minus the better of a new classifier's and a constant answer's",
         unit="score",
         asks=Bound(">", 0),
         read=gain_by("fine_tuning"),
