@@ -60,7 +60,7 @@ class Bar:
         return Standing(above, beyond < LEVEL, float(beyond[0]))
 
     def _t(self, mask: np.ndarray, above: np.ndarray) -> np.ndarray:
-        """How many standard errors the mask is above the bar, [1 + repeats], with one more row that speaks against it:
+        """How many standard errors it is above the bar, [1 + repeats], with one more row that speaks against it:
         as much as any does, and at least 1, as where the full model and a constant answer are right and it isn't.
 
         Rows on which a mask is wrong are few. Where by luck there are hardly any, neither their number nor their
