@@ -186,6 +186,20 @@ def test_what_was_killed_beyond_its_stop_finds_the_same_interval(model, monkeypa
     assert prune(model, task(ROWS), config, out=tmp_path / "killed").result.equals(whole)
 
 
+def test_three_phases_share_the_level(monkeypatch):
+    """Of ten wrong rows p is .022: enough where single weights go, not where heads, MLPs and both do."""
+    monkeypatch.setattr(stopping, "metric_draws", partial(metric_draws, repeats=1))
+    right = np.ones((400, 1))
+    right[:10] = 0
+    found = [
+        Bar(_Simulated(np.arange(400) % 2 == 0), None, np.ones((400, 1)), PruneConfig(method, stop="tested"))
+        .standing(right)
+        for method in ("m", "s")
+    ]  # fmt: skip
+    assert found[0].p == found[1].p and 0.05 / 3 < found[0].p < 0.05
+    assert found[0].passes[0] and not found[1].passes[0]
+
+
 def test_a_lottery_passes_the_rule_on():
     assert LotteryConfig(stop="tested").pruning("s") == PruneConfig("s", stop="tested")
     assert LotteryConfig(force=True).pruning("m") == PruneConfig("m", force=True)
@@ -206,18 +220,18 @@ class _Simulated:
         return self._constant[:, None].astype(float)
 
 
-def simulated(generator, truths, n, stop) -> int:
-    """Which mask is kept of masks with these true shares of right answers, where the full model's is .9 and that of
-    a constant answer .5."""
+def simulated(generator, truths, n, stop, draws=1) -> np.ndarray:
+    """Which mask is kept, in the sample and in each resample, of masks with these true shares of right answers, where
+    the full model's is .9 and that of a constant answer .5."""
     full, level = generator.random(n) < 0.9, generator.random(n)
-    config = PruneConfig(stop=stop)
+    config = PruneConfig("m", stop=stop)
     bar = Bar(_Simulated(generator.random(n) < 0.5), None, full[:, None].astype(float), config)
-    stops = Stops(config, 2)
+    stops = Stops(config, 1 + draws)
     for row, truth in enumerate(truths, start=1):
         mask = full & (level < truth / 0.9)
         if not stops.take(row, 1 - row / 10, bar.standing(mask[:, None].astype(float)).passes):
             break
-    return stops.kept[0]
+    return stops.kept
 
 
 @pytest.mark.parametrize("n", [60, 100, 500])
@@ -227,8 +241,20 @@ def test_the_tested_stop_keeps_a_mask_under_the_bar_as_rarely_as_it_says(monkeyp
     monkeypatch.setattr(stopping, "metric_draws", partial(metric_draws, repeats=1))
     generator, times, truths = np.random.default_rng(0), 600, [0.9, 0.89, 0.86, 0.855, 0.85]
     wrong = {
-        stop: np.mean([simulated(generator, truths, n, stop) >= 3 for _ in range(times)])
+        stop: np.mean([simulated(generator, truths, n, stop)[0] >= 3 for _ in range(times)])
         for stop in ("paper", "tested")
     }
     assert wrong["tested"] < 0.05 + 2.6 * (0.05 * 0.95 / times) ** 0.5
     assert wrong["paper"] > 0.35
+
+
+@pytest.mark.slow
+def test_the_interval_of_what_is_left_holds_where_endless_rows_would_stop(monkeypatch):
+    """The scores fall by .008 a step: endless rows would stop after the fifth."""
+    monkeypatch.setattr(stopping, "metric_draws", partial(metric_draws, repeats=400))
+    generator, times = np.random.default_rng(1), 150
+    truths = 0.9 - 0.008 * np.arange(1, 16)
+    ends = np.array([np.quantile(simulated(generator, truths, 200, "paper", 400)[1:], [0.025, 0.975])
+                     for _ in range(times)])  # fmt: skip
+    held = np.mean((ends[:, 0] <= 5) & (ends[:, 1] >= 5))
+    assert held > 0.95 - 2.6 * (0.95 * 0.05 / times) ** 0.5

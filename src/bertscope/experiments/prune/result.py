@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 STOPS = {
     "paper": "the last mask before the first that fails",
     "smallest": "the smallest mask that passes",
-    "tested": f"the last mask before the first that isn't above it for certain (one-sided, {LEVEL:g})",
+    "tested": f"the last mask before the first that isn't above it for certain (one-sided, {LEVEL:g} in all)",
 }
 """Which mask each rule keeps, in words."""
 _SIZES = {"left": "share of the blocks' weights", "heads": "", "mlps": ""}

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 LEVEL = 0.05
 """Of the tested stop: how often a mask that is truly under the bar may be kept."""
+_PHASES = {"s": 3, "m": 1}
+"""Of each method. Within one, masks are tested from the largest on, and testing ends with the first that doesn't pass:
+a fixed sequence, which needs no correction. Phases share the level."""
 _FEW = 0.02  # of the resamples: less than what lies beyond either end of an interval
 _ROUNDING = 1e-12  # a score that is the bar itself reaches it
 
@@ -57,7 +60,7 @@ class Bar:
         from scipy.stats import t
 
         beyond = t.sf(self._t(mask, above), len(mask))
-        return Standing(above, beyond < LEVEL, float(beyond[0]))
+        return Standing(above, beyond < LEVEL / _PHASES[self._config.method], float(beyond[0]))
 
     def _t(self, mask: np.ndarray, above: np.ndarray) -> np.ndarray:
         """How many standard errors it is above the bar, [1 + repeats], with one more row that speaks against it:
