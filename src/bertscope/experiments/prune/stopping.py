@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 """Of the tested stop: how often a mask that is truly under the bar may be kept."""
 _PHASES = {"s": 3, "m": 1}
-"""Of each method. Within one, masks are tested from the largest on, and testing ends with the first that doesn't pass:
-a fixed sequence, which needs no correction. Phases share the level."""
+"""Of each method. Within one, masks are tested from the largest on, and testing ends with the first that doesn't
+pass: a fixed sequence, which needs no correction. Phases share the level."""
 _FEW = 0.02  # of the resamples: less than what lies beyond either end of an interval
 _ROUNDING = 1e-12  # a score that is the bar itself reaches it
 
