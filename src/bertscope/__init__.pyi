@@ -845,6 +845,7 @@ def lottery(
     rule: Literal['chance', 'paper'] = 'chance',
     share: float = 0.1,
     importance: Literal['example', 'token', 'cumulative'] = 'example',
+    stop: Literal['paper', 'smallest', 'tested'] = 'paper',
     super_survivors: bool = True,
     patterns: bool = True,
     hans: str | None = None,
@@ -878,6 +879,7 @@ def lottery(
         rule: What the share is of. chance: of the score above a constant answer's; paper: of the plain score.
         share: How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain.
         importance: s: how importance is measured; see `importance`.
+        stop: Which mask is kept: the last before the first that fails, the smallest that passes, or the last that is above the threshold for certain; see `prune`.
         super_survivors: Also train what survived with every seed, against parts that never survived and random ones (s; 2 seeds or more).
         patterns: Also say which attention patterns the surviving heads have, by raw and by norm-weighted attention (s).
         hans: Tasks of entailment: also score every subnetwork on HANS: `hans` (the hub), or the folder with its file. It is part of every retraining's step: asked for later, they run again.
@@ -1081,6 +1083,7 @@ def prune(
     rule: Literal['chance', 'paper'] = 'chance',
     share: float = 0.1,
     importance: Literal['example', 'token', 'cumulative'] = 'example',
+    stop: Literal['paper', 'smallest', 'tested'] = 'paper',
     force: bool = False,
     text: str | None = None,
     text_pair: str | None = None,
@@ -1100,8 +1103,9 @@ def prune(
     """How small a part of a fine-tuned model still does its task?
 
     Step by step parts are pruned, without training in between, for as long as the validation set's score stays
-    above the threshold; the last mask that passed is kept, and scored on the test set. Every step is written to
-    `out`, so that a run that was killed goes on.
+    above the threshold; the last mask that passed is kept, and scored on the test set. What is left has an interval:
+    where other rows of the validation set would have stopped, on the same path. Every step is written to `out`, so
+    that a run that was killed goes on.
 
     Args:
         method: s: whole heads and MLPs, the least important first; m: single weights, the smallest first.
@@ -1109,6 +1113,7 @@ def prune(
         rule: What the share is of. chance: of the score above a constant answer's; paper: of the plain score, which on a weak model lets a constant answer pass.
         share: How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain.
         importance: s: how importance is measured; see `importance`.
+        stop: Which mask is kept. paper: the last one before the first that fails; smallest: the smallest that passes, though larger ones fail; tested: a mask passes if it is above the threshold for certain (one-sided test at .05).
         force: Go on where the full model isn't clearly above chance.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.

@@ -42,6 +42,8 @@ _PAIRS = (
     ("super", "any"),
 )
 """Subnetworks of the same size whose scores are compared."""
+_ENDS = {"": "value", "_low": "low", "_high": "high"}
+"""What a number is called in a table, and its ends."""
 Prunings = Mapping[str, Mapping[int, Result]]
 """By method and seed."""
 Masks = Mapping[str, Mapping[int, np.ndarray]]
@@ -72,6 +74,7 @@ def measure(
     tables = {"arms": _table(arms, drawn, task), "comparisons": _comparisons(arms), "gains": _gains(arms)}
     tables["scores"] = arms.trainings()
     tables["steps"] = _steps(prunings)
+    tables["prunings"] = _prunings(prunings)
     tables["agreement"] = _agreement(survivors, prunings)
     if len(config.seeds) > 1:
         tables["overlaps"] = _overlaps(survivors)
@@ -192,6 +195,16 @@ def _steps(prunings: Prunings) -> pd.DataFrame:
             for seed, one in of_seed.items()
         ],
         ignore_index=True,
+    )
+
+
+def _prunings(prunings: Prunings) -> pd.DataFrame:
+    """What each pruning leaves, and how far its mask is above what must be reached, on the test set."""
+    return pd.DataFrame(
+        {"method": method, "seed": seed}
+        | {f"{key}{end}": getattr(one[key], name) for key in ("left", "above_bar") for end, name in _ENDS.items()}
+        for method, of_seed in prunings.items()
+        for seed, one in of_seed.items()
     )
 
 

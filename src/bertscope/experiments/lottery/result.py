@@ -13,7 +13,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, percent, runs, sure
+from bertscope.core.statement import Statement, counted, percent, runs, sure
 from bertscope.data.task import Task
 from bertscope.experiments.arms import effect_in_points, few_seeds, how_sure
 from bertscope.experiments.lottery.question import LotteryConfig, lottery
@@ -59,6 +59,7 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig
     for method in config.methods:
         left = float(rows[method, "good", "retrained"]["left"])
         numbers.append(Number("left", left, unit="share of the blocks' weights", of={"method": method}))
+        numbers.append(Number("misses", _misses(tables, method), n=len(config.seeds), of={"method": method}))
     for _, row in tables["agreement"].iterrows():
         of = {"parts": row["parts"]}
         numbers.append(Number("survive", float(row["survive"]), n=int(row["of"]), of=of))
@@ -69,6 +70,12 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig
     return numbers
 
 
+def _misses(tables: dict[str, pd.DataFrame], method: str) -> int:
+    """With how many seeds the mask passed on the validation set and misses the same share on the test set."""
+    rows = tables["prunings"]
+    return int(((rows["method"] == method) & (rows["above_bar"] < 0)).sum())
+
+
 def sentence(result: Result) -> Statement | None:
     arms = result.tables["arms"]
     method = next(name for name in arms["method"] if name)
@@ -77,10 +84,12 @@ def sentence(result: Result) -> Statement | None:
     good, random, bad = (sure(cell(rows[arm], "score", "low", "high")) for arm in ("good", "random", "bad"))
     (full,) = result.numbers(key="score", arm="full")
     left = float(rows["good"]["left"])
+    misses = counted(_misses(result.tables, method), "misses", "miss")
     told = (
         f"{percent(left)} of the blocks' weights still do the task; trained again they score {good}, as many at "
         f"random {random}, the least important {bad}, the full model {sure(Estimate.of_number(full))} "
-        f"({runs(rows['good'])}, {method}-pruning)."
+        f"({runs(rows['good'])}, {method}-pruning). Of the masks {misses} on the test set, not trained again, what "
+        "must be reached there."
     )
     return Statement(told, left, percent)
 
