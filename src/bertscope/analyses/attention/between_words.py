@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from bertscope.models.words import NO_WORD
+
 if TYPE_CHECKING:
     from bertscope.analyses.attention.maps import View
 
@@ -34,6 +36,18 @@ def between_words(view: View, maps: Tensor) -> Tensor:
     between = between.unflatten(2, (view.word_count, heads))
     between.diagonal(dim1=1, dim2=2).zero_()
     return between
+
+
+def most_attended(words: Tensor) -> Tensor:
+    """[row, from, head]: which word gets most of [row, to, from, head], the first of equals; `NO_WORD` if none does.
+
+    torch looks for the place of a maximum cell by cell. Here all cells but the largest fall far below 0, and then
+    each by its place.
+    """
+    most = words.amax(1)
+    place = torch.arange(words.shape[1], device=words.device, dtype=words.dtype)[:, None, None]
+    first = -torch.add(-place, words - most[:, None], alpha=2.0**100).amax(1)
+    return torch.where(most > 0, first, NO_WORD).long()
 
 
 def _queries_of_words(view: View, heads: int) -> tuple[Tensor, Tensor, Tensor]:

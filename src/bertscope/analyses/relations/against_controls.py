@@ -78,7 +78,7 @@ def found_by_chance(reader: RelationReader, sums: HeadSums, least: int) -> Itera
         framed = name == ELEMENT and reader.pairs.framed.any()
         if len(mine) < (2 if framed else least):
             continue
-        apart = sums.apart[mine].astype(np.float64)  # [pair, direction, head]
+        apart = sums.differences(mine)
         signs = exchanged(reader.pairs.compared_keys[mine])
         drawn = (signs @ apart.reshape(len(mine), -1)).reshape(-1, *apart.shape[1:])
         p = t_test(drawn, (apart**2).sum(0), len(mine))
@@ -100,7 +100,7 @@ def _tested(reader: RelationReader, sums: HeadSums) -> tuple[np.ndarray, np.ndar
         mine = _mine(reader, relation)
         n[relation] = len(mine)
         if len(mine):
-            apart = sums.apart[mine].astype(np.float64)
+            apart = sums.differences(mine)
             means[relation] = apart.mean(0)
             p[relation] = t_test(apart.sum(0), (apart**2).sum(0), len(mine))
     return n, means, p

@@ -111,7 +111,7 @@ def _beaten_by_chance(signs: np.ndarray, apart: np.ndarray) -> np.ndarray:
 
 def findings(p: np.ndarray) -> np.ndarray:
     """[draw]: how many of the p-values [draw, ...] are small, corrected for all of a draw."""
-    return np.array([(holm(of_draw) < LEVEL).sum() for of_draw in p.reshape(len(p), -1)], dtype=int)
+    return np.array([(holm(of_draw.ravel()) < LEVEL).sum() for of_draw in p], dtype=int)
 
 
 def _choose(sums: HeadSums) -> dict[str, np.ndarray]:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from bertscope.analyses.attention.between_words import most_attended
 from bertscope.analyses.attention.maps import LayerMaps, View, product
 from bertscope.analyses.attention.pass_part import PassPart
 from bertscope.analyses.attention.uniform import Uniform
@@ -32,6 +33,10 @@ from bertscope.core.units import every, heads_of_layers
 from bertscope.models.batches import pieces_of_words
 from bertscope.models.encoder import Encoder
 from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.words import NO_WORD
+
+ROUNDING = 1e-6
+"""Less attention than this is none: where a head does the same in all pairs, tests would find the last digits."""
 
 
 def part(models: Sequence[Encoder], examples: Examples, config: RelationsConfig) -> PassPart:
@@ -76,6 +81,11 @@ class HeadSums:
         """[R, direction, head]: the sum of the excess in the controls."""
         self.kept = memory_mapped([n_test, (2 * len(self.heads) + 7) // 8], np.uint8)
         """[pair of the test half, bits of direction x head]."""
+
+    def differences(self, of: np.ndarray) -> np.ndarray:
+        """[pair, direction, head] of some of the pairs that have a control."""
+        apart = self.apart[of].astype(np.float64)
+        return np.where(np.abs(apart) < ROUNDING, 0.0, apart)
 
     def hit(self, direction: int, head: int) -> np.ndarray:
         """Whether a head found each pair of the test half."""
@@ -160,7 +170,6 @@ class _Batch:
         self._read_controls(pairs, whole, at)
 
         relation, chooses = pairs.relation[at], pairs.chooses[view.rows][row]
-        self._relation = self._one_hot(relation, n_names)  # [pair, R]
         self._half = self._one_hot(chooses * n_names + relation, 2 * n_names)
         self.counts = self._half.sum(0).reshape(2, n_names).cpu().numpy()
         bits = (pairs.near[at][..., None] >> np.arange(len(OFFSETS)) & 1).astype(np.float32)
@@ -192,10 +201,11 @@ class _Batch:
             assert maps.uniform is not None
             self._uniform, (_, alike) = maps.uniform, self._of_units(maps.uniform.between_words)
             self._expected = self._of_pairs(alike)
-        true, control = (got - alike for got, alike in zip(self._of_pairs(between), self._expected, strict=True))
+        excess = (got - alike for got, alike in zip(self._of_pairs(between), self._expected, strict=True))
+        true, control = (one.where(one.abs() >= ROUNDING, 0) for one in excess)
         if self._spans:
             words = words * (1 - self._member.transpose(1, 2))[..., None]  # to other words only
-        found = _most_attended(words).flatten(0, 1)[self._row * words.shape[2] + self._ends]
+        found = most_attended(words).flatten(0, 1)[self._row * words.shape[2] + self._ends]
         return found, true, control, *self._maxima(maps)
 
     def add(
@@ -203,8 +213,8 @@ class _Batch:
     ) -> np.ndarray:
         """Take in what all heads gave; the shapes are those of `take`. Returns the test half's hits, as bits."""
         others = self._ends.flip(1)[..., None]
-        hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NONE)
-        shape = (2, self._relation.shape[1], *hits.shape[1:])
+        hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NO_WORD)
+        shape = (2, self._half.shape[1] // 2, *hits.shape[1:])
         sums.hits += self._summed(self._half, hits).reshape(shape)
         sums.control += self._summed(self._control_relation, control).reshape(shape[1:])
         sums.apart[self.compared] += true[self._compared].cpu().numpy()
@@ -284,15 +294,3 @@ class _Batch:
     def _summed(self, of: Tensor, values: Tensor) -> np.ndarray:
         """The sums over pairs for each column of a one-hot."""
         return (of.T @ values.flatten(1)).double().cpu().numpy()
-
-
-def _most_attended(words: Tensor) -> Tensor:
-    """[row, from, head]: the word that gets most of [row, to, from, head], the first of equals; NONE if all get 0.
-
-    torch looks for the place of a maximum cell by cell. Here all cells but the largest fall far below 0, and then
-    each by its place.
-    """
-    most = words.amax(1)
-    place = torch.arange(words.shape[1], device=words.device, dtype=words.dtype)[:, None, None]
-    first = -torch.add(-place, words - most[:, None], alpha=2.0**100).amax(1)
-    return torch.where(most > 0, first, NONE).long()
