@@ -17,11 +17,11 @@ import numpy as np
 
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed, hashed_texts, mixed
+from bertscope.data.features import plain_words
 
 SENTENCES = 4096
 """Controls are looked for in so many sentences at most, a random choice: what is kept of them stays bounded."""
 _SAMPLE, _CONTROL = np.uint64(2**32 + 2), np.uint64(2**32 + 1)  # apart from the numbers of resamples
-_PUNCTUATION = "PUNCT"
 
 Span = tuple[int, ...]
 Pair = tuple[str, Span, Span, bool]
@@ -157,12 +157,11 @@ class _Words:
 def _kinds(examples: Examples) -> tuple[np.ndarray, np.ndarray]:
     """Of each word of a corpus its part of speech as a number, where the corpus tells it, and whether it may be in a
     control: it isn't punctuation."""
-    assert examples.words is not None
-    spelled = np.array([any(map(str.isalnum, word)) for words in examples.words for word in words], dtype=bool)
+    usable = plain_words(examples)
     if "pos" not in examples.marks:
-        return np.zeros(len(spelled), dtype=np.uint64), spelled
-    names, kind = np.unique([tag for tags in examples.marks["pos"] for tag in tags], return_inverse=True)
-    return kind.astype(np.uint64), spelled & (names[kind] != _PUNCTUATION)
+        return np.zeros(len(usable), dtype=np.uint64), usable
+    _, kind = np.unique([tag for tags in examples.marks["pos"] for tag in tags], return_inverse=True)
+    return kind.astype(np.uint64), usable
 
 
 def _assigned(pools: Sequence[_Pool], keys: np.ndarray, groups: int) -> list[tuple[int, int, int]]:
