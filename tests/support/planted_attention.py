@@ -108,16 +108,6 @@ def unchanged(value: float, reach: float) -> list[Result]:
     return [found]
 
 
-def frames(value: float, reach: float) -> list[Result]:
-    """Ten layers of ten heads; sure: the same share in each layer, unsure: in some layers all, in others none."""
-    head, layer = np.meshgrid(np.arange(10), np.arange(10))
-    certain = head < 10 * value if reach <= SURE else layer < 10 * value
-    table = pd.DataFrame({"layer": layer.ravel() + 1, "head": head.ravel() + 1, "certain": certain.ravel()})
-    return [
-        result("relations", {"frames": table.assign(checkpoint=BASE, n=90), "best": relations().assign(p=np.nan)})
-    ]
-
-
 def related(value: float, reach: float) -> list[Result]:
     return [result("relations", {"best": relations(value, reach)})]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from planted_attention import (
     attention,
     first_tokens,
-    frames,
     gains,
     last_share,
     on_special,
@@ -54,7 +53,6 @@ PLANTED: dict[str, Planted] = {
     ),
     "cls-in-first-layers": first_tokens,
     "no-feature-gains": gains,
-    "few-frame-heads": frames,
     "relation-heads-exist": related,
     "a-head-off-improves": ablate("head", best=True),
     "no-head-is-needed": ablate("head", best=False),

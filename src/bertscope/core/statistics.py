@@ -1,4 +1,4 @@
-"""Tests: paired permutations for any metric and any number of arms at once, exact sign flips, clusters, one among
+"""Tests: paired permutations for any metric and any number of arms at once, exact sign flips, Student's t, one among
 others; and Holm's correction."""
 
 from __future__ import annotations
@@ -123,6 +123,11 @@ def sign_flip_p(differences: np.ndarray) -> float:
     Under the null each difference is as likely to have the other sign. The sum's distribution over all signs is the
     convolution of a binomial for each size of difference; with differences of 1 only, this is McNemar's exact test.
     """
+    return float(sign_flip_ps(differences, np.array([differences.sum()]))[0])
+
+
+def sign_flip_ps(differences: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """The same for other sums that the differences have with other signs."""
     from scipy.stats import binom
 
     sizes, counts = np.unique(np.abs(differences[differences != 0]).astype(int), return_counts=True)
@@ -131,9 +136,10 @@ def sign_flip_p(differences: np.ndarray) -> float:
         steps = np.zeros(2 * size * count + 1)
         steps[:: 2 * size] = binom.pmf(np.arange(count + 1), count, 0.5)
         chance = np.convolve(chance, steps)
-    reach = len(chance) // 2
-    as_extreme = np.abs(np.arange(-reach, reach + 1)) >= abs(int(differences.sum()))
-    return min(1.0, float(chance[as_extreme].sum()))
+    middle = len(chance) // 2
+    beyond = np.cumsum(chance[::-1])[::-1]  # as far to the right, or further
+    far = np.abs(sums).astype(int)
+    return np.where(far == 0, 1.0, 2 * beyond[middle + far]).clip(max=1.0)
 
 
 def mcnemar_p(more: np.ndarray, differing: np.ndarray) -> np.ndarray:
@@ -144,43 +150,17 @@ def mcnemar_p(more: np.ndarray, differing: np.ndarray) -> np.ndarray:
     return np.minimum(2 * binom.cdf((differing - np.abs(more)) / 2, differing, 0.5), 1.0)
 
 
-class ClusteredDifference:
-    """Means of differences between paired things that come in clusters (word pairs in sentences), in one pass."""
+def t_test(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
+    """Two-sided p-values by Student's t of n independent differences, from their sums and the sums of their squares:
+    whatever signs they get, the squares stay. NaN where n is under 2."""
+    from scipy.special import stdtr
 
-    def __init__(self) -> None:
-        self._moments: dict[str, np.ndarray | float] = dict.fromkeys(("n", "nn", "groups", "d", "dd", "dn"), 0.0)
-
-    def add(self, sums: np.ndarray, sizes: np.ndarray, kind: np.ndarray) -> None:
-        """Take in clusters: `sums` [cluster, ...] of `sizes` [cluster] differences each; `kind` [cluster, kinds] is a
-        one-hot of what each cluster is about."""
-        flat = sums.reshape(len(sums), int(np.prod(sums.shape[1:])))  # there may be no cluster at all
-        one = {"n": sizes, "nn": sizes**2, "groups": sizes > 0, "d": flat, "dd": flat**2, "dn": flat * sizes[:, None]}
-        for name, values in one.items():
-            total = kind.T @ values
-            self._moments[name] += total.reshape(-1, *sums.shape[1:]) if values.ndim > 1 else total
-
-    @property
-    def size(self) -> np.ndarray:
-        """[kinds]: how many differences the means are over."""
-        return np.asarray(self._moments["n"])
-
-    def test(self) -> tuple[np.ndarray, np.ndarray]:
-        """The mean difference, [kinds, ...], and its two-sided p-value: a t-test in which clusters are independent.
-
-        Both are NaN where nothing was compared, the p-value also where there is only one cluster.
-        """
-        from scipy.stats import t
-
-        d, dd, dn = (np.asarray(self._moments[name]) for name in ("d", "dd", "dn"))
-        n, nn, groups = (
-            np.asarray(self._moments[name]).reshape(-1, *[1] * (d.ndim - 1)) for name in ("n", "nn", "groups")
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = d / n
-            residual = np.maximum(dd - 2 * mean * dn + mean**2 * nn, 0)
-            error = np.sqrt(residual * groups / (groups - 1)) / n
-            p = 2 * t.sf(np.abs(mean) / error, groups - 1)
-        return mean, np.where((error == 0) & (mean == 0), 1.0, p)
+    if n < 2:
+        return np.full(np.broadcast_shapes(np.shape(sums), np.shape(squares)), np.nan)
+    spread = np.maximum(squares - sums**2 / n, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(sums) / np.sqrt(spread * n / (n - 1))
+    return np.where((sums == 0) & (spread == 0), 1.0, 2 * stdtr(n - 1, -t))
 
 
 def _swaps(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:

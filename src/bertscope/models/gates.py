@@ -22,7 +22,7 @@ from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.units import MODES, Mode, Unit
 from bertscope.models.means import Means
-from bertscope.models.taps import Tap, tapped
+from bertscope.models.taps import Tap, allowed_keys, tapped
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -147,6 +147,6 @@ def _uniform(value: Tensor, mask: Tensor | None) -> Tensor:
     """What heads that attend equally to every allowed key put out: [batch, query (or 1), head, d]."""
     if mask is None:
         return value.mean(2, keepdim=True).transpose(1, 2)
-    allowed = (mask > torch.finfo(mask.dtype).min / 2).to(value.dtype)
+    allowed = allowed_keys(value, mask)
     # A padded query may be allowed nothing at all: it gets zeros, which nobody reads.
     return (allowed / allowed.sum(-1, keepdim=True).clamp(min=1) @ value).transpose(1, 2)

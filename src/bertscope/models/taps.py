@@ -172,6 +172,13 @@ def _open(encoder: Encoder, undo: ExitStack) -> None:
         encoder.model.set_attn_implementation(_NAME)
 
 
+def allowed_keys(value: Tensor, mask: Tensor | None) -> Tensor:
+    """[batch or 1, 1, query or 1, key]: 1 where a query may look at a key, else 0; as taps see values and mask."""
+    if mask is None:
+        return value.new_ones(1, 1, 1, value.shape[2])
+    return (mask > torch.finfo(mask.dtype).min / 2).to(value.dtype)
+
+
 def _attention(
     module: nn.Module,
     query: Tensor,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bertscope.analyses.features.question import SPECIAL
 from bertscope.core.estimate import Estimate, cell, column, extreme, mean
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
-from bertscope.study.claims.records.estimates import over_layers, share_of
 from bertscope.study.claims.records.evidence import (
     evidence,
     first_model,
@@ -141,12 +140,6 @@ def features_rise(result: Result) -> Iterator[Evidence]:
             yield of_tuned(result, tuned, extreme(rises, max), n, "texts")
 
 
-def frame_heads(result: Result) -> Iterator[Evidence]:
-    for key, heads in result.tables["frames"].groupby("checkpoint", sort=False) if "frames" in result.tables else ():
-        share = over_layers(share_of(heads["certain"].to_numpy(bool)), heads["layer"].to_numpy())
-        yield evidence(result, share, int(heads["n"].iloc[0]), "layers", model=result.models[key])
-
-
 def relation_heads(result: Result) -> Iterator[Evidence]:
     rows = result.tables["best"]
     for key, tested in rows[rows["p"].notna()].groupby("checkpoint", sort=False):
@@ -267,19 +260,6 @@ CLAIMS = (
         published=Published("a heat map, no number"),
         command="bertscope features BASE TUNED --on TREEBANK",
         margin="a gain below 0.01 of the attention counts as none",
-    ),
-    _claim(
-        "few-frame-heads",
-        "Only a few heads encode frame relations.",
-        where="section 4.2",
-        question="relations",
-        effect="share of heads whose frame score is above that of control pairs (Holm)",
-        unit="share",
-        asks=Bound("<", 0.1),
-        read=frame_heads,
-        published=Published("2 of 144 heads stand out (0.201 and 0.209)", {"": 2 / 144}),
-        command="bertscope relations MODEL --on FRAMENET",
-        margin="few: under a tenth, ours",
     ),
     _claim(
         "relation-heads-exist",
