@@ -1,5 +1,5 @@
-"""Measures of samples of different size, where the truth is known: what doesn't move with the number of texts, and what
-does and says so."""
+"""Measures of samples of different size, where the truth is known: what doesn't move with the number of texts, and
+what does and says so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import copy
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from bertscope.analyses.similarity.question import SimilarityConfig, similarity
 from bertscope.analyses.structure.metrics import DSPR, DSPR_SENTENCES, Scored
@@ -45,7 +44,7 @@ def test_correlations_over_sentences_do_not_move_with_their_number_and_those_ove
     truth = {DSPR_SENTENCES: 0.9 - often @ LENGTHS / 100, DSPR: 0.9 - LENGTHS.mean() / 100}
     found = {}
     for n in (100, 1000):
-        inside, values = {metric: 0 for metric in truth}, {metric: [] for metric in truth}
+        inside, values = dict.fromkeys(truth, 0), {metric: [] for metric in truth}
         for _ in range(100):
             resampling = Resampling([f"{generator.integers(2**60)}" for _ in range(n)], repeats=200)
             for metric, draws in scored_sentences(n, generator, often).draws(resampling).items():

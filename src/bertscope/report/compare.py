@@ -91,8 +91,8 @@ def _of_other_sizes(numbers: pd.DataFrame) -> list[str]:
               for question, key in zip(numbers["question"], numbers["key"], strict=True)]  # fmt: skip
     apart = numbers[moving & (numbers["one_n"] != numbers["other_n"])]
     return [
-        f"{question}: {', '.join(rows['number'].drop_duplicates())} move with the number that they are of, which differs "
-        "here; the difference isn't one of models"
+        f"{question}: {', '.join(rows['number'].drop_duplicates())} move with the number that they are of, which "
+        "differs here; the difference isn't one of models"
         for question, rows in apart.groupby("question", sort=False)
     ]
 

@@ -44,7 +44,8 @@ similarity = Question(
     __name__,
     """The same sampled words in every checkpoint and layer: RSA (the correlation of the cosines between all words
     here with those there), linear CKA (debiased, and plain beside it) and the Procrustes distance, which no rotation
-    changes, beside the plain cosine, which any rotation does. By layer, for every two layers, and as more words are taken. Of one checkpoint: how its layers differ.
+    changes, beside the plain cosine, which any rotation does. By layer, for every two layers, and as more words are
+    taken. Of one checkpoint: how its layers differ.
     `against` is a second corpus, where the change may be another; from Python, states that are stores already need
     `against_states` beside it, theirs of that corpus.""",
     config=SimilarityConfig,

@@ -276,7 +276,7 @@ def _settling() -> Figure:
         "lines", "by_words", key="by_words", x="n", y="value", low="low", high="high", color="layer", facet="panel",
         log_x=True, title="As more words are taken",
         caption="The same measure from parts of the sample, each holding the one before. Where a line is flat, more "
-        "words would change nothing. Plain CKA of few words is too high, and the Procrustes distance too low: with as "
-        f"few as dimensions, any two spaces look alike. {_BAND}",
+        "words would change nothing. Plain CKA of few words is too high, and the Procrustes distance too low: with "
+        f"as few as dimensions, any two spaces look alike. {_BAND}",
         labels=_LABELS,
     )  # fmt: skip

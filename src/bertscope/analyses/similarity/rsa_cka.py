@@ -42,8 +42,8 @@ def rsa(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> n
 def cka(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> np.ndarray:
     """Linear centred kernel alignment of the vectors as they are, debiased and then plain, [2, 1 + groups, pair].
 
-    Plain it is |X'Y|^2 / (|X'X| |Y'Y|) with centred columns (Kornblith et al. 2019), which counts what each word has in
-    common with itself: the fewer words, the higher. Debiased, each of the three is Song et al.'s (2012) unbiased
+    Plain it is |X'Y|^2 / (|X'X| |Y'Y|) with centred columns (Kornblith et al. 2019), which counts what each word has
+    in common with itself: the fewer words, the higher. Debiased, each of the three is Song et al.'s (2012) unbiased
     estimate, of products of different words alone; unrelated spaces then have 0 on average, however few the words.
     """
     vectors = [_with_squares(space) for space in spaces]
@@ -56,9 +56,9 @@ def cka(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> n
 
 
 def procrustes(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarray) -> np.ndarray:
-    """The squared distance that is left between two spaces, both centred and of length 1 as a whole, after the rotation
-    that brings them closest: 2 - 2 |X'Y|, by the sum of singular values. Without a group the rotation is kept, which is
-    right to first order, as the best one has no slope."""
+    """The squared distance that is left between two spaces, both centred and of length 1 as a whole, after the
+    rotation that brings them closest: 2 - 2 |X'Y|, by the sum of singular values. Without a group the rotation is
+    kept, which is right to first order, as the best one has no slope."""
     vectors = [_with_squares(space) for space in spaces]
     return np.stack(
         [_Sums(_left_out(_crossed(vectors[one], vectors[other], edges))).distance() for one, other in pairs], 1
@@ -66,8 +66,8 @@ def procrustes(spaces: Sequence[Tensor], pairs: Sequence[Pair], edges: np.ndarra
 
 
 def _with_squares(space: Tensor) -> Tensor:
-    """[word, dimension + 2]: the vectors, centred and in a unit in which their squares are 1 on average, their squares,
-    and 1."""
+    """[word, dimension + 2]: the vectors, centred and in a unit in which their squares are 1 on average, their
+    squares, and 1."""
     centred = space - space.mean(0)
     squares = centred.square().sum(1, keepdim=True)
     unit = squares.mean()
@@ -152,8 +152,8 @@ class _Cosines:
 
 
 def _normalised(product: Callable[[int, int], np.ndarray], pairs: Sequence[Pair]) -> np.ndarray:
-    """Each pair's product [..., 1 + groups] by the root of their products with themselves, [..., 1 + groups, pair]; NaN
-    where there is nothing to compare."""
+    """Each pair's product [..., 1 + groups] by the root of their products with themselves, [..., 1 + groups, pair];
+    NaN where there is nothing to compare."""
     with np.errstate(invalid="ignore", divide="ignore"):
         own = {one: product(one, one) for one in {one for pair in pairs for one in pair}}
         products = {(one, one): values for one, values in own.items()}
