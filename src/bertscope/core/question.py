@@ -95,6 +95,8 @@ class Question:
     where several numbers share a key."""
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Words for the keys that tables hold and numbers are of: by column (`arm`), each key's (`random_tuned`)."""
+    moves_with_n: tuple[str, ...] = ()
+    """The keys of headline numbers that are higher or lower for a smaller sample, so that two sizes don't compare."""
     null: str = ""
     """Of a question with p-values: the exact null, in which its hypothesis is true by construction, after "where".
     Its config then has `null`, with which the result has the null panel and the reference (`null_panel.py`)."""
