@@ -30,10 +30,10 @@ from planted_trainings import scratch, truncate
 # The records
 
 
-WHOLE = {"last-two-layers-most": 1.0, "masks-are-unstable": None, "super-survivors-are-few": None}
-"""Effects that aren't free: ranks are whole numbers, agreement is planted as all or none."""
-SIDES = {"masks-are-unstable": (0.0, 1.0), "super-survivors-are-few": (0.0, 1.0), "few-frame-heads": (0.0, 0.5)}
-UNDECIDED = {"few-frame-heads": 0.1, "heads-can-go": 2 / 3, "masks-are-unstable": 0.4, "super-survivors-are-few": 0.4}
+WHOLE = {"last-two-layers-most": 1.0}
+"""Effects that aren't free: ranks are whole numbers."""
+SIDES = {"few-frame-heads": (0.0, 0.5)}
+UNDECIDED = {"few-frame-heads": 0.1, "heads-can-go": 2 / 3}
 ONE_TRAINING = {
     "vertical-grows", "last-two-layers-most", "last-two-layers-more", "most-heads-unchanged", "no-feature-gains",
     "top-layers-move-most", "elsewhere-moves-less", "parsing-moves-deeper", "trees-are-kept", "knowledge-is-kept",

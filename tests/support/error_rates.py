@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import fsolve
+from scipy.optimize import brentq, fsolve
 from scipy.stats import beta
 
 from bertscope.core.model_record import ModelRecord
@@ -34,6 +35,7 @@ OF_LOTTERY = (
     "m-bad-worse", "m-bad-below-random", "bad-gains-by-training", "random-gains-by-training", "heads-can-go",
     "weights-can-go", "masks-are-unstable",
 )  # fmt: skip
+OF_MASKS = ("super-survivors-are-few",)
 OF_SCRATCH = ("pretraining-gives", "tuning-gives")
 OF_PARTS = ("no-head-is-needed", "a-head-off-improves")
 
@@ -71,6 +73,27 @@ def _lottery(truth: Truth, noise: Noise, random: np.random.Generator) -> Result:
     )
 
 
+def _masks(truth: Truth, noise: Noise, random: np.random.Generator) -> Result:
+    """Nothing but the masks counts: what three other seeds keep is on the bound, or under it."""
+    scores: Scores = {("", "full", ""): FULL} | {
+        (method, arm, stage): FULL for method in "sm" for arm in ("good", "random", "bad")
+        for stage in ("pruned", "retrained")
+    }  # fmt: skip
+    return simulated_lottery(scores, _kept_by_four(0.5 - truth.less), 0.5, noise, random)
+
+
+@cache
+def _kept_by_four(share: float) -> np.ndarray:
+    """Chances to survive of which such a share of the survivors survives with three other seeds too."""
+
+    def off(kappa: float) -> float:
+        chances = _survival(0.6, kappa)
+        return (chances**4).mean() / chances.mean() - share
+
+    return _survival(0.6, brentq(off, 0.02, 0.9))
+
+
+@cache
 def _survival(share: float, kappa: float) -> np.ndarray:
     """Chances to survive, by head, whose mean is the share that survives and by which seeds agree so much."""
     place = (np.arange(HEADS) + 0.5) / HEADS
@@ -108,8 +131,13 @@ def _parts(truth: Truth, noise: Noise, random: np.random.Generator, n: int = 100
 
 
 Simulated = Callable[[Truth, Noise, np.random.Generator], Result]
-SIMULATED: dict[Simulated, tuple[str, ...]] = {_lottery: OF_LOTTERY, _scratch: OF_SCRATCH, _parts: OF_PARTS}
+SIMULATED: dict[Simulated, tuple[str, ...]] = {
+    _lottery: OF_LOTTERY, _masks: OF_MASKS, _scratch: OF_SCRATCH, _parts: OF_PARTS
+}  # fmt: skip
 """What is simulated, and the claims that are read off it."""
+
+NOISES: dict[Simulated, dict[str, Noise]] = {_masks: {"any": Noise(0.1)}, _parts: {"one model": Noise(0.0)}}
+"""Where the noise of scores has no part in it."""
 
 
 def verdicts(
@@ -129,7 +157,7 @@ def table(repeats: int) -> str:
     """The rates, in Markdown."""
     rows = ["| claim | trainings | on the bound: holds | fails | off it: holds |", "|---|---|---|---|---|"]
     for simulated, claims in SIMULATED.items():
-        kinds = NOISE if simulated is not _parts else {"one model": Noise(0.0)}
+        kinds = NOISES.get(simulated, NOISE)
         found = {
             (kind, truth): verdicts(simulated, truth, noise, repeats)
             for kind, noise in kinds.items() for truth in (ON, OFF)

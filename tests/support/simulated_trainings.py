@@ -24,7 +24,7 @@ from bertscope.data.task import Task
 from bertscope.experiments.lottery.question import LotteryConfig, lottery
 from bertscope.experiments.scratch.question import ScratchConfig, scratch
 
-SEEDS, TEXTS, HEADS, LAYERS, CHANCE = (0, 1, 2, 3, 4), 200, 144, 12, 0.5
+SEEDS, TEXTS, HEADS, LAYERS, CHANCE = (0, 1, 2, 3, 4), 400, 144, 12, 0.5
 BASE = ModelRecord("base", "pocket")
 
 

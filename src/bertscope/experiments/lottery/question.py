@@ -134,7 +134,7 @@ lottery = Question(
     inputs={"tuned": RESULTS, "pruned": RESULTS, "tickets": RESULTS, "task": TASK},
     optional={"shapes": RESULTS},
     given={"base": MODEL, "task": TASK},
-    version=2,
+    version=3,
     main="score",
     better="higher",
     numbers={
@@ -143,6 +143,7 @@ lottery = Question(
         "left": "left",
         "survive": "{parts} that survive",
         "kappa": "kappa of {parts} over seeds",
+        "kept_by_four": "{parts} of one seed that three others keep too",
     },
     words={
         "stage": {"fine_tuned": "fine-tuned"},

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
+from bertscope.core.equivalence import margin
 from bertscope.core.estimate import Estimate, cell
 from bertscope.core.figure import Figure
 from bertscope.core.model_record import ModelRecord
@@ -14,7 +15,7 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent, runs, sure
 from bertscope.data.task import Task
-from bertscope.experiments.arms import few_seeds, how_sure
+from bertscope.experiments.arms import effect_in_points, few_seeds, how_sure
 from bertscope.experiments.lottery.question import LotteryConfig, lottery
 from bertscope.experiments.prune.question import METHODS
 from bertscope.experiments.subnetworks import ARMS
@@ -38,7 +39,7 @@ def lottery_result(
         figures=_figures(tables, task, config),
         models=dict(models),
         subject={"task": task.name},
-        notes=[*task.notes, *_notes(config)],
+        notes=[*task.notes, *_notes(tables, task, config)],
     )
 
 
@@ -61,8 +62,10 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig
     for _, row in tables["agreement"].iterrows():
         of = {"parts": row["parts"]}
         numbers.append(Number("survive", float(row["survive"]), n=int(row["of"]), of=of))
-        if not pd.isna(row["kappa"]):
-            numbers.append(Number("kappa", float(row["kappa"]), n=int(row["of"]), of=of))
+        for key in ("kappa", "kept_by_four"):
+            if not pd.isna(row[key]):
+                seen = cell(row, key)
+                numbers.append(Number(key, seen.value, seen.low, seen.high, n=int(row["of"]), of=of))
     return numbers
 
 
@@ -82,11 +85,23 @@ def sentence(result: Result) -> Statement | None:
     return Statement(told, left, percent)
 
 
-def _notes(config: LotteryConfig) -> list[str]:
+def _notes(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) -> list[str]:
     return [
         "masks are chosen on the validation set and scored on the test set; the paper does both on dev",
         *few_seeds(len(config.seeds)),
+        *(_verdict(tables, method, task) for method in config.methods),
     ]
+
+
+def _verdict(tables: dict[str, pd.DataFrame], method: str, task: Task) -> str:
+    """What subnetworks come to beside the full model and beside random and bad ones: the paper's conclusion."""
+    arms, pairs = (tables[name][tables[name]["stage"] != "pruned"] for name in ("arms", "comparisons"))
+    within = margin(float(arms.set_index("arm")["score"]["full"]), task.chance())
+    good = arms[(arms["method"] == method) & (arms["arm"] == "good")].iloc[0]
+    told = [f"minus the full model {effect_in_points(good, within, 'minus_full', 'minus_full_')}"]
+    for _, row in pairs[(pairs["method"] == method) & (pairs["arm"] == "good")].iterrows():
+        told.append(f"minus {row['against']} ones {effect_in_points(row, within)}")
+    return f"good subnetworks, trained again ({method}-pruning), in points of {task.metric}: {'; '.join(told)}"
 
 
 def _figures(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) -> list[Figure]:

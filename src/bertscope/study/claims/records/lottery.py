@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from bertscope.core.estimate import Estimate, cell
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
-from bertscope.study.claims.records.estimates import over_layers, over_seeds, student
+from bertscope.study.claims.records.estimates import over_seeds, student
 from bertscope.study.claims.records.evidence import evidence, of_training
 from bertscope.study.claims.records.preconditions import AboveChance, EnoughSeeds
 from bertscope.study.claims.records.published import FULL, HEADS_LEFT, KAPPA, RETRAINED, WEIGHTS_LEFT, apart
 from bertscope.study.claims.records.skill import NO_LOSS, TENTH
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
     from bertscope.core.number import Number
@@ -63,26 +62,17 @@ def training_helps(arm: str) -> Callable[[Result], Iterator[Evidence]]:
     """What m-subnetworks gain by being trained again."""
 
     def read(result: Result) -> Iterator[Evidence]:
-        for _, after in _arm(result, "m", arm, "retrained").iterrows():
-            ((_, before),) = _arm(result, "m", arm, "pruned").iterrows()
-            gain = cell(after, "score", "low", "high") - cell(before, "score", "low", "high")
-            yield of_training(result, gain, after["runs"], _full(result).n)
+        rows = result.tables["gains"]
+        for _, row in rows[(rows["method"] == "m") & (rows["arm"] == arm)].iterrows():
+            yield of_training(result, cell(row, "gain", "low", "high"), row["runs"], _full(result).n)
 
     return read
 
 
-def _votes(result: Result) -> tuple[np.ndarray, np.ndarray] | None:
-    """Which heads survived with which seed, [seed, head], and the heads' layers; None without s-pruning."""
-    if "survivors" not in result.arrays:
-        return None
-    parts = result.tables["survivors"]
-    heads = (parts["kind"] == "head").to_numpy()
-    return result.arrays["survivors"][:, heads].astype(bool), parts["layer"].to_numpy()[heads]
-
-
 def heads_left(result: Result) -> Iterator[Evidence]:
-    if (found := _votes(result)) is not None:
-        votes, _ = found
+    if "survivors" in result.arrays:
+        heads = (result.tables["survivors"]["kind"] == "head").to_numpy()
+        votes = result.arrays["survivors"][:, heads]
         yield of_training(result, over_seeds(votes.mean(1)), len(votes), votes.shape[1], "seeds")
 
 
@@ -95,25 +85,17 @@ def weights_left(result: Result) -> Iterator[Evidence]:
         yield of_training(result, share, runs, of, "seeds")
 
 
-def agreement(result: Result) -> Iterator[Evidence]:
-    from bertscope.core.agreement import fleiss_kappa
+def agreeing(key: str) -> Callable[[Result], Iterator[Evidence]]:
+    """How much seeds agree on the heads that survive; the interval is over seeds, the heads are all there are."""
 
-    if (found := _votes(result)) is not None and len(found[0]) > 1:
-        votes, layers = found
-        kappa = over_layers(lambda places: fleiss_kappa(votes[:, places]), layers)
-        yield of_training(result, kappa, len(votes), votes.shape[1], "layers")
+    def read(result: Result) -> Iterator[Evidence]:
+        rows = result.tables["agreement"]
+        for _, row in rows[(rows["parts"] == "heads") & rows[key].notna()].iterrows():
+            blind = row.get(f"{key}_by_chance")
+            note = "" if blind is None else f"independent masks of these sizes: {blind:.3g}"
+            yield of_training(result, cell(row, key), row["runs"], int(row["of"]), "seeds", note=note)
 
-
-def super_survivors(result: Result) -> Iterator[Evidence]:
-    if (found := _votes(result)) is not None and len(found[0]) > 1:
-        votes, layers = found
-
-        def share(places: np.ndarray) -> float:
-            mine = votes[:, places]
-            survive = mine.sum(1).mean()
-            return float(mine.all(0).sum() / survive) if survive else float("nan")
-
-        yield of_training(result, over_layers(share, layers), len(votes), votes.shape[1], "layers")
+    return read
 
 
 def survivors_shapes(result: Result) -> Iterator[Evidence]:
@@ -263,7 +245,7 @@ CLAIMS = (
         effect="Fleiss' kappa of which heads survive, over seeds",
         unit="kappa",
         asks=Bound("<", 0.4),
-        read=agreement,
+        read=agreeing("kappa"),
         published=Published("0.18 (RTE) to 0.32 (SST-2)", KAPPA),
         command=_S,
         margin="0.4: at most fair agreement (Landis and Koch 1977)",
@@ -272,13 +254,14 @@ CLAIMS = (
         "super-survivors-are-few",
         "Few heads survive whatever the seed.",
         where="section on super-survivors",
-        effect="heads that survive with every seed, as a share of those that survive with one",
+        effect="of the heads that survive with one seed, the share that survives with three others too",
         unit="share",
         asks=Bound("<", 0.5),
-        read=super_survivors,
+        read=agreeing("kept_by_four"),
         published=Published("heat maps, no number"),
         command=_S,
-        margin="few: under half, ours",
+        margin="few: under half, ours; of four seeds however many there are, as what survives with every seed falls "
+        "with their number",
     ),
     _claim(
         "survivors-not-meaningful",
