@@ -186,6 +186,15 @@ def test_what_random_weights_show_too_was_not_made_by_training():
     assert one_row("cone-narrows", [falling, drawn])["verdict"] == "fails", "only what would hold must exceed it"
 
 
+@pytest.mark.parametrize(("accuracy", "verdict"), [(0.35, "underpowered"), (0.28, "holds")])
+def test_the_best_head_beyond_position_must_beat_that_of_random_weights(accuracy, verdict):
+    """The best head finds 0.4 of the words, a fixed offset 0.3."""
+    (made,) = PLANTED["relation-heads-exist"](0.1, 0.06)
+    made.tables["best"] = made.tables["best"].assign(offset_accuracy=0.3, random_weights=accuracy)
+    row = one_row("relation-heads-exist", [made])
+    assert row["verdict"] == verdict and row["reference"] == pytest.approx(accuracy - 0.3)
+
+
 # The null panel
 
 

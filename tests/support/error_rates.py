@@ -1,12 +1,14 @@
 """How often the ledger errs: truths are planted on each claim's bound and off it, and go through the whole pipeline.
 
-`python tests/support/error_rates.py` simulates them anew (some minutes) and writes the table into docs/claims.md.
+`python tests/support/error_rates.py 500 2` simulates 500 of each anew in 2 processes, which takes a while,
+and writes the table into docs/claims.md.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,6 +38,7 @@ OF_LOTTERY = (
     "weights-can-go", "masks-are-unstable",
 )  # fmt: skip
 OF_MASKS = ("super-survivors-are-few",)
+_AT_ONCE = 50  # experiments that a process simulates in turn
 OF_SCRATCH = ("pretraining-gives", "tuning-gives")
 OF_PARTS = ("no-head-is-needed", "a-head-off-improves")
 
@@ -153,27 +156,33 @@ def verdicts(
     return found
 
 
-def table(repeats: int) -> str:
+def table(repeats: int, processes: int = 1) -> str:
     """The rates, in Markdown."""
+    asked = [
+        (simulated, truth, noise)
+        for simulated in SIMULATED for truth in (ON, OFF) for noise in NOISES.get(simulated, NOISE).values()
+    ]  # fmt: skip
+    parts = [(*one, _AT_ONCE, None, seed) for one in asked for seed in range(repeats // _AT_ONCE)]
+    counts: dict[tuple[Simulated, Truth, Noise], dict[str, Counter[str]]] = {one: {} for one in asked}
+    with ProcessPoolExecutor(processes) as pool:
+        for part, found in zip(parts, pool.map(verdicts, *zip(*parts, strict=True)), strict=True):
+            for claim, verdict in found.items():
+                counts[part[:3]].setdefault(claim, Counter()).update(verdict)
     rows = ["| claim | trainings | on the bound: holds | fails | off it: holds |", "|---|---|---|---|---|"]
     for simulated, claims in SIMULATED.items():
-        kinds = NOISES.get(simulated, NOISE)
-        found = {
-            (kind, truth): verdicts(simulated, truth, noise, repeats)
-            for kind, noise in kinds.items() for truth in (ON, OFF)
-        }  # fmt: skip
         for claim in claims:
-            for kind in kinds:
-                on, off = (found[kind, truth][claim] for truth in (ON, OFF))
-                cells = (on["holds"], on["fails"], off["holds"])
-                rates = " | ".join(f"{cell / repeats:.3f}" for cell in cells)
-                rows.append(f"| `{claim}` | {kind} | {rates} |")
+            for kind, noise in NOISES.get(simulated, NOISE).items():
+                on, off = (counts[simulated, truth, noise][claim] for truth in (ON, OFF))
+                rates = (count / on.total() for count in (on["holds"], on["fails"], off["holds"]))
+                rows.append(f"| `{claim}` | {kind} | {' | '.join(f'{rate:.3f}' for rate in rates)} |")
     return "\n".join(rows)
 
 
 if __name__ == "__main__":
     import sys
 
-    text, made = PAGE.read_text(encoding="utf-8"), table(int(sys.argv[1]) if len(sys.argv) > 1 else 500)
+    repeats, processes = (*map(int, sys.argv[1:]), 500, 2)[:2]
+    text, made = PAGE.read_text(encoding="utf-8"), table(repeats, processes)
     before, _, after = text.partition(BEGIN)
+    made = f"Each rate is of {repeats:,} simulated experiments.\n\n{made}"
     PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{after.partition(END)[2]}", encoding="utf-8")

@@ -23,8 +23,8 @@ def fleiss_kappa(votes: np.ndarray) -> float:
 
 
 def kept_by_four(votes: np.ndarray) -> float:
-    """Of what one rater says yes to, the share that three others say yes to as well, over all sets of four. It doesn't
-    fall as raters are added, as what all of them say yes to does. NaN if nobody ever says yes, or there are fewer."""
+    """Of what one rater says yes to, the share that three others say yes to as well, over all sets of four. Unlike
+    what all of them say yes to, it doesn't fall as raters are added. NaN if nobody says yes, or there are fewer."""
     return _four(_by_yes(votes))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bertscope.core.estimate import Estimate, cell, column, mean
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
@@ -90,7 +90,11 @@ def relation_heads(result: Result) -> Iterator[Evidence]:
     rows = result.tables["best"]
     for key, tested in rows[rows["p"].notna()].groupby("checkpoint", sort=False):
         gains = column(tested, "difference", "difference_low", "difference_high")
-        yield evidence(result, mean(gains), int(tested["test_pairs"].sum()), "sentences", model=result.models[key])
+        about: dict[str, Any] = {"model": result.models[key]}
+        if "random_weights" in tested:  # with --null: the best head's accuracy there
+            beyond = (tested["random_weights"] - tested["offset_accuracy"]).mean()
+            about["reference"] = Estimate(float(beyond))
+        yield evidence(result, mean(gains), int(tested["test_pairs"].sum()), "sentences", **about)
 
 
 CLAIMS = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bertscope.analyses.side_by_side import is_weighted
 from bertscope.core import null_panel
+from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import ENDS, ENOUGH_RUNS
 from bertscope.study.claims.records.claim import HOLDS, Bound, Claim, Evidence, Unmet
 from bertscope.study.claims.records.evidence import (
@@ -189,8 +190,11 @@ class BeyondRandomWeights(_ToHold):
     says: ClassVar[str] = "random weights, where they were measured, don't show as much"
 
     def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
-        if evidence.reference is None:
+        reference = evidence.reference
+        if reference is None:
             return None
-        if Bound(claim.asks.side, 0.0).verdict(evidence.effect - evidence.reference) == HOLDS:
+        if not reference.sure:  # a number without its error is taken as it is
+            reference = Estimate(reference.value, reference.value, reference.value)
+        if Bound(claim.asks.side, 0.0).verdict(evidence.effect - reference) == HOLDS:
             return None
-        return Unmet(f"random weights are not clearly short of it: {evidence.reference.value:.3g}")
+        return Unmet(f"random weights are not clearly short of it: {reference.value:.3g}")
