@@ -115,7 +115,7 @@ def _scratch(truth: Truth, noise: Noise, random: np.random.Generator) -> Result:
     return simulated_scratch(arms, noise, random)
 
 
-def _parts(truth: Truth, noise: Noise, random: np.random.Generator, n: int = 1000, parts: int = 24) -> Result:
+def _parts(truth: Truth, noise: Noise, random: np.random.Generator, n: int = 600, parts: int = 24) -> Result:
     """Heads of one model that are switched off: one costs the margin, or less; a few answers change by chance."""
     whole = (random.random(n) < FULL).astype(float)
     changed = random.random((parts, n)) < 0.02
@@ -124,7 +124,7 @@ def _parts(truth: Truth, noise: Noise, random: np.random.Generator, n: int = 100
     arms[0] = whole * (random.random(n) >= cost)
     if truth.apart:
         arms[1] = np.maximum(whole, random.random(n) < truth.apart / (1 - FULL) / 2)
-    found = paired_effects(lambda m: m[..., 0], whole[:, None], arms[..., None], permutations=0)
+    found = paired_effects(lambda m: m[..., 0], whole[:, None], arms[..., None], repeats=500, permutations=0)
     certain = holm(np.array([sign_flip_p(arm - whole) for arm in arms])) < 0.05
     table = {"kind": "head", "effect": found.effect, "low": found.low, "high": found.high, "certain": certain}
     reach = 1.96 * (whole.mean() * (1 - whole.mean()) / n) ** 0.5
@@ -182,7 +182,7 @@ if __name__ == "__main__":
     import sys
 
     repeats, processes = (*map(int, sys.argv[1:]), 500, 2)[:2]
-    text, made = PAGE.read_text(encoding="utf-8"), table(repeats, processes)
-    before, _, after = text.partition(BEGIN)
+    made = table(repeats, processes)
+    before, _, after = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     made = f"Each rate is of {repeats:,} simulated experiments.\n\n{made}"
     PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{after.partition(END)[2]}", encoding="utf-8")
