@@ -336,7 +336,8 @@ def claims(
 
     Each claim is a statement about one number. It holds if the number's whole 95% interval is on the claimed side,
     fails if all of it is on the other, and is underpowered otherwise, or if no interval can be had. What an interval
-    over texts decides of one fine-tuned model is decided of this training.
+    over texts decides of one fine-tuned model is decided of this training. What must be so for a number to be
+    evidence, such as which model came of which, each claim says, and is asked before.
 
     Args:
         store: The store in which the answer is looked for, and kept.
@@ -564,9 +565,9 @@ def features(
     """Which words draw attention, and which words attend to which?
 
     For each head: the attention that the strongest noun, verb, subject ... of a text receives, averaged over the
-    texts that have one, beside what as many random words of the text would receive; the same for the attention of
-    [CLS] alone; and the attention from words of one kind to words of another. Several checkpoints are compared on the
-    same texts.
+    texts that have one; what it receives beyond uniform attention, beside as many random words of the text; the same
+    for the attention of [CLS] alone; and the attention from words of one kind to words of another. Several
+    checkpoints are compared on the same texts.
 
     Args:
         features: Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME (UD). [CLS] and [SEP] (cls, sep) are always there.
@@ -724,7 +725,7 @@ def geometry(
     config: GeometryConfig | None = None,
     *,
     least: int = 5,
-    occurrences: int = 64,
+    words: int = 2000,
     top: int | None = None,
     sample: int = 2000,
     same: float | None = None,
@@ -748,13 +749,13 @@ def geometry(
 
     By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word
     with its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
-    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank,
-    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The result's
-    arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.
+    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank
+    and IsoScore, intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The
+    result's arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group.
 
     Args:
         least: Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts).
-        occurrences: Of a type with more occurrences than this, so many are taken for MEV, by a hash. SelfSim takes all.
+        words: SelfSim and MEV are those of a corpus of so many words: a type counts with the chance that it has `least` occurrences among so many of the words. In a larger corpus ever rarer types have them, and the mean over all of these would move.
         top: How many top directions are removed, beside the mean; by default a hundredth of the dimensions, at least 1, as in Mu and Viswanath (2018).
         sample: Words for the intrinsic dimension, and texts for alignment and uniformity, by a hash.
         same: Of pairs of texts: the label of those that mean the same, or the least score. Known for MRPC, QQP and demo/paraphrase; four fifths of the highest score by default. Without it no alignment.
@@ -1206,6 +1207,7 @@ def relations(
     weighted: bool = False,
     repeats: int = 1000,
     seed: int = 0,
+    null: bool = False,
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
@@ -1223,9 +1225,11 @@ def relations(
 
     A head finds a pair of words if one of them attends to the other more than to any other word. For each relation
     of a treebank or of own annotation, one half of the sentences chooses the best head and direction, and the best
-    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs is compared with that
-    in other pairs at the same distance. Frames are also scored as in Dark Secrets: the most attention from an element
-    to what evokes its frame.
+    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs, beyond what uniform
+    attention gives, is compared with that in control pairs: the same distance, parts of speech and numbers of pieces.
+    The same from frames' elements to what evokes the frame, beside the score of Dark Secrets.
+
+    With --null: how often something is found where pairs and their controls, and the best heads' and offsets' hits, are exchanged at random; beside it the same model's differences with random weights.
 
     Args:
         validation_share: The share of the sentences that choose head, direction and offset; the others score them.
@@ -1235,6 +1239,7 @@ def relations(
         weighted: Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020).
         repeats: Bootstrap resamples behind each interval.
         seed: Of the split, the control pairs and the resampling.
+        null: Also ask where there is nothing to find, and of random weights.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
@@ -1450,8 +1455,9 @@ def similarity(
     """How far did each layer's representation move?
 
     The same sampled words in every checkpoint and layer: RSA (the correlation of the cosines between all words
-    here with those there) and linear CKA, which no rotation changes, beside the plain cosine, which any rotation
-    does. By layer, for every two layers, and as more words are taken. Of one checkpoint: how its layers differ.
+    here with those there), linear CKA (debiased, and plain beside it) and the Procrustes distance, which no rotation
+    changes, beside the plain cosine, which any rotation does. By layer, for every two layers, and as more words are
+    taken. Of one checkpoint: how its layers differ.
     `against` is a second corpus, where the change may be another; from Python, states that are stores already need
     `against_states` beside it, theirs of that corpus.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,26 +21,13 @@ from bertscope.study.claims.measure import judged
 from bertscope.study.claims.question import claims, claims_step, told
 from bertscope.study.claims.records import CLAIMS, published
 from bertscope.study.claims.records.claim import OF_ONE_TRAINING, VERDICTS, Estimate, Published
+from judging import BY_ID, bound, one_row
 from planted_claims import PLANTED
-from planted_parts import compared, good
+from planted_parts import compared, retrained
 from planted_results import SURE
 from planted_trainings import scratch, truncate
 
-BY_ID = {claim.id: claim for claim in CLAIMS}
-
-
 # The records
-
-
-def one_row(claim_id: str, results: list[Result]) -> dict:
-    table, unread = judged(results, [BY_ID[claim_id]])
-    assert not unread
-    return table.iloc[0].to_dict()
-
-
-def bound(claim_id: str) -> float:
-    """The claim's bound; of the two that depend on the model, what the planted result makes of it."""
-    return {"last-two-layers-more": 0.2, "s-good-comes-close": -0.04}.get(claim_id, BY_ID[claim_id].asks.at)
 
 
 WHOLE = {"last-two-layers-most": 1.0}
@@ -91,7 +77,8 @@ def test_pooled_heads_give_a_number_but_no_verdict():
 @pytest.mark.parametrize(
     ("claim_id", "planted"),
     [
-        ("m-good-reaches-full", good("m", runs=1)), ("s-random-as-good", compared("s", "good", "random", runs=4)),
+        ("m-good-reaches-full", retrained("m", "good", runs=1)),
+        ("s-random-as-good", compared("s", "good", "random", runs=4)),
         ("pretraining-gives", scratch("pretraining", runs=1)),
         ("top-layer-costs-nothing", lambda value, reach: truncate(value, reach, runs=3)),
     ],
@@ -124,19 +111,6 @@ def test_weighted_attention_is_another_question():
         (result,) = PLANTED[claim_id](0.1, SURE)
         result.subject["attention"] = "norm-weighted"
         assert one_row(claim_id, [result])["verdict"] == "not_tested"
-
-
-def test_models_that_are_not_fine_tuned_from_each_other_are_not_compared():
-    for claim_id in ("trees-are-kept", "vertical-grows"):
-        (result,) = PLANTED[claim_id](0.1, SURE)
-        base, tuned = result.models.values()
-        assert one_row(claim_id, [result])["verdict"] == "holds_this_training"
-        elsewhere = replace(tuned.origin, base=ModelRecord("mini", base.name))
-        result.models[tuned.id] = replace(tuned, origin=elsewhere)
-        assert one_row(claim_id, [result])["verdict"] == "not_tested", "another base of the same name"
-        result.models[tuned.id] = replace(tuned, origin=None)
-        row = one_row(claim_id, [result])
-        assert row["verdict"] == "underpowered" and row["why"].endswith("say it with --base")
 
 
 def test_an_old_result_is_named_and_the_rest_judged():

@@ -73,7 +73,7 @@ def gains(value: float, reach: float) -> list[Result]:
     rows = [
         {"checkpoint": TUNED, "layer": layer, "by": "all_tokens", "feature": feature, **ends(change, reach, "change")}
         for layer in (1, 2)
-        for feature, change in (("noun", value), ("verb", -0.5), ("sep", 0.9))
+        for feature, change in (("noun", value), ("verb", -0.5), ("pronoun", -0.5), ("sep", 0.9))
     ]
     layers = [{"layer": 1, "feature": "noun", **ends(0.1, SURE, "attention")}]
     return features(layers, BASE, TUNED, change_of_layers=pd.DataFrame(rows))

@@ -33,12 +33,12 @@ from planted_parts import (
     agreeing,
     compared,
     gained,
-    good,
     heads_left,
+    retrained,
     shapes,
     weights_left,
 )
-from planted_results import Planted
+from planted_results import SURE, Planted
 from planted_trainings import bias, contrast, freeze, scratch, truncate
 
 PLANTED: dict[str, Planted] = {
@@ -59,21 +59,24 @@ PLANTED: dict[str, Planted] = {
     "a-layer-off-improves": ablate("heads", best=True),
     "no-layer-is-needed": ablate("heads", best=False),
     "similar-heads-are-redundant": redundancy("interaction_difference"),
-    "relation-heads-not-needed": redundancy("together_effect"),
+    "relation-heads-not-needed": lambda v, r: [
+        *redundancy("together_effect")(v, r), *ablate("head", best=True)(0.1, SURE)  # which tells the skill
+    ],
     "pretraining-gives": scratch("pretraining"),
     "tuning-gives": scratch("fine_tuning"),
-    "m-good-reaches-full": good("m"),
-    "s-good-comes-close": good("s"),
+    "m-good-reaches-full": retrained("m", "good"),
+    "s-good-comes-close": retrained("s", "good"),
     "s-random-as-good": compared("s", "good", "random"),
-    "s-bad-as-good": compared("s", "good", "bad"),
+    "s-bad-is-trainable": retrained("s", "bad"),
     "m-random-worse": compared("m", "good", "random"),
     "m-bad-worse": compared("m", "good", "bad"),
     "m-bad-below-random": compared("m", "random", "bad"),
-    "bad-gains-by-training": gained,
+    "bad-gains-by-training": gained("bad"),
+    "random-gains-by-training": gained("random"),
     "heads-can-go": heads_left,
     "weights-can-go": weights_left,
     "masks-are-unstable": agreeing("kappa"),
-    "super-survivors-are-few": agreeing("kept_again"),
+    "super-survivors-are-few": agreeing("kept_by_four"),
     "survivors-not-meaningful": shapes,
     "top-layers-move-most": lambda v, r: [similarity(TUNED, depths(v), r)],
     "elsewhere-moves-less": elsewhere,
@@ -85,7 +88,8 @@ PLANTED: dict[str, Planted] = {
     "trees-are-kept": lambda v, r: structure((POCKET, TUNED), (0.6, 0.6 + v), r),
     "knowledge-is-kept": probed,
     "trees-come-from-training": lambda v, r: structure((POCKET, RANDOM), (0.4 + v, 0.4), r),
-    "low-level-below": expected,
+    "low-level-below": expected("pos", "relation"),
+    "high-level-on-top": expected("frame", "label"),
     "cone-narrows": geometry("baseline", lambda v: [0.1, 0.9, 0.1 + v]),
     "words-grow-contextual": geometry("self_similarity_adjusted", lambda v: [0.5, 0.1, 0.5 + v]),
     "sentences-stay-apart": geometry("intra_sentence_adjusted", lambda v: [0.9, v, 0.9], share=1.0),

@@ -11,8 +11,8 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from planted_results import BASE, SURE, TASK, Planted, ends
 
-FULL = Number("score", 0.9, n=400, of={"arm": "full"})
-"""What the full model of a lottery scores."""
+FULL = Number("score", 0.9, 0.9, 0.9, 400, of={"arm": "full"})
+"""What the full model of a lottery scores: 0.4 above chance, which it is known to have."""
 
 
 def result(question: str, tables: dict, headline: list[Number], **subject: str) -> Result:
@@ -45,9 +45,9 @@ def arm(method: str, name: str, stage: str, value: float, reach: float) -> dict:
     return {"method": method, "arm": name, "stage": stage, **ends(value, reach, "score"), **apart}
 
 
-def good(method: str, runs: int = 5) -> Planted:
+def retrained(method: str, name: str, runs: int = 5) -> Planted:
     return lambda value, reach: [
-        lottery(runs, arms=pd.DataFrame([arm(method, "good", "retrained", value, reach)]))
+        lottery(runs, arms=pd.DataFrame([arm(method, name, "retrained", value, reach)]))
     ]  # fmt: skip
 
 
@@ -65,9 +65,14 @@ def compared(method: str, one: str, other: str, runs: int = 5) -> Planted:
     return results
 
 
-def gained(value: float, reach: float) -> list[Result]:
-    rows = [arm("m", "bad", "pruned", 0.5, reach / 2), arm("m", "bad", "retrained", 0.5 + value, reach / 2)]
-    return [lottery(arms=pd.DataFrame(rows))]
+def gained(name: str) -> Planted:
+    def results(value: float, reach: float) -> list[Result]:
+        rows = [
+            {"method": method, "arm": name, **ends(by, reach, "gain")} for method, by in (("m", value), ("s", 0.77))
+        ]
+        return [lottery(gains=pd.DataFrame(rows))]
+
+    return results
 
 
 def survivors(votes: np.ndarray) -> list[Result]:

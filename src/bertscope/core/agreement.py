@@ -7,10 +7,13 @@ votes (`by_yes`, [1 + raters]); so it can be had without each rater at little co
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import comb
 
 import numpy as np
 
 from bertscope.core.intervals import ENOUGH_RUNS, jackknife_error, jackknife_interval
+
+_FOUR = 4  # raters: one fewer than an interval needs, so that each can be left out
 
 
 def fleiss_kappa(votes: np.ndarray) -> float:
@@ -19,10 +22,19 @@ def fleiss_kappa(votes: np.ndarray) -> float:
     return _kappa(_by_yes(votes))
 
 
-def kept_again(votes: np.ndarray) -> float:
-    """Of what one rater says yes to, the share that another does too, over all pairs. NaN if nobody ever says yes, or
-    there is one rater only."""
-    return _again(_by_yes(votes))
+def kept_by_four(votes: np.ndarray) -> float:
+    """Of what one rater says yes to, the share that three others say yes to as well, over all sets of four. Unlike
+    what all of them say yes to, it doesn't fall as raters are added. NaN if nobody says yes, or there are fewer."""
+    return _four(_by_yes(votes))
+
+
+def chance_kept_by_four(votes: np.ndarray) -> float:
+    """The same of independent raters who say yes as often as these do."""
+    shares = votes.mean(1)
+    if len(shares) < _FOUR or not shares.any():
+        return float("nan")
+    together = np.poly(-shares)[_FOUR]  # the sum of the products of every four
+    return float(together / comb(len(shares), _FOUR) / shares.mean())
 
 
 def kappa_interval(votes: np.ndarray) -> tuple[float, float]:
@@ -30,9 +42,9 @@ def kappa_interval(votes: np.ndarray) -> tuple[float, float]:
     return _over_raters(_kappa, votes, -1.0)
 
 
-def kept_again_interval(votes: np.ndarray) -> tuple[float, float]:
-    """Of what is kept again, over raters; the items are all there are."""
-    return _over_raters(_again, votes, 0.0)
+def kept_by_four_interval(votes: np.ndarray) -> tuple[float, float]:
+    """Of what is kept by four, over raters; the items are all there are."""
+    return _over_raters(_four, votes, 0.0)
 
 
 def _by_yes(votes: np.ndarray) -> np.ndarray:
@@ -49,11 +61,13 @@ def _kappa(by_yes: np.ndarray) -> float:
     return float((agree - chance) / (1 - chance))
 
 
-def _again(by_yes: np.ndarray) -> float:
+def _four(by_yes: np.ndarray) -> float:
     raters, yes = len(by_yes) - 1, np.arange(len(by_yes))
-    if raters < 2 or not (by_yes * yes).sum():
+    said = (by_yes * yes).sum() / raters
+    if raters < _FOUR or not said:
         return float("nan")
-    return float((by_yes * yes * (yes - 1)).sum() / ((raters - 1) * (by_yes * yes).sum()))
+    every_four = np.array([comb(count, _FOUR) for count in yes.tolist()]) / comb(raters, _FOUR)
+    return float((by_yes * every_four).sum() / said)
 
 
 def _over_raters(statistic: Callable[[np.ndarray], float], votes: np.ndarray, least: float) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from bertscope.analyses.similarity.question import SimilarityConfig, similarity
 from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import jackknife_interval, jackknife_interval_of_difference
-from bertscope.core.model_record import records
+from bertscope.core.model_record import ModelRecord, records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, decimals, sure
@@ -110,8 +110,9 @@ def _layers_table(
 
 
 def _corpora_table(layers: list[Compared], corpora: list[Corpus], names: dict[str, str]) -> pd.DataFrame:
-    """The difference of two corpora, which are independent samples."""
-    tables = []
+    """The difference of two corpora, which are independent samples; `own` says which of them is the task's."""
+    tables, models = [], records(corpora[0].stores.values())
+    own = {key: _own(model, corpora) for key, model in models.items()}
     for measure in _comparable(layers):
         here, there = (compared.draws[measure] for compared in layers)
         low, high = jackknife_interval_of_difference(here, there)
@@ -119,7 +120,16 @@ def _corpora_table(layers: list[Compared], corpora: list[Corpus], names: dict[st
             measure=measure, here=here[0], there=there[0], difference=here[0] - there[0], low=low, high=high
         )
         tables.append(table[table["difference"].notna()])
-    return pd.concat(tables, ignore_index=True).assign(corpus=corpora[0].name, against=corpora[1].name)
+    table = pd.concat(tables, ignore_index=True).assign(corpus=corpora[0].name, against=corpora[1].name)
+    return table.assign(own=table["other"].map(own))
+
+
+def _own(model: ModelRecord, corpora: list[Corpus]) -> str:
+    """Which corpus is of the task that a model was trained on, by content: `here` or `there`; empty where it isn't
+    known, or not one of the two."""
+    learned = model.trained_on.id if model.trained_on else ""
+    of_task = tuple(bool(learned) and corpus.examples.task == learned for corpus in corpora)
+    return {(True, False): "here", (False, True): "there"}.get(of_task, "")
 
 
 def _comparable(layers: list[Compared]) -> list[str]:

@@ -12,12 +12,13 @@ import pandas as pd
 from bertscope.analyses.shapes import CLASSES
 from bertscope.core.agreement import (
     chance_jaccard,
+    chance_kept_by_four,
     cochran_q,
     fleiss_kappa,
     jaccard,
     kappa_interval,
-    kept_again,
-    kept_again_interval,
+    kept_by_four,
+    kept_by_four_interval,
 )
 from bertscope.core.result import Result
 from bertscope.data.task import Task
@@ -222,14 +223,15 @@ def _agreement(survivors: Masks, prunings: Prunings) -> pd.DataFrame:
             q, p = cochran_q(of_kind)
             both = [(jaccard(*pair), chance_jaccard(*pair)) for pair in combinations(of_kind, 2)]
             overlap, by_chance = np.mean(both, axis=0) if both else (np.nan, np.nan)
-            (low, high), (again_low, again_high) = kappa_interval(of_kind), kept_again_interval(of_kind)
+            (low, high), (four_low, four_high) = kappa_interval(of_kind), kept_by_four_interval(of_kind)
             rows.append(
                 {"method": method, "parts": name, "of": of_kind.shape[1], "runs": len(votes),
                  "survive": of_kind.sum(1).mean(),
                  "survive_sd": of_kind.sum(1).std(ddof=1) if len(votes) > 1 else np.nan,
                  "in_every_seed": int(of_kind.all(0).sum()), "in_no_seed": int((~of_kind.any(0)).sum()),
                  "kappa": fleiss_kappa(of_kind), "kappa_low": low, "kappa_high": high,
-                 "kept_again": kept_again(of_kind), "kept_again_low": again_low, "kept_again_high": again_high,
+                 "kept_by_four": kept_by_four(of_kind), "kept_by_four_low": four_low, "kept_by_four_high": four_high,
+                 "kept_by_four_by_chance": chance_kept_by_four(of_kind),
                  "cochran_q": q, "cochran_p": p, "jaccard": overlap, "jaccard_by_chance": by_chance}
             )  # fmt: skip
     return pd.DataFrame(rows)

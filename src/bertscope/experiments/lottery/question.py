@@ -147,7 +147,7 @@ lottery = Question(
         "misses": "masks that miss the share on test, {method}",
         "survive": "{parts} that survive",
         "kappa": "kappa of {parts} over seeds",
-        "kept_again": "{parts} of one seed that another keeps too",
+        "kept_by_four": "{parts} of one seed that three others keep too",
     },
     words={
         "stage": {"fine_tuned": "fine-tuned"},

@@ -63,7 +63,7 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig
     for _, row in tables["agreement"].iterrows():
         of = {"parts": row["parts"]}
         numbers.append(Number("survive", float(row["survive"]), n=int(row["of"]), of=of))
-        for key in ("kappa", "kept_again"):
+        for key in ("kappa", "kept_by_four"):
             if not pd.isna(row[key]):
                 seen = cell(row, key)
                 numbers.append(Number(key, seen.value, seen.low, seen.high, n=int(row["of"]), of=of))

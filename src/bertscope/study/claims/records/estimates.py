@@ -33,11 +33,3 @@ def student(value: float, spread: float, runs: int) -> Estimate:
     if runs < ENOUGH_RUNS:
         return Estimate(value)
     return Estimate(value, *student_interval(value, spread, runs))
-
-
-def trained(effect: Estimate, runs: int) -> tuple[Estimate, str]:
-    """An effect of training: below 5 trainings without its interval, and why."""
-    if runs >= ENOUGH_RUNS:
-        return effect, ""
-    trainings = "1 training" if runs == 1 else f"{runs} trainings"
-    return effect.without_interval(), f"{trainings}; an interval over trainings needs {ENOUGH_RUNS} seeds"
