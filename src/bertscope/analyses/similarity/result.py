@@ -128,8 +128,8 @@ def _own(model: ModelRecord, corpora: list[Corpus]) -> str:
     """Which corpus is of the task that a model was trained on, by content: `here` or `there`; empty where it isn't
     known, or not one of the two."""
     learned = model.trained_on.id if model.trained_on else ""
-    of_task = tuple(bool(learned) and corpus.examples.task == learned for corpus in corpora)
-    return {(True, False): "here", (False, True): "there"}.get(of_task, "")
+    here, there = (bool(learned) and corpus.examples.task == learned for corpus in corpora)
+    return {(True, False): "here", (False, True): "there"}.get((here, there), "")
 
 
 def _comparable(layers: list[Compared]) -> list[str]:
@@ -149,7 +149,7 @@ def _table(compared: Compared, names: dict[str, str], between: str = " and ") ->
     """A row for each comparison and measure."""
     tables = []
     for measure, values in compared.draws.items():
-        low, high = jackknife_interval(values, **_range(measure))
+        low, high = _interval(measure, values)
         table = _named(compared.sides, names, between).assign(
             measure=measure, value=values[0], low=low, high=high, n=compared.n
         )
@@ -192,16 +192,17 @@ def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
 
 
 def _number(measure: str, which: str, draws: np.ndarray, n: int, of: dict[str, str]) -> Number:
-    low, high = jackknife_interval(draws, **_range(measure))
+    low, high = _interval(measure, draws)
     key, unit = f"{measure}{which}", _UNITS[measure]
     if np.isnan(low):
         return Number(key, float(draws[0]), n=n, unit=unit, of=of)
     return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of)
 
 
-def _range(measure: str) -> dict[str, float]:
-    """Between what an interval can be."""
-    return {"least": 0.0, "most": 2.0} if measure == PROCRUSTES else {"least": -1.0, "most": 1.0}
+def _interval(measure: str, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Between what the measure can be."""
+    least, most = (0.0, 2.0) if measure == PROCRUSTES else (-1.0, 1.0)
+    return jackknife_interval(draws, least=least, most=most)
 
 
 def sentence(result: Result) -> Statement | None:
