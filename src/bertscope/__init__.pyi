@@ -487,6 +487,7 @@ def erase(
     words: int = 10000,
     texts: int = 200,
     types: int = 50,
+    null: bool = False,
     repeats: int = 2000,
     seed: int = 0,
     text: str | None = None,
@@ -507,17 +508,21 @@ def erase(
     At one layer after the other, all that a linear probe could read of a label is erased from the vectors of all
     words (LEACE), and the layers above go on from there. What that costs the fine-tuned model on its task, or the
     masked language model in its guesses, is compared with the cost of random subspaces of the same rank, and of such
-    that have as much of the variance.
+    that have as much of the variance. A layer uses the label if erasing it raises the loss by more than random
+    subspaces of either kind could (p < .05, Holm over the layers), and surely so on other texts.
+
+    With --null: how often something is found where a random subspace of the same rank, or of the same rank and variance, is erased in the label's place; beside it the cost of random subspaces of the same rank, and of the same rank and variance.
 
     Args:
         targets: What to erase, each alone: pos, relation, frame, entity, gender, word (which of the most frequent).
         task: The task whose score is measured, for a model that was fine-tuned on it: what --on takes. A file's columns need usual names (text, label): --text and --label are those of --on.
         layers: After which layers, each alone; 0 is the embeddings' output. All, if none are named.
-        random: Random subspaces of each kind that are erased instead, for each target and layer. Each costs on average half a pass through the model; a p-value can't be lower than 1 / (1 + random).
+        random: Random subspaces of each kind that are erased instead, for each target and layer. Each costs on average half a pass through the model; a label is found to be used by how far it lies from them, which few tell less surely.
         like: What random subspaces have in common with what is erased. rank: nothing but the rank; variance: also about as much of the vectors' variance, of which a label mostly has more than a random subspace.
         words: At most so many words to learn from what to erase.
         texts: At most so many texts to measure the score or the loss on.
         types: Of the target `word`: how many of the most frequent words.
+        null: Also erase a further random subspace of each kind, and let each play the label in turn: how often is it found to be used?
         repeats: Bootstrap resamples of the texts behind each interval.
         seed: Of the split of the texts, the random subspaces, the masked tokens, the probes and the resampling.
         text: The column with the text; guessed from its name otherwise.
@@ -801,8 +806,9 @@ def importance(
 
     Each part has a gate, which multiplies what it puts out; its importance is the expected size of the loss's
     gradient at that gate, on the validation set. Whether that is to be believed: the rank correlation with what
-    switching each part off alone does to loss and score, and the test set's score when parts go one after the
-    other, in the order of importance, of their effects alone, and at random.
+    switching each part off alone does to loss and score, and the test set's score and loss when parts go one after
+    the other, in the order of importance, of their effects alone, and at random. Each ranking has its reliability:
+    would other texts have ranked the parts alike?
 
     Args:
         form: What is averaged. example: the size of each example's gradient at the gate, as the papers define it; token: the sum of the sizes of its tokens' gradients, as Michel's code has it; cumulative: what scripts find that never clear the gradient between batches, for comparison with old results.
@@ -1132,6 +1138,7 @@ def redundancy(
     together: str | Sequence[str] = (),
     mode: Literal['uniform', 'zero', 'mean'] = 'uniform',
     weighted: bool = False,
+    null: bool = False,
     repeats: int = 1000,
     seed: int = 0,
     text: str | None = None,
@@ -1152,7 +1159,10 @@ def redundancy(
     For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
     on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
     alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
-    together: if both cost more than each alone adds up to, one does what the other could.
+    together: if both cost more than each alone adds up to, one does what the other could. That is told by the score
+    and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).
+
+    With --null: how often something is found where both sides of each comparison are exchanged at random: of a pair, both or no heads off with one head off, text by text; similar pairs with their random partners; the whole model with the named heads off, text by text; the named heads with a random set; beside it the same of the same model with random weights.
 
     Args:
         queries: Tokens of each text, chosen at random, whose attention is compared between all pairs of heads. Each costs about a tenth of a pass through a small model and estimates the same mean; 0 is every token.
@@ -1162,6 +1172,7 @@ def redundancy(
         together: Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are they redundant, or is what they do not needed? Needs a model with a classifier for the task.
         mode: What a head that is off leaves behind: equal attention to every token, nothing, or its average output.
         weighted: Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and taking nothing from it doesn't count (Kobayashi et al. 2020).
+        null: Also test, 200 times, what the test set would look like if heads that are off together did nothing beyond what they do alone, and switch the same heads off in the same model with random weights.
         repeats: Bootstrap resamples behind each interval.
         seed: Decides which tokens are taken, which random pairs, and the resampling.
         text: The column with the text; guessed from its name otherwise.

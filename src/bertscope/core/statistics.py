@@ -1,5 +1,5 @@
-"""Tests: paired permutations for any metric and any number of arms at once, exact sign flips, clusters; and Holm's
-correction."""
+"""Tests: paired permutations for any metric and any number of arms at once, exact sign flips, clusters, one among
+others; and Holm's correction."""
 
 from __future__ import annotations
 
@@ -100,6 +100,21 @@ def holm(p: np.ndarray) -> np.ndarray:
     corrected = np.empty_like(steps)
     np.put_along_axis(corrected, order, np.maximum.accumulate(steps, axis=-1).clip(max=1.0), -1)
     return corrected
+
+
+def one_more_p(value: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Whether a value [...] could be one more of `others` [..., n], two-sided: Student's, for normal ones.
+
+    Ranks would need no normality, but of n others the lowest p is 1 / (1 + n), and no correction for several tests
+    could ever be passed. Where the others are all alike, p is 1 for what is like them and 0 for what isn't.
+    """
+    from scipy.stats import t
+
+    n = others.shape[-1]
+    apart = np.abs(value - others.mean(-1))
+    spread = others.std(-1, ddof=1) * np.sqrt(1 + 1 / n)
+    away = np.divide(apart, spread, out=np.where(apart > _ROUNDING, np.inf, 0.0), where=spread > _ROUNDING)
+    return 2 * t.sf(away, n - 1)
 
 
 def sign_flip_p(differences: np.ndarray) -> float:

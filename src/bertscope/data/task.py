@@ -132,6 +132,10 @@ class Task:
         outputs = self._finite(predicted)
         return self.output.losses(outputs, self._gold(examples, outputs))
 
+    @property
+    def loss_unit(self) -> str:
+        return "squared error" if self.kind == "regression" else "nats"
+
     def divergence(self, whole: Predictions | np.ndarray, other: Predictions | np.ndarray) -> np.ndarray:
         """How far outputs [..., n, c] say something else of each example [..., n] than the whole model's [n, c]:
         KL(whole || other) in nats, or the squared change of the score."""
