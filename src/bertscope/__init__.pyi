@@ -553,9 +553,9 @@ def features(
     """Which words draw attention, and which words attend to which?
 
     For each head: the attention that the strongest noun, verb, subject ... of a text receives, averaged over the
-    texts that have one, beside what as many random words of the text would receive; the same for the attention of
-    [CLS] alone; and the attention from words of one kind to words of another. Several checkpoints are compared on the
-    same texts.
+    texts that have one; what it receives beyond uniform attention, beside as many random words of the text; the same
+    for the attention of [CLS] alone; and the attention from words of one kind to words of another. Several
+    checkpoints are compared on the same texts.
 
     Args:
         features: Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME (UD). [CLS] and [SEP] (cls, sep) are always there.
@@ -1184,6 +1184,7 @@ def relations(
     weighted: bool = False,
     repeats: int = 1000,
     seed: int = 0,
+    null: bool = False,
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
@@ -1201,9 +1202,11 @@ def relations(
 
     A head finds a pair of words if one of them attends to the other more than to any other word. For each relation
     of a treebank or of own annotation, one half of the sentences chooses the best head and direction, and the best
-    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs is compared with that
-    in other pairs at the same distance. Frames are also scored as in Dark Secrets: the most attention from an element
-    to what evokes its frame.
+    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs, beyond what uniform
+    attention gives, is compared with that in control pairs: the same distance, parts of speech and numbers of pieces.
+    The same from frames' elements to what evokes the frame, beside the score of Dark Secrets.
+
+    With --null: how often something is found where pairs and their controls, and the best heads' and offsets' hits, are exchanged at random; beside it the same model's differences with random weights.
 
     Args:
         validation_share: The share of the sentences that choose head, direction and offset; the others score them.
@@ -1213,6 +1216,7 @@ def relations(
         weighted: Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020).
         repeats: Bootstrap resamples behind each interval.
         seed: Of the split, the control pairs and the resampling.
+        null: Also ask where there is nothing to find, and of random weights.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.

@@ -88,7 +88,7 @@ def test_what_every_word_has_receives_as_much_as_random_words_in_every_resample(
 
 
 def test_a_word_that_no_token_shows_neither_has_the_feature_nor_is_drawn(pocket):
-    """BERT drops a control character. Three words remain: a uniform head gives 1 / 5 to each, one on [SEP] nothing."""
+    """BERT drops a control character. Three remain: a uniform head gives each 1 / 5, one on [SEP] nothing."""
     model = planted(pocket.tokenizer, ("uniform", "sep"))
     words = (("the", "\u200b", "old", "house"), ("the", "old", "house"))
     examples = Examples(("a", "b"), ("a", "b"), words=words)
