@@ -51,7 +51,8 @@ class Seen:
     def lowest_layer(self) -> Seen:
         """What the lowest layer showed, which then isn't here any more."""
         inside = (self.maps, self.allowed, self.norms, self.contexts, self.mlps)
-        return Seen(*([shown.pop(0)] if shown else [] for shown in inside))
+        maps, allowed, norms, contexts, mlps = ([shown.pop(0)] if shown else [] for shown in inside)
+        return Seen(maps, allowed, norms, contexts, mlps)
 
 
 class Observer(Protocol):

@@ -136,7 +136,7 @@ class FeatureReader:
             counts = [[shown[0].shape[-1] for shown in layers] for layers in of_encoders]
             self._means = [_Means(self.resampling, of_layers) for of_layers in counts]
         for means, layers in zip(self._means, of_encoders, strict=True):
-            batch.measure(*(torch.cat(parts, -1) for parts in zip(*layers, strict=True)), means)
+            batch.measure(means, *(torch.cat(parts, -1) for parts in zip(*layers, strict=True)))
 
     @property
     def n(self) -> np.ndarray:
@@ -231,7 +231,7 @@ class _Batch:
         return on_tokens, both.unflatten(2, to.shape[1::2]) * self._per_pair[..., None]
 
     def measure(
-        self, on_tokens: Tensor, between: Tensor, tokens_beyond: Tensor, beyond: Tensor, means: _Means
+        self, means: _Means, on_tokens: Tensor, between: Tensor, tokens_beyond: Tensor, beyond: Tensor
     ) -> None:
         """Take in what all heads gave; the shapes are those of `reduce`."""
         rows = self._view.rows

@@ -69,8 +69,8 @@ def matched_controls(
     for which, (shape, relations) in enumerate(by_shape.items()):
         at, alike = words.alike(shape)
         turned = by_shape.get((shape[1], shape[0]), {})
-        for name, pairs in relations.items():
-            pool = words.pool(at, alike, np.array(pairs), np.array([*pairs, *turned.get(name, ())]), which)
+        for name, mine in relations.items():
+            pool = words.pool(at, alike, np.array(mine), np.array([*mine, *turned.get(name, ())]), which)
             pools[name].append(pool)
     shapes = list(by_shape)
     chosen = sorted(entry for parts in pools.values() for entry in _assigned(parts, keys, words.groups))
@@ -79,8 +79,8 @@ def matched_controls(
         first = place - words.starts[words.row[place]]
         ends.append(tuple(tuple(word + int(first) for word in span) for span in shapes[which]))
     pair = np.array([number for number, *_ in chosen], dtype=np.int64)
-    row = words.row[np.array([place for *_, place in chosen], dtype=np.int64)]
-    return Controls(pair, row, ends, keys[pair])  # type: ignore[arg-type]
+    host = words.row[np.array([place for *_, place in chosen], dtype=np.int64)]
+    return Controls(pair, host, ends, keys[pair])  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
@@ -78,7 +79,7 @@ def relations_result(
 def _null_panel(reader: RelationReader, best: Best, models: Sequence[str], least: int) -> pd.DataFrame:
     """The families of tests that are corrected together: the heads of a relation, those for frames, and the best
     heads of all relations against offsets."""
-    found = {}
+    found: dict[Hashable, np.ndarray] = {}
     for model, sums, beaten in zip(models, reader.sums, best.by_chance, strict=False):
         found[model, "best", ""] = beaten
         for relation, counts in found_by_chance(reader, sums, least):
