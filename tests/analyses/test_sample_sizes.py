@@ -8,11 +8,24 @@ from dataclasses import replace
 
 import numpy as np
 
+from bertscope.analyses.geometry.measure import by_type
+from bertscope.analyses.geometry.question import GeometryConfig
+from bertscope.analyses.geometry.vectors import (
+    Form,
+    LayerVectors,
+    effective_rank,
+    explained,
+    isoscore,
+    moments,
+    self_similarity,
+)
+from bertscope.analyses.geometry.words import read_words
 from bertscope.analyses.similarity.question import SimilarityConfig, similarity
 from bertscope.analyses.structure.metrics import DSPR, DSPR_SENTENCES, Scored
-from bertscope.core.intervals import interval
+from bertscope.core.intervals import interval, jackknife_interval
 from bertscope.core.resampling import Resampling
 from bertscope.data.corpus import read_examples
+from made_states import made_states
 
 PLAIN = "plain_cosine"
 
@@ -57,3 +70,43 @@ def test_correlations_over_sentences_do_not_move_with_their_number_and_those_ove
         assert abs(found[n][1][DSPR_SENTENCES] - truth[DSPR_SENTENCES]) < 3 * error
         assert 87 <= inside[DSPR_SENTENCES] <= 99
     assert found[100][1][DSPR] - truth[DSPR] > 0.04 and found[100][0][DSPR] < 50, "long lengths are missing"
+
+
+def occurring(texts, generator):
+    """Words of a language in which the i-th type has a share of 1 / i, and the rarer the more alike are its vectors:
+    1 in its own direction and noise, which has the less of it the rarer the type. Texts have ten words."""
+    often = 1 / np.arange(1, 301)
+    words = generator.choice(300, 10 * texts, p=often / often.sum())
+    vectors = np.eye(300)[words] + generator.normal(size=(len(words), 300)) * (0.15 - words[:, None] / 3000).clip(
+        0.02
+    )
+    return made_states([vectors], [tuple(f"w{word}" for word in row) for row in words.reshape(-1, 10)])
+
+
+def measured_geometry(store, examples, config):
+    """SelfSim, MEV, effective rank and IsoScore [1 + groups, measure]; SelfSim as the mean over all types beside."""
+    words, vectors, forms = read_words(store, examples, config), LayerVectors(store.vectors(0)), {"": Form()}
+    similar, shares = self_similarity(vectors, words, forms)[""], explained(vectors, words, forms, words.sets)[""]
+    known, weights = moments(vectors, words), np.nan_to_num(words.weights)
+    means = [
+        np.ma.average(np.ma.masked_invalid(values), axis=1, weights=weights)
+        for values in (similar, by_type(shares, words))
+    ]
+    spread = [known.extrapolated(effective_rank), known.extrapolated(isoscore)]
+    return np.stack([*means, *spread, np.nanmean(similar, 1), known.of_sample(effective_rank)], 1)
+
+
+def test_geometry_does_not_move_with_the_number_of_texts():
+    """The truth is that of a corpus of 2,000 texts. SelfSim as the mean over all types, and the effective rank of the
+    sample itself, move by many standard errors; 24 samples of each size, so that four are no accident."""
+    generator, config = np.random.default_rng(0), GeometryConfig(words=600)
+    truth = measured_geometry(*occurring(2000, generator), config)[0]
+    for texts in (100, 400):
+        draws = [measured_geometry(*occurring(texts, generator), config) for _ in range(24)]
+        found = np.array([each[0] for each in draws])
+        away = (found.mean(0) - truth) / (found.std(0, ddof=1) / np.sqrt(24))
+        low, high = jackknife_interval(np.stack(draws, 1))
+        inside = ((low <= truth) & (truth <= high)).mean(0)
+        assert (abs(away[:4]) < 4).all(), away
+        assert (inside[:4] >= 0.8).all(), inside
+        assert (abs(away[4:]) > 8).all() and (inside[4:] < 0.5).all()
