@@ -1,8 +1,8 @@
 """The answer of `patterns`: where the mass is, the shares of the shapes, by model, layer and head; maps to look at.
 
 An interval of mass is over texts. That of a class's share also holds the classifiers' error: it reaches over those
-trained on both labellers' labels and on each one's, as they say it and as it would be if they were as often wrong as on
-the maps of a model that they weren't trained on (`_ways`)."""
+trained on both labellers' labels and on each one's, as they say it and as it would be if they were as often wrong as
+on the maps of a model that they weren't trained on (`_ways`)."""
 
 from __future__ import annotations
 
@@ -178,9 +178,9 @@ def _how_sure(config: PatternsConfig) -> str:
     )
     plain = ", none of them norm-weighted" if config.weighted else ""
     return (
-        f"classes are by classifiers with a macro F1 of {by_head['macro_f1']:.2f} on {by_head['maps']} maps, labelled "
-        f"alike by two people, of heads they never saw ({by_model['macro_f1']:.2f}: of a model they never saw){plain}; "
-        "their ranges reach over classifiers trained on each one's labels, with and without those mistakes"
+        f"classes are by classifiers with a macro F1 of {by_head['macro_f1']:.2f} on {by_head['maps']} maps, "
+        f"labelled alike by two people, of heads they never saw ({by_model['macro_f1']:.2f}: of a model they never "
+        f"saw){plain}; their ranges reach over classifiers trained on each one's labels, with and without those mistakes"
     )
 
 
@@ -192,8 +192,8 @@ def _figures(names: Mapping[str, str], config: PatternsConfig, *, typical: bool)
         Figure(
             "bars", "layer_parts", x="mass", y="layer", color="part", facet=side_by_side,
             title="Where the mass of attention is, by layer",
-            caption=f"The mass of maps{weighted} in columns that most queries share, in a band along the diagonal, in "
-            "what a text gets evenly (block), and the rest: mean of every head of the layer on every example.",
+            caption=f"The mass of maps{weighted} in columns that most queries share, in a band along the diagonal, "
+            "in what a text gets evenly (block), and the rest: mean of every head of the layer on every example.",
             labels=_LABELS | {"mass": "share of mass"}, key="layer_parts",
         ),
     ]  # fmt: skip

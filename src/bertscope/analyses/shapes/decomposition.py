@@ -1,9 +1,9 @@
 """A map as a sum of four parts: what a text gets evenly, columns, a band along the diagonal, and the rest.
 
 Rows are queries, columns keys. A pair has two sides, its texts, each with the special tokens that close it (the first
-with the one that opens it); where there is no pair there is one. The *level* of some cells is the value that two thirds
-of them reach: of m in ascending order, number 1 + (m - 1) // 3. In this order, each part taking from what those before
-it left:
+with the one that opens it); where there is no pair there is one. The *level* of some cells is the value that two
+thirds of them reach: of m in ascending order, number 1 + (m - 1) // 3. In this order, each part taking from what
+those before it left:
 
 1. **Block**: a column has a level over the queries of a side, what most of those queries give it. The level of those
    levels, over the keys of a side, is the rectangle's; a cell's part is that, or the whole cell where it is less.
@@ -14,8 +14,8 @@ it left:
 4. **Rest**: what is left.
 
 So a uniform map, which is columns and block at once, is block. A sum of such parts is found exactly where, on each
-side, the columns are at most two thirds of the tokens, no column meets the band in more than two thirds of the queries
-(what the edge piles up in the first and last column included), and the band is at most half the tokens away.
+side, the columns are at most two thirds of the tokens, no column meets the band in more than two thirds of the
+queries (what the edge piles up in the first and last column included), and the band is at most half the tokens away.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Rows are queries, columns keys, n tokens; a map's cell shrinks as 1/n, so every number here is a share, a mean over
 queries, or a ratio: maps of 8 and of 128 tokens are comparable. Three kinds: where the mass goes; the shares of the
-map's parts (`decomposition`); and what the eye sees of it, how much of the variance of its cells, bright ones cut off,
-is between columns, texts or diagonals (people who label maps look at pictures that are scaled to their own contrast).
+map's parts (`decomposition`); and what the eye sees of it, how much of the variance of its cells, bright ones cut
+off, is between columns, texts or diagonals (people who label maps look at pictures scaled to their own contrast).
 """
 
 from __future__ import annotations

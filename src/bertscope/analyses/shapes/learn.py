@@ -1,8 +1,8 @@
 """Training the classifiers of maps on labelled ones, and how good they are on heads and models they have never seen.
 
 Maps of one head look alike, and a fine-tuned model's head looks like its parent's. So all maps of (base model, layer,
-head) are on one side of a split, or all maps of a base model. Generated maps join the training only. Sets of maps whose
-labellers mean the classes differently are trained on together: an input of the net says which set a map is of.
+head) are on one side of a split, or all maps of a base model. Generated maps join the training only. Sets of maps
+whose labellers mean the classes differently are trained on together: an input of the net says which set a map is of.
 """
 
 from __future__ import annotations
