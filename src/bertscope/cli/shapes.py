@@ -12,8 +12,8 @@ def train_patterns(folders: tuple[Path, ...], /, *, out: Path | None = None, see
     Parameters
     ----------
     folders
-        Labelled maps, as patterns/README.md says. The classes are meant as in the first folder; maps of the others are
-        trained on too.
+        Labelled maps, as patterns/README.md says. The classes are meant as in the first folder; maps of the others
+        are trained on too.
     out
         Write the trained nets to this folder, as classifiers.safetensors: for both labellers, and for each.
     seed

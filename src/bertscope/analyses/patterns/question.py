@@ -35,10 +35,10 @@ patterns = Question(
     __name__,
     """The mass of every map, of every head on every example, is divided into columns that most queries share, a band
     along the diagonal, what a text gets evenly (block), and the rest. Beside it each map is called vertical,
-    diagonal, vertical+diagonal, block or heterogeneous, by classifiers trained on people's labels; the ranges of these
-    shares hold the classifiers' error. Given are both by model, layer and head; each head's commonest class and how constant
-    it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP]. Several
-    checkpoints are read side by side.""",
+    diagonal, vertical+diagonal, block or heterogeneous, by classifiers trained on people's labels; the ranges of
+    these shares hold the classifiers' error. Given are both by model, layer and head; each head's commonest class and
+    how constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
+    Several checkpoints are read side by side.""",
     config=PatternsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
     version=3,

@@ -180,7 +180,8 @@ def _how_sure(config: PatternsConfig) -> str:
     return (
         f"classes are by classifiers with a macro F1 of {by_head['macro_f1']:.2f} on {by_head['maps']} maps, "
         f"labelled alike by two people, of heads they never saw ({by_model['macro_f1']:.2f}: of a model they never "
-        f"saw){plain}; their ranges reach over classifiers trained on each one's labels, with and without those mistakes"
+        f"saw){plain}; their ranges reach over classifiers trained on each one's labels, with and "
+        "without those mistakes"
     )
 
 

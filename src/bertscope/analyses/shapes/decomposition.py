@@ -66,7 +66,7 @@ def decompose(maps: LayerMaps) -> Parts:
     left = (over - column.gather(2, of_query)).clamp_min(0)
     columns = over.sum((2, 3)) - left.sum((2, 3))
     band, offset, width = _band(left, maps.view)
-    shares = torch.stack([columns, band, blocks], -1) / lengths[..., None]
+    shares = (torch.stack([columns, band, blocks], -1) / lengths[..., None]).clamp(0, 1)
     rest = (1 - shares.sum(-1, keepdim=True)).clamp_min(0)
     return Parts(torch.cat([shares, rest], -1), offset, width, left)
 

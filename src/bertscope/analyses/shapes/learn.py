@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -25,6 +26,7 @@ from bertscope.core.progress import progress
 from bertscope.core.resampling import resamples
 
 HeldOut = Literal["head", "model"]
+HeldTo = Literal["agreed", "first", "second"]
 _FOLDS = 8
 _SYNTHETIC, _OF_SYNTHETIC, _OF_OTHER_SETS = 400, 0.3, 0.5  # how many; what one weighs against a map of the first set
 _STEPS, _RATE, _DECAY, _DROPOUT, _NOISE, _SMOOTHING = 300, 1e-2, 0.05, 0.2, 0.1, 0.05
@@ -38,7 +40,7 @@ class Evaluation:
 
     held_out: HeldOut
     of_set: int
-    labels: Literal["agreed", "first", "second"]
+    labels: HeldTo
     """What it is held to: the maps of which two labellers say the same, or the labels of one."""
     macro_f1: float
     low: float
@@ -78,18 +80,15 @@ def cross_validate(labelled: LabelledMaps, *, seed: int = 0) -> dict[str, Any]:
         called = by_model[labels].argmax(-1)
         np.add.at(confusion.T, called[first], labelled.targets(labels)[first])
         confusions[labels] = confusion.tolist()
-    found = [
-        one
-        for held_out, chances in (("head", by_head), ("model", by_model["both"]))
-        for one in _evaluations(labelled, chances.argmax(-1), held_out)
-    ]
+    held_out: dict[HeldOut, np.ndarray] = {"head": by_head, "model": by_model["both"]}
+    found = [one for what, chances in held_out.items() for one in _evaluations(labelled, chances.argmax(-1), what)]
     return {"evaluations": [asdict(one) for one in found], "of_another_model": confusions, "seed": seed}
 
 
 def _evaluations(labelled: LabelledMaps, called: np.ndarray, held_out: HeldOut) -> Iterator[Evaluation]:
     for of_set in labelled.about["set"].unique():
         here = (labelled.about["set"] == of_set).to_numpy()
-        wanted = {"agreed": labelled.agreed(), "first": labelled.labels[:, 0] != NOBODY,
+        wanted: dict[HeldTo, np.ndarray] = {"agreed": labelled.agreed(), "first": labelled.labels[:, 0] != NOBODY,
                   "second": labelled.labels[:, 1] != NOBODY}  # fmt: skip
         for labels, seen in wanted.items():
             at = here & seen
@@ -206,8 +205,6 @@ def macro_f1(confusion: np.ndarray) -> np.ndarray:
 def _synthetic(seed: int) -> Sample:
     maps, layouts, classes = some(_SYNTHETIC, np.random.default_rng(seed))
     special: list[tuple[int, ...]] = [(0, n - 1) if second == n else (0, second - 1, n - 1) for n, second in layouts]
-    import pandas as pd
-
     about = pd.DataFrame({"set": np.zeros(len(maps))})
     labels = np.stack([classes, np.full(len(maps), NOBODY)], 1)
     made = sample(LabelledMaps(maps, special, labels, about), "first")

@@ -83,8 +83,8 @@ def facts() -> dict[str, Any]:
 
 
 def meant_by_called(known: Mapping[str, Any]) -> np.ndarray:
-    """[labels, class called, class meant]: of the maps of a model that a classifier wasn't trained on, how often those
-    that it called so were labelled so. A class that it never called is what it was called."""
+    """[labels, class called, class meant]: of the maps of a model that a classifier wasn't trained on, how often
+    those that it called so were labelled so. A class that it never called is what it was called."""
     confusions = np.array([known["of_another_model"][labels] for labels in LABELS], dtype=float)
     called = confusions.swapaxes(1, 2)  # from [label, called]
     total = called.sum(2, keepdims=True)

@@ -43,8 +43,8 @@ def classify_map(map: Any, separators: Sequence[int] = ()) -> ClassifiedMap:
     """The shape of one attention map.
 
     map          [query, key], a NumPy array or a tensor without padding; each row sums to 1
-    separators   where [SEP] (or what the model calls it) stands, from 0: one closes a single text, two or more a pair;
-                 [CLS] is taken to be the first token. None: one text
+    separators   where [SEP] (or what the model calls it) stands, from 0: one closes a single text, two or more a
+                 pair; [CLS] is taken to be the first token. None: one text
     """
     attention = _checked(map)
     places = sorted({0, *(_place(one, len(attention)) for one in separators)})
@@ -82,8 +82,8 @@ def _checked(map: Any) -> np.ndarray:
     if np.abs(sums - 1).max() > _ROUNDING:
         worst = int(np.abs(sums - 1).argmax())
         raise UserError(
-            f"classify_map: row {worst} of the map (from 0) sums to {sums[worst]:.3g}, not to 1; give attention after "
-            "the softmax, rows as queries, without padding"
+            f"classify_map: row {worst} of the map (from 0) sums to {sums[worst]:.3g}, not to 1; give attention "
+            "after the softmax, rows as queries, without padding"
         )
     return held.astype(np.float32)
 
