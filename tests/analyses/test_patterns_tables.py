@@ -12,8 +12,8 @@ from bertscope.analyses.patterns.question import PatternsConfig, patterns
 from bertscope.analyses.patterns.result import patterns_result
 from bertscope.analyses.shapes import CLASSES, LABELS
 from bertscope.analyses.shapes.exemplars import Exemplars
-from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.features import features
+from bertscope.analyses.shapes.labelled import as_layer
 from bertscope.analyses.shapes.net import facts, meant_by_called, shipped
 from plain_attention import plain_maps
 from planted_features import pairs, planted

@@ -1,4 +1,4 @@
-"""Maps divided into columns, band, block and rest: planted ones to 1e-6, of every length, single and pair; one map."""
+"""Maps divided into columns, band, block and rest: planted ones to 1e-6, of 7 to 128 tokens; one map."""
 
 from __future__ import annotations
 
