@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -115,7 +117,12 @@ def test_the_sentence_tells_the_commonest_shape_of_the_last_model(pocket):
     models = [planted(pocket.tokenizer, (kind, "uniform")) for kind in ("previous", "sep")]
     result = patterns(models, pairs(20), FEW)
     told = patterns.sentence(result)
-    assert told.sentence == f"Of the maps of {models[1].name}'s 2 heads, 50% are vertical and 0% heterogeneous."
+    # The range: of the few maps of an unseen model that were called block, many were labelled heterogeneous.
+    assert re.fullmatch(
+        rf"Of the maps of {re.escape(models[1].name)}'s 2 heads, 50% \(\d+% to 50%\) are vertical and 0% "
+        r"\(0% to \d+%\) heterogeneous\.",
+        told.sentence,
+    )
     assert (
         told.main == result.numbers(key="heterogeneous", model=models[1])[0].value
         and told.written(told.main) == "0%"
@@ -161,8 +168,8 @@ def test_what_maps_called_so_were_labelled_is_by_hand():
 
 
 def test_planted_heads_have_their_mass_where_it_was_planted(pocket):
-    result = patterns([planted(pocket.tokenizer, ("sep", "segment"))] * 2, pairs(20), FEW)
-    first = result.tables["heads"].iloc[:2]
+    result = patterns(planted(pocket.tokenizer, ("sep", "segment")), pairs(20), FEW)
+    first = result.tables["heads"]
     assert first["columns"].iloc[0] > 0.95 and first["block"].iloc[1] > 0.9
     np.testing.assert_allclose(first[["columns", "band", "block", "rest"]].sum(axis=1), 1, atol=1e-5)
     parts = result.tables["model_parts"]
