@@ -20,6 +20,8 @@ from bertscope.analyses.redundancy.interactions import together as together
 from bertscope.analyses.redundancy.question import RedundancyConfig as RedundancyConfig
 from bertscope.analyses.relations.question import RelationsConfig as RelationsConfig
 from bertscope.analyses.sentences.question import SentencesConfig as SentencesConfig
+from bertscope.analyses.shapes.one_map import ClassifiedMap as ClassifiedMap
+from bertscope.analyses.shapes.one_map import classify_map as classify_map
 from bertscope.analyses.similarity.question import SimilarityConfig as SimilarityConfig
 from bertscope.analyses.states.measure import States
 from bertscope.analyses.states.question import StatesConfig as StatesConfig
@@ -923,7 +925,6 @@ def patterns(
     examples: DataLike,
     config: PatternsConfig | None = None,
     *,
-    classifier: Literal['features', 'cnn'] = 'features',
     weighted: bool = False,
     repeats: int = 1000,
     seed: int = 0,
@@ -942,13 +943,14 @@ def patterns(
 ) -> Result:
     """What shape is each head's attention?
 
-    Every map, of every head on every example, is called vertical, diagonal, vertical+diagonal, block or
-    heterogeneous. Given are the share of each class, by model, layer and head; each head's commonest class and how
-    constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
+    The mass of every map, of every head on every example, is divided into columns that most queries share, a band
+    along the diagonal, what a text gets evenly (block), and the rest. Beside it each map is called vertical,
+    diagonal, vertical+diagonal, block or heterogeneous, by classifiers trained on people's labels; the ranges of
+    these shares hold the classifiers' error. Given are both by model, layer and head; each head's commonest class and
+    how constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
     Several checkpoints are read side by side.
 
     Args:
-        classifier: What names a map's shape. features: a small net over twenty closed-form numbers of the map; cnn: the paper's network over the map as a picture, which costs many times the forward pass.
         weighted: Take attention times the length of the vector it moves (Kobayashi et al. 2020) instead of attention alone.
         repeats: Bootstrap resamples behind each interval.
         seed: Of the resampling.

@@ -27,7 +27,10 @@ def patterns(before: tuple[float, float], after: tuple[float, float], kind: str)
         {"checkpoint": name, "class": kind, **ends(*share, "share")}
         for name, share in ((BASE, before), (TUNED, after))
     ]
-    return [result("patterns", {"models": pd.DataFrame(rows)}, [Number(kind, after[0], n=400)], BASE, TUNED)]
+    reach = np.hypot(before[1], after[1])
+    change = {"checkpoint": TUNED, "class": kind, **ends(after[0] - before[0], reach, "change")}
+    tables = {"models": pd.DataFrame(rows), "changes": pd.DataFrame([change])}
+    return [result("patterns", tables, [Number(kind, after[0], n=400)], BASE, TUNED)]
 
 
 def features(rows: list[dict], *models: str, **more: pd.DataFrame) -> list[Result]:

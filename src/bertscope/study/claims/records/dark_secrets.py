@@ -11,7 +11,6 @@ from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Publish
 from bertscope.study.claims.records.evidence import (
     after_first,
     evidence,
-    first_model,
     of_tuned,
     raw,
     studied,
@@ -34,7 +33,7 @@ _claim = partial(Claim, source=DARK_SECRETS)
 
 
 def _shares(result: Result, kind: str) -> dict[str, Estimate]:
-    """The share of maps of a class, by model."""
+    """The share of maps of a class, by model; the ends hold the classifiers' error."""
     rows = result.tables["models"]
     rows = rows[rows["class"] == kind]
     return {row["checkpoint"]: cell(row, "share", "low", "high") for _, row in rows.iterrows()}
@@ -44,14 +43,18 @@ def heterogeneous(result: Result) -> Iterator[Evidence]:
     for key, share in _shares(result, "heterogeneous").items() if raw(result) else ():
         if studied(result.models[key]):
             n = result.numbers(key="heterogeneous")[0].n
-            yield evidence(result, share, n, "texts", model=result.models[key])
+            yield evidence(result, share, n, "texts and classifiers", model=result.models[key])
 
 
 def vertical_grows(result: Result) -> Iterator[Evidence]:
-    shares = _shares(result, "vertical")
-    for tuned in after_first(result) if raw(result) else ():
-        grown, n = shares[tuned.id] - shares[first_model(result).id], result.numbers(key="vertical")[0].n
-        yield of_tuned(result, tuned, grown, n, "texts")
+    """After minus before by the same classifier: what two say differently of both models is no growth."""
+    if not raw(result) or "changes" not in result.tables:
+        return
+    rows = result.tables["changes"]
+    rows = rows[rows["class"] == "vertical"].set_index("checkpoint")
+    for tuned in after_first(result):
+        grown, n = cell(rows.loc[tuned.id], "change", "low", "high"), result.numbers(key="vertical")[0].n
+        yield of_tuned(result, tuned, grown, n, "texts and classifiers")
 
 
 def _of_change(result: Result, effect: Estimate, n: int | None, **more: float) -> Iterator[Evidence]:
