@@ -330,7 +330,8 @@ def claims(
 
     Each claim is a statement about one number. It holds if the number's whole 95% interval is on the claimed side,
     fails if all of it is on the other, and is underpowered otherwise, or if no interval can be had. What an interval
-    over texts decides of one fine-tuned model is decided of this training.
+    over texts decides of one fine-tuned model is decided of this training. What must be so for a number to be
+    evidence, such as which model came of which, each claim says, and is asked before.
 
     Args:
         store: The store in which the answer is looked for, and kept.

@@ -135,8 +135,8 @@ def _own(model: ModelRecord, corpora: list[Corpus]) -> str:
     """Which corpus is of the task that a model was trained on, by content: `here` or `there`; empty where it isn't
     known, or not one of the two."""
     learned = model.trained_on.id if model.trained_on else ""
-    of_task = tuple(bool(learned) and corpus.examples.task == learned for corpus in corpora)
-    return {(True, False): "here", (False, True): "there"}.get(of_task, "")
+    here, there = (bool(learned) and corpus.examples.task == learned for corpus in corpora)
+    return "" if here == there else "here" if here else "there"
 
 
 def _settling_table(settling: list[Compared], names: dict[str, str]) -> pd.DataFrame:
