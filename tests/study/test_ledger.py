@@ -208,3 +208,15 @@ def test_a_copy_of_the_base_is_no_fine_tuning_of_it():
     base = replace(BASE, content="same")
     copied = ModelRecord("copy0000", "mine", Origin(base=replace(BASE, id="")), content="same")
     assert rows([measured(base, copied)])[0]["verdict"] == "not_tested"
+
+
+def test_what_is_judged_otherwise_than_a_stored_ledger_is_told():
+    from ledger_changes import changes
+    from planted_claims import PLANTED
+
+    results = PLANTED["m-random-worse"](0.1, 1e-6)
+    old, _ = judged(results)
+    assert changes(old, results).empty
+    old.loc[old["claim"] == "m-random-worse", "verdict"] = "fails"
+    (row,) = changes(old, results).to_dict("records")
+    assert (row["claim"], row["verdict_before"], row["verdict_now"]) == ("m-random-worse", "fails", "holds")

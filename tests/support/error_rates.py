@@ -31,7 +31,7 @@ BEGIN, END = "<!-- error rates -->", "<!-- end -->"
 FULL = 0.85
 SKILL = FULL - CHANCE
 NOISE = {"alike": Noise(run=0.1), "unlike": Noise(run=0.6), "failing": Noise(run=0.3, fails=0.2)}
-"""Standard deviations of a seed's score of about 1, 9 and 15 points, the last by trainings that fail."""
+"""Standard deviations of a seed's score of about 2, 9 and 18 points, the last by trainings that fail."""
 OF_LOTTERY = (
     "m-good-reaches-full", "s-good-comes-close", "s-random-as-good", "s-bad-is-trainable", "m-random-worse",
     "m-bad-worse", "m-bad-below-random", "bad-gains-by-training", "random-gains-by-training", "heads-can-go",

@@ -129,7 +129,7 @@ def _own(model: ModelRecord, corpora: list[Corpus]) -> str:
     known, or not one of the two."""
     learned = model.trained_on.id if model.trained_on else ""
     here, there = (bool(learned) and corpus.examples.task == learned for corpus in corpora)
-    return {(True, False): "here", (False, True): "there"}.get((here, there), "")
+    return "" if here == there else "here" if here else "there"
 
 
 def _comparable(layers: list[Compared]) -> list[str]:
