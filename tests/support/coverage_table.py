@@ -99,7 +99,11 @@ CASES = [
         for spread, words in ((0.3, "kappa .6"), (1.0, "kappa .3"), (3.0, "kappa .15"))
         for case in _cases(_KAPPA, kappa, _by_seeds(f"144 heads, {words}, ", spread, 144), samples=1000)
     ),
-    *_cases(_KAPPA, kappa, _by_seeds("12 MLPs, kappa .3, ", 1.0, 12), samples=1000),
+    *(
+        case
+        for spread, words in ((1.0, "kappa .3"), (0.3, "mostly agreed on"), (0.1, "hardly ever divided"))
+        for case in _cases(_KAPPA, kappa, _by_seeds(f"12 MLPs, {words}, ", spread, 12), samples=1000)
+    ),
     *_cases("the best of many parts", the_best, {f"{parts} parts, none matters": (parts,) for parts in (12, 144)}),
     *_cases("all of many at once", all_at_once, {f"{parts} intervals": (parts,) for parts in (12, 144)}),
     *_cases("difference of two intervals' ends", difference_of_ends, {"independent": ()}),
@@ -111,6 +115,7 @@ WHY = {
     ("the median's ranks", ""): "ranks are whole: the next narrower interval would hold too little",
     (_COMPONENTS, "accuracies"): _TAILS,
     (_COMPONENTS, "one arm's own score"): _UNSEEN,
+    (_KAPPA, "12 MLPs"): "of few parts few divide the seeds: kappa moves in steps, and may hardly vary in sight",
     (_KAPPA, ""): "the jackknife counts what two seeds have in common twice (Efron and Stein 1981): on the safe side",
     ("the best of many parts", ""): "Bonferroni's bound, from one side: the best of many is rarely too low",
     ("difference of two intervals' ends", ""): "wide enough however the two are correlated; .95 only at -1",
