@@ -122,15 +122,15 @@ def test_a_planted_head_is_worse_than_random_ones(tiny, many):
     found = together(tiny, task, ["head:2.3"], random_sets=20, mode="zero", repeats=200)
     named, *others = found.effects[0]
     assert named == pytest.approx(plain_effect(tiny, task, ["head:2.3"], "zero")) and named < -0.2
-    assert others == [0, 0, 0] and (found.rank("score"), found.p("score")) == (1, 1 / 4), "three other heads, no more"
+    assert others == [0, 0, 0] and (found.rank, found.p) == (1, 1 / 4), "three other heads, no more"
     low, high = interval(found.effects)
     assert low[0] <= named <= high[0] < 0
     assert found.rises[0, 0] > 0.1 and np.abs(found.rises[0, 1:]).max() < 1e-6
-    assert (found.rank("loss"), found.p("loss")) == (1, 1 / 4) and found.by_loss.p[0] < 0.01
+    assert found.p_by_loss == 1 / 4 and found.by_loss.p[0] < 0.01
     silent = together(tiny, task, ["head:2.1", "head:3.1"], random_sets=8, mode="zero", repeats=200)
     named, *others = silent.effects[0]
-    assert named == 0 and len(others) == 8 and silent.p("score") == 1 and silent.by_loss.p[0] > 0.05
-    assert silent.rank("score") == 1 + (np.array(others) < 0).sum() and min(others) < -0.2
+    assert named == 0 and len(others) == 8 and silent.p == 1 and silent.by_loss.p[0] > 0.05
+    assert silent.rank == 1 + (np.array(others) < 0).sum() and min(others) < -0.2
     with pytest.raises(UserError, match="no other heads in the layers of head:1"):
         together(tiny, task, [head(1, n) for n in range(1, 5)])
     with pytest.raises(UserError, match="single heads"):

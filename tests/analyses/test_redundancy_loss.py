@@ -57,7 +57,7 @@ def test_named_heads_by_the_loss(tiny, many):
     plain = [logits_without(tiny, task, off) for off in ([], ["head:1.1", "head:2.2"])]
     rise = -np.subtract(*(each[np.arange(len(task.test)), task.test.label].mean() for each in plain[::-1]))
     assert found.rises[0, 0] == pytest.approx(rise, abs=1e-5)
-    assert found.p("loss") == (1 + (found.rises[0, 1:] >= found.rises[0, 0]).sum()) / 7
+    assert found.p_by_loss == (1 + (found.rises[0, 1:] >= found.rises[0, 0]).sum()) / 7
     assert found.random_weights.shape == (7,) and np.abs(found.random_weights).max() > 0
     assert not np.allclose(found.random_weights, found.rises[0])
 
@@ -111,7 +111,7 @@ def test_which_set_is_the_named_one_is_exchanged_too():
     rises[0] = np.arange(41)[::-1]  # the named one is the worst of all
     losses = random.normal([[0.0], [9.0]], size=(2, 200))
     found = Together(draws, rises, draws, draws, losses)
-    assert found.p("loss") == 1 / 41 and found.rank("loss") == 1 and found.p("score") == 1
+    assert found.p_by_loss == 1 / 41 and found.p == 1
     assert found.by_loss.p[0] == 1e-4
     nothing = found.found_in_nothing(0)
     assert not fails(result_of(nothing)) and 0 < nothing["together_against_random"].mean() < 0.1

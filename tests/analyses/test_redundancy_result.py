@@ -112,8 +112,8 @@ def test_named_heads_go_off_together_beside_random_ones(tiny, many):
     assert sets["set"].tolist() == ["named", *["random"] * (len(sets) - 1)] and len(sets) == alone.effects.shape[1]
     np.testing.assert_allclose(sets["effect"], alone.effects[0])
     np.testing.assert_allclose(sets["loss_rise"], alone.rises[0])
-    assert result["together_p"].value == alone.p("score")
-    assert result["together_against_random_p"].value == alone.p("loss")
+    assert result["together_p"].value == alone.p
+    assert result["together_against_random_p"].value == alone.p_by_loss
     assert result["together_loss_p"].value == alone.by_loss.p[0]
     named, random = result["together_effect"], result["random_together_effect"]
     assert (named.low, named.high) == tuple(np.array(interval(alone.effects))[:, 0])

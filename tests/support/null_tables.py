@@ -84,9 +84,9 @@ def markdown(columns: tuple[str, ...], rows: list[list[str]]) -> str:
 
 def table() -> str:
     of = models()
-    found = {question: answers(question, of) for question in asked()}
-    panels = [row for question, each in found.items() for row in panel_rows(question, each)]
-    references = [row for question, each in found.items() for row in reference_rows(question, each)]
+    found = [(question, answers(question, of)) for question in asked()]
+    panels = [row for question, each in found for row in panel_rows(question, each)]
+    references = [row for question, each in found for row in reference_rows(question, each)]
     return "\n".join(
         [
             markdown(("question", "model", "tests", *_COUNTS), panels),

@@ -8,12 +8,15 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bertscope
 from bertscope.core import registry
+from bertscope.core.null_panel import panel
+from bertscope.core.number import Number
 from bertscope.core.question import Question
-from null_tables import BLOCK, METHODS, asked
+from null_tables import BLOCK, METHODS, asked, markdown, panel_rows, reference_rows
 
 SOURCE = Path(bertscope.__file__).parents[1]
 _P = re.compile(r"(\w+_)?p(_holm)?")
@@ -48,6 +51,21 @@ def test_who_has_p_values_has_a_null_and_a_reference_and_no_other_does(question)
     if setting:
         assert setting[0].default is False, "it takes longer: on request alone"
         assert "--null" in question.description
+
+
+def test_the_tables_rows_are_those_of_the_answers():
+    question = registry.find("erase")
+
+    def answer(layers: float):
+        found = {("pos", "rank"): np.arange(200) < 3}
+        numbers = [Number("layers_used", layers, n=6, of={"target": "pos"}), Number("chance", 0.5)]
+        return question.result(tables={"null": panel(found, ["target", "like"])}, headline=numbers)
+
+    both = {"tuned": answer(2.0), "random": answer(0.0)}
+    row = ["pos, random, same rank", "200", "3", "18", "yes"]
+    assert list(panel_rows(question, both)) == [["`erase`", name, *row] for name in both]
+    assert list(reference_rows(question, both)) == [["`erase`", both["tuned"].headline[0].label, "2", "0"]]
+    assert markdown(("a", "b"), [["1", "2"]]) == "| a | b |\n|---|---|\n| 1 | 2 |\n"
 
 
 def test_the_table_of_panels_has_every_question_with_p_values():

@@ -12,6 +12,7 @@ import numpy as np
 
 from bertscope.analyses.redundancy.switched import from_nothing, mean_of, random_twin, switched_off
 from bertscope.core.errors import UserError
+from bertscope.core.intervals import interval
 from bertscope.core.null_panel import DRAWS, LEVEL
 from bertscope.core.reliability import Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import Value, metric_draws
@@ -150,14 +151,42 @@ class Together:
         """The rise without the named set: would it be as large if whole and ablated were exchanged?"""
         return paired_effects(mean_of, self.losses[0][:, None], self.losses[1:, :, None])
 
-    def p(self, by: Literal["score", "loss"], named: int = 0) -> float:
-        """The chance that a random set costs as much: (1 + random sets that do) / (1 + random sets). Any set can be
-        taken for the named one."""
-        return (1 + self._at_least(by, named, 1e-12)) / self.effects.shape[1]
+    @property
+    def effect(self) -> float:
+        """The change of the score without the named set, with its paired bootstrap interval `low` to `high`."""
+        return float(self.effects[0, 0])
 
-    def rank(self, by: Literal["score", "loss"]) -> int:
-        """1 if no random set costs more."""
-        return 1 + self._at_least(by, 0, -1e-12)
+    @property
+    def low(self) -> float:
+        return float(interval(self.effects[:, 0])[0])
+
+    @property
+    def high(self) -> float:
+        return float(interval(self.effects[:, 0])[1])
+
+    @property
+    def random(self) -> np.ndarray:
+        """The change of the score without each random set."""
+        return self.effects[0, 1:]
+
+    @property
+    def p(self) -> float:
+        """The chance that a random set costs the score as much."""
+        return self.as_much("score")
+
+    @property
+    def p_by_loss(self) -> float:
+        """The chance that a random set raises the loss as much."""
+        return self.as_much("loss")
+
+    @property
+    def rank(self) -> int:
+        """1 if no random set costs the score more."""
+        return 1 + self._at_least("score", 0, -1e-12)
+
+    def as_much(self, by: Literal["score", "loss"], named: int = 0) -> float:
+        """(1 + random sets that cost as much) / (1 + random sets). Any set can be taken for the named one."""
+        return (1 + self._at_least(by, named, 1e-12)) / self.effects.shape[1]
 
     def _at_least(self, by: Literal["score", "loss"], named: int, slack: float) -> int:
         """How many other sets cost as much as this, give or take."""
@@ -169,7 +198,7 @@ class Together:
         sides = self.losses[0][:, None], self.losses[1:, :, None]
         exchanged = paired_p_of_nothing(mean_of, *sides, draws=DRAWS, seed=seed)
         chosen = np.random.default_rng(seed).integers(self.effects.shape[1], size=DRAWS)
-        against = np.array([self.p("loss", named) for named in range(self.effects.shape[1])])
+        against = np.array([self.as_much("loss", named) for named in range(self.effects.shape[1])])
         return {"together": (exchanged < LEVEL).sum(1), "together_against_random": against[chosen] < LEVEL}
 
 

@@ -122,11 +122,11 @@ def _together_numbers(found: Together, task: Task) -> list[Number]:
     numbers = [
         drawn_number("together_effect", found.effects[:, 0], n, change),
         Number("random_together_effect", float(found.effects[0, 1:].mean()), n=sets, unit=change),
-        Number("together_p", found.p("score"), n=sets, unit="p"),
+        Number("together_p", found.p, n=sets, unit="p"),
         drawn_number("together_loss_rise", found.rises[:, 0], n, task.loss_unit),
         Number("random_together_loss_rise", float(found.rises[0, 1:].mean()), n=sets, unit=task.loss_unit),
         Number("together_loss_p", float(found.by_loss.p[0]), n=n, unit="p"),
-        Number("together_against_random_p", found.p("loss"), n=sets, unit="p"),
+        Number("together_against_random_p", found.p_by_loss, n=sets, unit="p"),
         drawn_number("together_kl", found.kl[:, 0], n, task.loss_unit),
     ]
     if not np.isnan(found.flips[0, 0]):  # scores can't flip
