@@ -30,4 +30,4 @@ def spelled_controls(pairs, examples):
     rows = np.repeat(np.arange(len(examples)), np.diff(pairs.control_starts))
     ends = spelled(pairs, examples, pairs.control_ends, rows)
     placed = zip(pairs.control_of, rows, ends, strict=True)
-    return {int(pairs.compared[of]): (int(row), end) for of, row, end in placed}
+    return {int(pairs.with_control[of]): (int(row), end) for of, row, end in placed}

@@ -79,7 +79,7 @@ def found_by_chance(reader: RelationReader, sums: HeadSums, least: int) -> Itera
         if len(mine) < (2 if framed else least):
             continue
         apart = sums.differences(mine)
-        signs = exchanged(reader.pairs.compared_keys[mine])
+        signs = exchanged(reader.pairs.control_keys[mine])
         drawn = (signs @ apart.reshape(len(mine), -1)).reshape(-1, *apart.shape[1:])
         p = t_test(drawn, (apart**2).sum(0), len(mine))
         if len(mine) >= least:
@@ -89,7 +89,7 @@ def found_by_chance(reader: RelationReader, sums: HeadSums, least: int) -> Itera
 
 
 def _mine(reader: RelationReader, relation: int) -> np.ndarray:
-    return np.flatnonzero(reader.pairs.relation[reader.pairs.compared] == relation)
+    return np.flatnonzero(reader.pairs.relation[reader.pairs.with_control] == relation)
 
 
 def _tested(reader: RelationReader, sums: HeadSums) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -127,7 +127,7 @@ class RelationReader:
         of_encoders = list(zip(*batch.layers, strict=True))
         if not self.sums:
             counts = [[found.shape[-1] for found, *_ in layers] for layers in of_encoders]
-            sizes = len(self.test), len(self.pairs.compared)
+            sizes = len(self.test), len(self.pairs.with_control)
             self.sums = [HeadSums(self.resampling, of_layers, *sizes) for of_layers in counts]
         self.counts += batch.counts
         self.near += batch.near
@@ -180,17 +180,17 @@ class _Batch:
 
     def _read_controls(self, pairs: Pairs, whole: np.ndarray, at: np.ndarray) -> None:
         """Which of the pairs have a control, and which controls lie in these rows."""
-        place = np.searchsorted(pairs.compared, at)
+        place = np.searchsorted(pairs.with_control, at)
         compared = np.zeros(len(at), dtype=bool)
-        inside = place < len(pairs.compared)
-        compared[inside] = pairs.compared[place[inside]] == at[inside]
-        self._compared, self.compared = self._tensor(compared), place[compared]
+        inside = place < len(pairs.with_control)
+        compared[inside] = pairs.with_control[place[inside]] == at[inside]
+        self._compared, self.with_control = self._tensor(compared), place[compared]
         at, row = gathered(pairs.control_starts, self._view.rows)
         ends = self._here(pairs.control_ends[at], pairs.n_words[self._view.rows][row][:, None])
         assert self._shown(whole, row, ends).all(), "controls lie in texts that are read whole"
         self._control_row, self._controls = map(self._tensor, (row[:, None], ends))
         self.controls = pairs.control_of[at]
-        of = pairs.relation[pairs.compared[self.controls]]
+        of = pairs.relation[pairs.with_control[self.controls]]
         self._control_relation = self._one_hot(of, len(pairs.names))
 
     def take(self, maps: LayerMaps) -> tuple[Tensor, ...]:
@@ -217,7 +217,7 @@ class _Batch:
         shape = (2, self._half.shape[1] // 2, *hits.shape[1:])
         sums.hits += self._summed(self._half, hits).reshape(shape)
         sums.control += self._summed(self._control_relation, control).reshape(shape[1:])
-        sums.apart[self.compared] += true[self._compared].cpu().numpy()
+        sums.apart[self.with_control] += true[self._compared].cpu().numpy()
         sums.apart[self.controls] -= control.cpu().numpy()
         if maxima is not None and self._frames is not None:
             of_rows = (self._frames.share @ true[:, 0]).double(), maxima.double()

@@ -35,14 +35,14 @@ class Pairs:
     relation: np.ndarray
     ends: np.ndarray
     """[pair, 2]: source and target, as units."""
-    compared: np.ndarray
+    with_control: np.ndarray
     """The pairs that have a control (see `controls.py`)."""
-    compared_keys: np.ndarray
+    control_keys: np.ndarray
     """Their own numbers, uint64."""
     control_starts: np.ndarray
     """Where the controls that lie in each example begin, and the last one's end."""
     control_of: np.ndarray
-    """[control]: whose it is, as a place in `compared`."""
+    """[control]: whose it is, as a place in `with_control`."""
     control_ends: np.ndarray
     """[control, 2]: its source and target, as units."""
     near: np.ndarray
@@ -111,8 +111,8 @@ def collect_pairs(
         ends=flat[:, 1:3],
         near=flat[:, 3:5],
         framed=flat[:, 5].astype(bool),
-        compared=controls.pair,
-        compared_keys=controls.key,
+        with_control=controls.pair,
+        control_keys=controls.key,
         control_starts=np.searchsorted(controls.row[by_row], np.arange(len(examples) + 1)),
         control_of=by_row,
         control_ends=np.array(placed, dtype=np.int32).reshape(-1, 2)[by_row],
@@ -136,7 +136,7 @@ def links_left_out(examples: Examples, *, core: bool = True) -> list[str]:
 
 def notes_on(pairs: Pairs, examples: Examples, *, core: bool = True) -> list[str]:
     """Notes on links that make no pairs, on how many pairs are compared with a control, and on what that is like."""
-    n, compared = len(pairs.relation), len(pairs.compared)
+    n, compared = len(pairs.relation), len(pairs.with_control)
     told = links_left_out(examples, core=core)
     told += [
         f"{compared:,} of {n:,} pairs are compared with a control pair: the same distance, parts of speech and "
