@@ -713,7 +713,7 @@ def geometry(
     config: GeometryConfig | None = None,
     *,
     least: int = 5,
-    occurrences: int = 64,
+    words: int = 2000,
     top: int | None = None,
     sample: int = 2000,
     same: float | None = None,
@@ -737,13 +737,13 @@ def geometry(
 
     By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word
     with its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
-    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank,
-    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The result's
-    arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.
+    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank
+    and IsoScore, intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The
+    result's arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group.
 
     Args:
         least: Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts).
-        occurrences: Of a type with more occurrences than this, so many are taken for MEV, by a hash. SelfSim takes all.
+        words: SelfSim and MEV are those of a corpus of so many words: a type counts with the chance that it has `least` occurrences among so many of the words. In a larger corpus ever rarer types have them, and the mean over all of these would move.
         top: How many top directions are removed, beside the mean; by default a hundredth of the dimensions, at least 1, as in Mu and Viswanath (2018).
         sample: Words for the intrinsic dimension, and texts for alignment and uniformity, by a hash.
         same: Of pairs of texts: the label of those that mean the same, or the least score. Known for MRPC, QQP and demo/paraphrase; four fifths of the highest score by default. Without it no alignment.
@@ -1428,8 +1428,9 @@ def similarity(
     """How far did each layer's representation move?
 
     The same sampled words in every checkpoint and layer: RSA (the correlation of the cosines between all words
-    here with those there) and linear CKA, which no rotation changes, beside the plain cosine, which any rotation
-    does. By layer, for every two layers, and as more words are taken. Of one checkpoint: how its layers differ.
+    here with those there), linear CKA (debiased, and plain beside it) and the Procrustes distance, which no rotation
+    changes, beside the plain cosine, which any rotation does. By layer, for every two layers, and as more words are
+    taken. Of one checkpoint: how its layers differ.
     `against` is a second corpus, where the change may be another; from Python, states that are stores already need
     `against_states` beside it, theirs of that corpus.
 
