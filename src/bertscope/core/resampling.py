@@ -234,17 +234,6 @@ def _ranks(counts: np.ndarray, order: np.ndarray, group: np.ndarray) -> np.ndarr
     return (np.cumsum(together, 1) - together + (together + 1) / 2)[:, group]
 
 
-def cluster_draws(
-    statistic: Callable[[np.ndarray], float], cluster: np.ndarray, *, repeats: int = 2000, seed: int = 0
-) -> np.ndarray:
-    """A statistic of items, given their places, where whole clusters are drawn, [1 + repeats]. `cluster` says which
-    one each item belongs to."""
-    members = [np.flatnonzero(cluster == one) for one in np.unique(cluster)]
-    drawn = np.random.default_rng(seed).integers(len(members), size=(repeats, len(members)))
-    draws = [statistic(np.concatenate([members[one] for one in draw])) for draw in drawn]
-    return np.array([statistic(np.arange(len(cluster))), *draws])
-
-
 def resamples(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:
     """How often each example is drawn, [some, n]: whole numbers, so that sums of hits stay exact."""
     generator = np.random.default_rng(seed)

@@ -1,25 +1,13 @@
-"""Intervals from what results store: of heads that come in layers, of seeds."""
+"""Intervals over trainings from what results store of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import ENOUGH_RUNS, percentile_ends, student_interval
-from bertscope.core.resampling import cluster_draws
-
-
-def share_of(marked: np.ndarray) -> Callable[[np.ndarray], float]:
-    """The statistic that says which share of some heads, given by their places, is marked."""
-    return lambda places: float(marked[places].mean())
-
-
-def over_layers(statistic: Callable[[np.ndarray], float], layers: np.ndarray) -> Estimate:
-    """A statistic of heads, given their places; the bootstrap draws whole layers, whose heads are alike."""
-    draws = cluster_draws(statistic, layers)
-    return Estimate.of(draws[0], *percentile_ends(draws[1:]))
+from bertscope.core.intervals import ENOUGH_RUNS, student_interval
 
 
 def over_seeds(values: Sequence[float]) -> Estimate:
