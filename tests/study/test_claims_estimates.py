@@ -8,7 +8,7 @@ import pytest
 from bertscope.core.estimate import Estimate, extreme, mean
 from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.study.claims.records.claim import Bound
-from bertscope.study.claims.records.estimates import over_layers, over_seeds, share_of
+from bertscope.study.claims.records.estimates import over_seeds
 
 # The rule
 
@@ -82,18 +82,6 @@ def test_the_best_of_many_is_corrected_for_the_choice(pick):
         corrected += found.low <= 0 <= found.high
         plain += parts[int(np.argmax(row) if pick is max else np.argmin(row))].low <= 0 <= pick(row) + 1.96
     assert corrected / 2000 >= 0.94 and plain / 2000 < 0.6
-
-
-def test_heads_of_a_layer_are_drawn_together():
-    layers = np.repeat(np.arange(12), 12)
-    alike = layers < 6  # whole layers are marked: twelve observations, not 144
-    spread = np.tile(np.arange(12) < 6, 12)  # in each layer the same share
-    together, apart = (over_layers(share_of(marked), layers) for marked in (alike, spread))
-    assert together.value == apart.value == 0.5
-    assert apart.low == apart.high == 0.5
-    binomial = np.random.default_rng(0).binomial(12, 0.5, 100_000) / 12
-    assert together.low == pytest.approx(np.quantile(binomial, 0.025), abs=0.05)
-    assert together.high == pytest.approx(np.quantile(binomial, 0.975), abs=0.05)
 
 
 def test_over_seeds_it_is_students_interval_and_needs_five():

@@ -59,7 +59,7 @@ def panel_rows(question: Question, found: dict[str, Result]) -> Iterator[list[st
         table = result.in_words().tables[null_panel.TABLE]
         shown = [column for column in table.columns if column not in ("checkpoint", *_COUNTS)]
         for row in table.to_dict("records"):
-            tests = ", ".join(str(row[column]) for column in shown)
+            tests = ", ".join(str(row[column]) for column in shown if row[column])
             yield [f"`{question.name}`", name, tests, *texts([row[count] for count in _COUNTS])]
 
 

@@ -1,4 +1,4 @@
-"""Who is drawn: resamples of examples and of whole clusters, and groups that are left out in turn.
+"""Who is drawn: resamples of examples, and groups that are left out in turn.
 
 `draws` are a statistic of the sample itself and then of each resample, or of the sample without each group:
 [1 + repeats, ...]. What is measured on the same examples is resampled alike, so differences of draws are paired.
