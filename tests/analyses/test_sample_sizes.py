@@ -72,13 +72,16 @@ def test_correlations_over_sentences_do_not_move_with_their_number_and_those_ove
     assert found[100][1][DSPR] - truth[DSPR] > 0.04 and found[100][0][DSPR] < 50, "long lengths are missing"
 
 
+OFTEN = 1 / np.arange(1, 301)
+OFTEN /= OFTEN.sum()
+TYPES, NOISE = np.random.default_rng(1).normal(size=(300, 40)) / np.sqrt(40), (0.3 - np.arange(300) / 1000).clip(0.03)
+
+
 def occurring(texts, generator):
-    """Words of a language in which the i-th type has a share of 1 / i, and the rarer the more alike are its vectors:
-    1 in its own direction and noise, which has the less of it the rarer the type. Texts have ten words."""
-    often = 1 / np.arange(1, 301)
-    words = generator.choice(300, 10 * texts, p=often / often.sum())
-    types = np.random.default_rng(1).normal(size=(300, 40)) / np.sqrt(40)
-    vectors = types[words] + generator.normal(size=(len(words), 40)) * (0.3 - words[:, None] / 1000).clip(0.03)
+    """Words of a language in which the i-th type has a share of 1 / i, and the rarer a type, the less noise is on its
+    vector. Texts have ten words."""
+    words = generator.choice(300, 10 * texts, p=OFTEN)
+    vectors = TYPES[words] + generator.normal(size=(len(words), 40)) * NOISE[words, None]
     return made_states([vectors], [tuple(f"w{word}" for word in row) for row in words.reshape(-1, 10)])
 
 
@@ -96,10 +99,14 @@ def measured_geometry(store, examples, config):
 
 
 def test_geometry_does_not_move_with_the_number_of_texts():
-    """The truth is that of a corpus of 2,000 texts. SelfSim as the mean over all types, and the effective rank of the
-    sample itself, move by many standard errors."""
+    """The truth of SelfSim and MEV is that of a corpus of 2,000 texts, of the spread that of the language's own
+    covariance. SelfSim as the mean over all types, and the effective rank of the sample itself, move."""
     generator, config = np.random.default_rng(0), GeometryConfig(words=600)
     truth = measured_geometry(*occurring(2000, generator), config)[0]
+    middle = OFTEN @ TYPES
+    covariance = (TYPES.T * OFTEN) @ TYPES - np.outer(middle, middle) + OFTEN @ NOISE**2 * np.eye(40)
+    spectrum = np.linalg.eigvalsh(covariance)
+    truth[[2, 3, 5]] = effective_rank(spectrum), isoscore(spectrum), effective_rank(spectrum)
     for texts in (100, 400):
         draws = [measured_geometry(*occurring(texts, generator), config) for _ in range(24)]
         found = np.array([each[0] for each in draws])

@@ -153,7 +153,9 @@ class Sample:
         first = next(iter(corpus.stores.values()))
         self._edges = group_bounds(owners(first)[rows[0]], groups)
 
-    def compare(self, sides: Sequence[Sides], *, plain: bool, distance: bool) -> dict[str, np.ndarray]:
+    def compare(
+        self, sides: Sequence[Sides], *, plain: bool = False, distance: bool = False
+    ) -> dict[str, np.ndarray]:
         """The draws [1 + groups, comparison] of RSA and both CKAs; with `distance` also of Procrustes', and with
         `plain` of the plain cosine, which is NaN between spaces of different width."""
         spaces = sorted({space for each in sides for space in (each.one, each.other)})

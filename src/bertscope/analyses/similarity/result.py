@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -189,7 +189,7 @@ def _number(measure: str, which: str, draws: np.ndarray, n: int, of: dict[str, s
     return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of)
 
 
-def _range(measure: str) -> dict[str, float]:
+def _range(measure: str) -> dict[str, Any]:
     """Between what an interval can be."""
     return {"least": 0.0, "most": 2.0} if measure == PROCRUSTES else {"least": -1.0, "most": 1.0}
 
