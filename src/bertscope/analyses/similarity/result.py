@@ -26,6 +26,21 @@ RSA, DEBIASED, CKA, PROCRUSTES, PLAIN = "rsa", "debiased_cka", "cka", "procruste
 _MOVE = (CKA, PROCRUSTES)
 """What moves with the number of words."""
 _WORDS = similarity.words["measure"]
+_KEYS = {
+    RSA: ("rsa_last_layer", "rsa_mean"),
+    DEBIASED: ("debiased_cka_last_layer", "debiased_cka_mean"),
+    CKA: ("cka_last_layer", "cka_mean"),
+    PROCRUSTES: ("procrustes_last_layer", "procrustes_mean"),
+    PLAIN: ("plain_cosine_last_layer", "plain_cosine_mean"),
+}
+_KEYS_BELOW = {
+    RSA: ("rsa_below_last_layer", "rsa_below_mean"),
+    DEBIASED: ("debiased_cka_below_last_layer", "debiased_cka_below_mean"),
+    CKA: ("cka_below_last_layer", "cka_below_mean"),
+    PROCRUSTES: ("procrustes_below_last_layer", "procrustes_below_mean"),
+    PLAIN: ("plain_cosine_below_last_layer", "plain_cosine_below_mean"),
+}
+"""Of a single checkpoint, whose layers are compared with the ones below."""
 _UNITS = {RSA: "correlation", DEBIASED: "alignment", CKA: "alignment", PROCRUSTES: "distance", PLAIN: "cosine"}
 _LABELS = {
     "value": "similarity", "other_layer": "layer", "n": "words", "series": "", "measure": "", "low": "from",
@@ -163,7 +178,7 @@ def _named(sides: list[Sides], names: dict[str, str], between: str = " and ") ->
 def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
     sides = layers[0].sides
     alone = len(corpora[0].stores) == 1
-    below = "_below" if alone else ""  # a single checkpoint's layers are compared with the ones below
+    keys, lowest_key = (_KEYS_BELOW, "lowest_rsa_below_layer") if alone else (_KEYS, "lowest_rsa_layer")
     numbers = []
     for pair in dict.fromkeys(each.pair for each in sides):
         blocks = [at for at, each in enumerate(sides) if each.pair == pair and each.one.layer > 0]
@@ -172,18 +187,19 @@ def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
         for corpus, compared in zip(corpora, layers, strict=True):
             of, n = models | {"corpus": corpus.name}, compared.n
             for measure, values in compared.draws.items():
+                of_last, of_mean = keys[measure]
                 numbers += [
-                    _number(measure, f"{below}_last_layer", values[:, blocks[-1]], n, of | last),
-                    _number(measure, f"{below}_mean", values[:, blocks].mean(1), n, of),
+                    _number(of_last, measure, values[:, blocks[-1]], n, of | last),
+                    _number(of_mean, measure, values[:, blocks].mean(1), n, of),
                 ]
             lowest = sides[blocks[int(np.argmin(compared.draws[RSA][0, blocks]))]].one.layer
-            numbers.append(Number(f"lowest_rsa{below}_layer", float(lowest), n=len(blocks), of=of))
+            numbers.append(Number(lowest_key, float(lowest), n=len(blocks), of=of))
     return [number for number in numbers if not np.isnan(number.value)]
 
 
-def _number(measure: str, which: str, draws: np.ndarray, n: int, of: dict[str, str]) -> Number:
+def _number(key: str, measure: str, draws: np.ndarray, n: int, of: dict[str, str]) -> Number:
     low, high = jackknife_interval(draws, **_range(measure))
-    key, unit = f"{measure}{which}", _UNITS[measure]
+    unit = _UNITS[measure]
     if np.isnan(low):
         return Number(key, float(draws[0]), n=n, unit=unit, of=of)
     return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of)
