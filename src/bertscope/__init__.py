@@ -42,6 +42,7 @@ _PUBLIC = {
     "bertscope.analyses.redundancy.question": "redundancy RedundancyConfig",
     "bertscope.analyses.relations.question": "relations RelationsConfig",
     "bertscope.analyses.sentences.question": "sentences SentencesConfig",
+    "bertscope.analyses.shapes.one_map": "ClassifiedMap classify_map",
     "bertscope.analyses.similarity.question": "similarity SimilarityConfig",
     "bertscope.analyses.states.question": "states StatesConfig",
     "bertscope.analyses.structure.question": "structure StructureConfig",

@@ -129,7 +129,7 @@ def _errors_in_one_line() -> Iterator[None]:
         _leave_with_bug(f"{type(error).__name__}: {error}", trace, Path(log.name))
 
 
-_SEVERAL = {"data": ("--words",), "train-patterns": ("--method",), "report": ("--format",)}
+_SEVERAL = {"data": ("--words",), "report": ("--format",)}
 """The options of other commands than questions that take several values."""
 
 

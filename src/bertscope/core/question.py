@@ -184,7 +184,7 @@ class Question:
         return Step(self.name, self.version, configs.to_json(config or self.config()), inputs)
 
     def result(self, **what: Any) -> Result:
-        """A result of this question; each headline number gets its words, a null panel its line among the notes."""
+        """A result of this question; headline numbers get their words, a null panel its line, first of the notes."""
         from bertscope.core.result import Result
         from bertscope.core.words import labelled, model_names
 
@@ -193,7 +193,7 @@ class Question:
             raise ValueError(f"{self.name} declares no words for the number {wordless[0]!r}")
         words = {**self.words, "model": model_names(result.models)}
         result.headline = labelled(result.headline, self.numbers, words)
-        result.notes += filter(None, [null_panel.in_words(result)])
+        result.notes = [*filter(None, [null_panel.in_words(result)]), *result.notes]
         return result
 
     def sentence(self, result: Result) -> Statement | None:

@@ -14,6 +14,7 @@ from bertscope.analyses.attention.pass_part import PassPart
 from bertscope.analyses.change.question import ChangeConfig
 from bertscope.analyses.change.result import change_result
 from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.shapes.features import features
 from bertscope.analyses.shapes.net import shipped
 from bertscope.analyses.side_by_side import subject
 from bertscope.core.errors import UserError
@@ -25,10 +26,10 @@ from bertscope.models.encoder import Encoder
 
 def part(before: Encoder, after: Encoder, examples: Examples, config: ChangeConfig) -> PassPart:
     _refuse_other_shapes(before, after)
-    net = shipped("features", before.device)
+    net = shipped(before.device)["both"]
     reader = ChangeReader(
         examples.ids, before.head_counts, repeats=config.repeats, seed=config.seed,
-        classify=lambda maps: net(maps).argmax(-1), classes=CLASSES,
+        classify=lambda maps: net(features(maps)).argmax(-1), classes=CLASSES,
     )  # fmt: skip
     about = subject(examples, weighted=config.weighted)
     models = records([before, after])

@@ -32,7 +32,7 @@ change = Question(
     is in the last two layers. And from which shape to which the maps went (see `patterns`).""",
     config=ChangeConfig,
     inputs={"before": MODEL, "after": MODEL, "examples": EXAMPLES},
-    version=1,
+    version=2,
     main="cosine",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.3; Lin 1991, Divergence measures based "
     "on the Shannon entropy",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import torch
@@ -12,9 +12,11 @@ from bertscope.analyses.attention.maps import LayerMaps, View, product
 from bertscope.analyses.attention.pass_part import PassPart
 from bertscope.analyses.patterns.question import PatternsConfig
 from bertscope.analyses.patterns.result import patterns_result
-from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.shapes import CLASSES, LABELS, Labels
+from bertscope.analyses.shapes.decomposition import Parts, decompose
 from bertscope.analyses.shapes.exemplars import Exemplars
-from bertscope.analyses.shapes.net import Classifier, shipped
+from bertscope.analyses.shapes.features import features
+from bertscope.analyses.shapes.net import shipped
 from bertscope.analyses.shapes.representative import RepresentativeMaps
 from bertscope.analyses.side_by_side import side_by_side
 from bertscope.core.examples import Examples
@@ -28,6 +30,20 @@ def part(models: Sequence[Encoder], examples: Examples, config: PatternsConfig) 
     return PassPart(models, examples, reader, partial(patterns_result, reader), weighted=config.weighted)
 
 
+Classify = Callable[[LayerMaps, Parts], Mapping[Labels, Tensor]]
+"""From a layer's maps and their parts to [row, head, class] probabilities, by whose labels are followed."""
+
+
+def shipped_classifiers(device: torch.device | str) -> Classify:
+    nets = shipped(device)
+
+    def classify(maps: LayerMaps, parts: Parts) -> dict[Labels, Tensor]:
+        numbers = features(maps, parts)
+        return {labels: net(numbers) for labels, net in nets.items()}
+
+    return classify
+
+
 class PatternsReader:
     needs: frozenset[str] = frozenset()
 
@@ -37,15 +53,16 @@ class PatternsReader:
         examples: Examples,
         config: PatternsConfig,
         *,
-        classify: Classifier | None = None,
+        classify: Classify | None = None,
     ) -> None:
-        """`classify` takes the place of the classifier that the config names."""
+        """`classify` takes the place of the classifiers that come with the package."""
         self.checkpoints, self.examples, self.config = checkpoints, examples, config
         encoders = list(checkpoints.values())
-        self._classify = classify or shipped(config.classifier, encoders[0].device)
+        self._classify = classify or shipped_classifiers(encoders[0].device)
         self.resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed, product=product)
         self.means = [RunningMean(self.resampling) for _ in encoders]
-        """Of each encoder, [head of all layers, classes + measures]: a map's class is 1 in one of the columns."""
+        """Of each encoder, [head of all layers, labels x classes + parts + measures]: a map's class, by each of the
+        classifiers, is 1 in one of its columns."""
         self.exemplars, self.representative = Exemplars(), RepresentativeMaps()
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
@@ -53,14 +70,15 @@ class PatternsReader:
             self._found: list[list[Tensor]] = [[] for _ in maps]
             self.representative.choose(view)
         for which, (one, found) in enumerate(zip(maps, self._found, strict=True)):
-            chances = self._classify(one)
-            shape = torch.nn.functional.one_hot(chances.argmax(-1), len(CLASSES)).float()
+            parts = decompose(one)
+            chances = self._classify(one, parts)
+            shape = [torch.nn.functional.one_hot(chances[of].argmax(-1), len(CLASSES)).float() for of in LABELS]
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
             measured = torch.stack([to_special, one.entropy, one.distance], -1)
-            found.append(torch.cat([shape, measured], -1))
+            found.append(torch.cat([*shape, parts.shares, measured], -1))
             self.representative.look(which, layer, one, measured)
             if which == 0:
-                self.exemplars.look(layer, one, chances)
+                self.exemplars.look(layer, one, chances["both"])
         if layer + 1 == view.n_layers:
             for mean, found in zip(self.means, self._found, strict=True):
                 mean.add(view.rows, torch.cat(found, 1).cpu().numpy())

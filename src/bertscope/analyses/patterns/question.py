@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from bertscope.core.config import check_choices, check_least
+from bertscope.core.config import check_least
 from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.question import EXAMPLES, MODELS, Question
 
 MEASURES = {
     "to_special": "attention to [CLS] and [SEP]", "entropy": "entropy, bits", "distance": "distance, tokens",
 }  # fmt: skip
-"""What is measured of every map, beside its class, and what it is called."""
+"""What is measured of every map, beside its parts and its class, and what it is called."""
+PART_WORDS = {"columns": "columns", "band": "band", "block": "block", "rest": "rest"}
+"""The parts that a map's mass is divided into (`analyses/shapes/decomposition.py`), and what they are called."""
 
 
 @dataclass(frozen=True)
 class PatternsConfig:
     """How maps are told apart."""
 
-    classifier: Literal["features", "cnn"] = "features"
-    """What names a map's shape. features: a small net over twenty closed-form numbers of the map; cnn: the paper's
-    network over the map as a picture, which costs many times the forward pass."""
     weighted: bool = False
     """Take attention times the length of the vector it moves (Kobayashi et al. 2020) instead of attention alone."""
     repeats: int = 1000
@@ -30,22 +28,27 @@ class PatternsConfig:
     """Of the resampling."""
 
     def __post_init__(self) -> None:
-        check_choices(self)
         check_least(self, repeats=100, seed=0)
 
 
 patterns = Question(
     __name__,
-    """Every map, of every head on every example, is called vertical, diagonal, vertical+diagonal, block or
-    heterogeneous. Given are the share of each class, by model, layer and head; each head's commonest class and how
-    constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
+    """The mass of every map, of every head on every example, is divided into columns that most queries share, a band
+    along the diagonal, what a text gets evenly (block), and the rest. Beside it each map is called vertical,
+    diagonal, vertical+diagonal, block or heterogeneous, by classifiers trained on people's labels; the ranges of
+    these shares hold the classifiers' error. Given are both by model, layer and head; each head's commonest class and
+    how constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
     Several checkpoints are read side by side.""",
     config=PatternsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
-    version=2,
+    version=3,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
     numbers={
+        "columns_mass": "mass in columns",
+        "band_mass": "mass in the band",
+        "block_mass": "mass in blocks",
+        "rest_mass": "mass in the rest",
         "vertical": "vertical",
         "diagonal": "diagonal",
         "vertical_diagonal": "vertical + diagonal",
@@ -60,7 +63,7 @@ patterns = Question(
         HeadFact("heads", "class", "shape", by=("checkpoint",), beside={"consistency": "consistency"}),
         *(
             HeadFact("heads", column, label, f"{column}_low", f"{column}_high", by=("checkpoint",))
-            for column, label in MEASURES.items()
+            for column, label in (PART_WORDS | MEASURES).items()
         ),
     ),
 )

@@ -1,4 +1,8 @@
-"""The answer of `patterns`: the shares of the shapes, by model, layer and head, and maps to look at."""
+"""The answer of `patterns`: where the mass is, the shares of the shapes, by model, layer and head; maps to look at.
+
+An interval of mass is over texts. That of a class's share also holds the classifiers' error: it reaches over those
+trained on both labellers' labels and on each one's, as they say it and as it would be if they were as often wrong as
+on the maps of a model that they weren't trained on (`_ways`)."""
 
 from __future__ import annotations
 
@@ -9,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
-from bertscope.analyses.patterns.question import MEASURES, PatternsConfig, patterns
-from bertscope.analyses.shapes import CLASSES
-from bertscope.analyses.shapes.net import facts
+from bertscope.analyses.patterns.question import MEASURES, PART_WORDS, PatternsConfig, patterns
+from bertscope.analyses.shapes import CLASSES, LABELS
+from bertscope.analyses.shapes.decomposition import PARTS
+from bertscope.analyses.shapes.net import facts, meant_by_called
 from bertscope.analyses.side_by_side import is_weighted, subject
-from bertscope.analyses.tables import over_half, with_intervals
+from bertscope.analyses.tables import over_half, tidy, with_intervals
 from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
@@ -32,19 +37,23 @@ _SHARES = {
     "heterogeneous": "heterogeneous",
 }  # fmt: skip
 """By class, the key of its share."""
-_LABELS = {"low": "from", "high": "to", "class": ""} | MEASURES
+_LABELS = {"low": "from", "high": "to", "class": "", "part": ""} | PART_WORDS | MEASURES
+_NAMED = len(LABELS) * len(CLASSES)  # columns of a head's draws: classes by each classifier, parts, measures
+_DIVIDED = _NAMED + len(PARTS)
 
 
 def patterns_result(reader: PatternsReader, passed: Passed) -> Result:
     models = {key: encoder.record for key, encoder in reader.checkpoints.items()}
     names, encoders = model_names(models), list(reader.checkpoints.values())
     examples, config = reader.examples, reader.config
-    draws = [mean.draws for mean in reader.means]  # of each encoder [1 + repeats, head, classes + measures]
+    draws = [mean.draws for mean in reader.means]  # of each encoder [1 + repeats, head, classes + parts + measures]
     frames = [
         _of_encoder(key, encoder.head_counts, found)
         for (key, encoder), found in zip(reader.checkpoints.items(), draws, strict=True)
     ]
     tables = {key: pd.concat([one[key] for one in frames], ignore_index=True) for key in frames[0]}
+    if len(draws) > 1:
+        tables["changes"] = _changes(list(models), draws)
     typical = reader.exemplars.table(encoders[0], examples)
     if len(typical):
         tables["typical"] = typical
@@ -55,7 +64,7 @@ def patterns_result(reader: PatternsReader, passed: Passed) -> Result:
         headline=[
             number
             for key, found in reversed(list(zip(models, draws, strict=True)))
-            for number in _headline(key, tables["models"], found, len(examples))
+            for number in _headline(key, tables, found, len(examples))
         ],
         figures=_figures(names, config, typical=len(typical) > 0),
         models=models,
@@ -65,41 +74,83 @@ def patterns_result(reader: PatternsReader, passed: Passed) -> Result:
 
 
 def _of_encoder(key: str, head_counts: Sequence[int], draws: np.ndarray) -> dict[str, pd.DataFrame]:
-    """Tables by class, by layer and class, by head, by head and class."""
+    """Tables by class, by layer and class, by head, by head and class; by part, by layer and part."""
     layer, head = np.array([(unit.layer, unit.number) for unit in every("head", head_counts)]).T
     where = {"checkpoint": key, "layer": layer, "head": head}
-    of_class, measured = draws[..., : len(CLASSES)], draws[..., len(CLASSES) :]
-    commonest = of_class[0].argmax(-1)
+    of_class, parts = _classes(draws), draws[..., _NAMED:_DIVIDED]
+    named = of_class[0].argmax(-1)  # [head, classifier]
     layers = heads_of_layers(head_counts)
-    by_layer = np.stack([of_class[:, at].mean(1) for at in layers.values()], axis=1)
+    by_layer = np.stack([draws[:, at].mean(1) for at in layers.values()], axis=1)
+    in_layer = interval(by_layer[..., _NAMED:_DIVIDED])
+    in_model = interval(parts.mean(1))
     return {
         "models": _by_class(of_class.mean(1, keepdims=True), {"checkpoint": key}),
-        "layers": _by_class(by_layer, {"checkpoint": key, "layer": list(layers)}),
+        "layers": _by_class(_classes(by_layer), {"checkpoint": key, "layer": list(layers)}),
         "heads": pd.DataFrame(
-            where | {"class": np.array(CLASSES)[commonest], "consistency": of_class[0].max(-1)}
-            | with_intervals(measured, list(MEASURES))
+            where | {"class": np.array(CLASSES)[named[:, 0]], "consistency": of_class[0, :, 0].max(-1)}
+            | {f"class_{labels}": np.array(CLASSES)[named[:, at]] for at, labels in enumerate(LABELS) if at}
+            | with_intervals(draws[..., _NAMED:], [*PARTS, *MEASURES])
         ),
         "shares": _by_class(of_class, where),
+        "model_parts": tidy(
+            {"checkpoint": [key], "part": PARTS}, mass=parts.mean(1)[0], low=in_model[0], high=in_model[1]
+        ),
+        "layer_parts": tidy(
+            {"checkpoint": [key], "layer": list(layers), "part": PARTS},
+            mass=by_layer[0, :, _NAMED:_DIVIDED], low=in_layer[0], high=in_layer[1],
+        ),
     }  # fmt: skip
 
 
+def _classes(draws: np.ndarray) -> np.ndarray:
+    """[1 + repeats, place, classifier, class] of all that was drawn."""
+    return draws[..., :_NAMED].reshape(*draws.shape[:-1], len(LABELS), len(CLASSES))
+
+
+def _ways(draws: np.ndarray) -> np.ndarray:
+    """Shares [1 + repeats, place, classifier, class] in all ways that they can be told, [..., way, class], the first
+    what the classifier trained on both says: by each classifier, and again where a class is divided among the classes
+    that maps called so were labelled, of a model that the classifier wasn't trained on."""
+    meant = np.einsum("rpkc,kcm->rpkm", draws, meant_by_called(facts()))
+    return np.concatenate([draws, meant], axis=2)
+
+
+def _range(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The ends [place, class] of the intervals over texts of all ways of telling."""
+    low, high = interval(_ways(draws))
+    return low.min(1), high.max(1)
+
+
+def _changes(models: Sequence[str], draws: Sequence[np.ndarray]) -> pd.DataFrame:
+    """Of every checkpoint but the first, by class: its share minus the first's, by the same classifier and texts."""
+    first, *others = (_classes(one).mean(1, keepdims=True) for one in draws)
+    frames = [_by_class(one - first, {"checkpoint": key}) for key, one in zip(models[1:], others, strict=True)]
+    return pd.concat(frames, ignore_index=True).rename(columns={"share": "change"})
+
+
 def _by_class(draws: np.ndarray, where: Mapping[str, object]) -> pd.DataFrame:
-    """A row for each place and class of shares [1 + repeats, place, class]."""
-    low, high = interval(draws)
+    """A row for each place and class of shares [1 + repeats, place, classifier, class]."""
+    low, high = _range(draws)
+    draws = draws[:, :, 0]
     places = pd.DataFrame(where, index=range(draws.shape[1]))
     table = places.loc[places.index.repeat(len(CLASSES))].reset_index(drop=True)
     found = {"share": draws[0].ravel(), "low": low.ravel(), "high": high.ravel()}
     return table.assign(**{"class": np.tile(CLASSES, draws.shape[1])} | found)
 
 
-def _headline(model: str, models: pd.DataFrame, draws: np.ndarray, n: int) -> list[Number]:
-    """A checkpoint's shares. Of two, the one after comes first."""
+def _headline(model: str, tables: Mapping[str, pd.DataFrame], draws: np.ndarray, n: int) -> list[Number]:
+    """A checkpoint's parts and shares. Of two, the one after comes first."""
     of = {"model": model}
+    models, parts = (tables[name][tables[name]["checkpoint"] == model] for name in ("models", "model_parts"))
     numbers = [
-        Number(_SHARES[row["class"]], row["share"], row["low"], row["high"], n, "of maps", of=of)
-        for _, row in models[models["checkpoint"] == model].iterrows()
+        Number(f"{row['part']}_mass", row["mass"], row["low"], row["high"], n, "of mass", of=of)
+        for _, row in parts.iterrows()
     ]
-    special = draws[..., len(CLASSES) + list(MEASURES).index("to_special")]
+    numbers += [
+        Number(_SHARES[row["class"]], row["share"], row["low"], row["high"], n, "of maps", of=of)
+        for _, row in models.iterrows()
+    ]
+    special = draws[..., _DIVIDED + list(MEASURES).index("to_special")]
     return [*numbers, drawn_number("mostly_on_special", over_half(special), n, "of heads", **of)]
 
 
@@ -121,12 +172,16 @@ def sentence(result: Result) -> Statement | None:
 
 
 def _how_sure(config: PatternsConfig) -> str:
-    held_out = facts(config.classifier)["evaluations"][0]
+    by_head, by_model = (
+        next(one for one in facts()["evaluations"] if (one["held_out"], one["labels"]) == (held_out, "agreed"))
+        for held_out in ("head", "model")
+    )
     plain = ", none of them norm-weighted" if config.weighted else ""
     return (
-        f"the classifier ({config.classifier}) has a macro F1 of {held_out['macro_f1']:.2f} on "
-        f"{held_out['maps']} maps, labelled by eye, of heads it never saw{plain}; intervals don't include its "
-        "mistakes"
+        f"classes are by classifiers with a macro F1 of {by_head['macro_f1']:.2f} on {by_head['maps']} maps, "
+        f"labelled alike by two people, of heads they never saw ({by_model['macro_f1']:.2f}: of a model they never "
+        f"saw){plain}; their ranges reach over classifiers trained on each one's labels, with and "
+        "without those mistakes"
     )
 
 
@@ -135,6 +190,28 @@ def _figures(names: Mapping[str, str], config: PatternsConfig, *, typical: bool)
     side_by_side = "checkpoint" if len(names) > 1 else None
     weighted = ", norm-weighted" if config.weighted else ""
     figures = [
+        Figure(
+            "bars", "layer_parts", x="mass", y="layer", color="part", facet=side_by_side,
+            title="Where the mass of attention is, by layer",
+            caption=f"The mass of maps{weighted} in columns that most queries share, in a band along the diagonal, "
+            "in what a text gets evenly (block), and the rest: mean of every head of the layer on every example.",
+            labels=_LABELS | {"mass": "share of mass"}, key="layer_parts",
+        ),
+    ]  # fmt: skip
+    figures += [
+        Figure(
+            "heatmap", "heads", x="head", y="layer", value=part, low=f"{part}_low", high=f"{part}_high",
+            facet=side_by_side, title=title, caption=caption, labels=_LABELS, key=part,
+        )
+        for part, title, caption in (
+            ("columns", "Mass in columns",
+             "What most queries of a text give to the same token, above what they give evenly; mean of the texts."),
+            ("band", "Mass in a band", "What most queries give to tokens at the same distance; mean of the texts."),
+            ("block", "Mass in blocks", "What most queries of a text give evenly to a text; mean of the texts."),
+            ("rest", "Mass in the rest", "What is neither: it depends on the query and on the token."),
+        )
+    ]  # fmt: skip
+    figures += [
         Figure(
             "bars", "layers", x="share", y="layer", color="class", facet=side_by_side,
             title="Shapes of attention by layer",

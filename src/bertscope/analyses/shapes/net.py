@@ -1,7 +1,6 @@
-"""The classifiers of maps: a small net over closed-form features, and the paper's network over the picture.
+"""The classifiers of maps: small nets over closed-form features, one for each labeller and one for both.
 
-Both give [row, head, class] probabilities for a layer's maps. Their weights ship with the package; `learn` makes
-them.
+Their weights ship with the package, and beside them what was measured of them; `learn` makes them.
 """
 
 from __future__ import annotations
@@ -9,111 +8,84 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any
 
+import numpy as np
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from bertscope.analyses.attention.maps import LayerMaps
-from bertscope.analyses.shapes import CLASSES
-from bertscope.analyses.shapes.features import NAMES, features
+from bertscope.analyses.shapes import CLASSES, LABELS, Labels
+from bertscope.analyses.shapes.features import NAMES
 
-if TYPE_CHECKING:
-    from bertscope.analyses.shapes.labelled import LabelledMaps
-
-Method = Literal["features", "cnn"]
-_SHIPPED = Path(__file__).parent
-
-
-class Classifier(Protocol):
-    def __call__(self, maps: LayerMaps) -> Tensor:
-        """[row, head, class]: how probable each class is."""
+_SHIPPED = Path(__file__).parent / "classifiers.safetensors"
+_FAR = 4.0  # deviations: a feature further from the mean counts as that far
+MEMBERS, WIDTH = 16, 16
 
 
 class FeatureNet(nn.Module):
-    """Closed-form features, standardised, through one hidden layer."""
-
-    def __init__(self, width: int = 32) -> None:
-        super().__init__()
-        self.mean: Tensor
-        self.register_buffer("mean", torch.zeros(len(NAMES)))
-        self.register_buffer("deviation", torch.ones(len(NAMES)))
-        self.layers = nn.Sequential(
-            nn.Linear(len(NAMES), width), nn.GELU(), nn.Dropout(0.2), nn.Linear(width, len(CLASSES))
-        )
-
-    def prepare(self, labelled: LabelledMaps) -> None:
-        """Take the features' means and deviations from the maps that it will be trained on."""
-        found = torch.cat([features(layer)[:, 0] for _, layer in labelled.batches(2**20)])
-        self.mean, self.deviation = found.mean(0).to(self.mean), found.std(0).clamp_min(1e-3).to(self.mean)
-
-    def logits(self, maps: LayerMaps) -> Tensor:
-        return self.layers((features(maps) - self.mean) / self.deviation)
-
-    def forward(self, maps: LayerMaps) -> Tensor:
-        return self.logits(maps).softmax(-1)
-
-
-class PictureNet(nn.Module):
-    """The paper's eight convolutions over the map itself, padded so that they also fit a map of 8 tokens.
-
-    A cell of a map of n tokens is about 1/n, so that cells are given times n, as logarithms; a second channel says
-    which cells are real. Averages are over real cells only: padding doesn't show.
-    """
+    """The mean of some small nets over the features, standardised. One more input says in whose sense the classes are
+    meant: 0 is that of the first set of labelled maps, which is what is asked for everywhere but in training."""
 
     def __init__(self) -> None:
         super().__init__()
-        stages = ((2, 16, 16), (16, 32, 32), (32, 64, 64))
-        self.convolutions = nn.ModuleList(
-            nn.Conv2d(a, b, 3, padding=1) for one, two, three in stages for a, b in ((one, two), (two, three))
-        )
-        self.narrow = nn.Conv2d(64, 16, 1)
-        self.last = nn.Linear(16, len(CLASSES))
+        inputs = len(NAMES) + 1
+        self.mean: Tensor
+        self.deviation: Tensor
+        self.register_buffer("mean", torch.zeros(inputs))
+        self.register_buffer("deviation", torch.ones(inputs))
+        self.hidden = nn.Parameter(torch.randn(MEMBERS, inputs, WIDTH) * inputs**-0.5)
+        self.hidden_bias = nn.Parameter(torch.zeros(MEMBERS, 1, WIDTH))
+        self.last = nn.Parameter(torch.randn(MEMBERS, WIDTH, len(CLASSES)) * WIDTH**-0.5)
+        self.last_bias = nn.Parameter(torch.zeros(MEMBERS, 1, len(CLASSES)))
 
-    def prepare(self, labelled: LabelledMaps) -> None:
-        """Nothing to take from the maps."""
+    def standardised(self, inputs: Tensor) -> Tensor:
+        return ((inputs - self.mean) / self.deviation).clamp(-_FAR, _FAR)
 
-    def logits(self, maps: LayerMaps) -> Tensor:
-        rows, heads = maps.maps.shape[:2]
-        real = maps.view.real.to(maps.maps.dtype)
-        cells = (real[:, :, None] * real[:, None])[:, None].expand_as(maps.maps)
-        scaled = (maps.maps * maps.view.lengths[:, None, None, None]).log1p()
-        x = torch.stack([scaled * cells, cells], dim=2).flatten(0, 1)
-        real_cells = x[:, 1:]
-        for place, convolution in enumerate(self.convolutions):
-            x = convolution(x).relu() * real_cells
-            if place in (1, 3):
-                x, real_cells = (nn.functional.max_pool2d(one, 2, ceil_mode=True) for one in (x, real_cells))
-        x = self.narrow(x) * real_cells
-        return self.last(x.sum((2, 3)) / real_cells.sum((2, 3))).unflatten(0, (rows, heads))
+    def logits(self, standardised: Tensor, dropout: float = 0.0) -> Tensor:
+        """[member, map, class] of inputs [map, input], or of each member's own [member, map, input]."""
+        hidden = nn.functional.gelu(standardised @ self.hidden + self.hidden_bias)
+        return nn.functional.dropout(hidden, dropout) @ self.last + self.last_bias
 
-    def forward(self, maps: LayerMaps) -> Tensor:
-        return self.logits(maps).softmax(-1)
+    def forward(self, features: Tensor, meant: float = 0.0) -> Tensor:
+        """[..., class]: how probable each class is, of features [..., feature]."""
+        flat = features.flatten(0, -2)
+        inputs = torch.cat([flat, flat.new_full((len(flat), 1), meant)], 1)
+        return self.logits(self.standardised(inputs)).softmax(-1).mean(0).view(*features.shape[:-1], len(CLASSES))
 
 
-NETS: dict[Method, Any] = {"features": FeatureNet, "cnn": PictureNet}
+def shipped(device: torch.device | str = "cpu") -> dict[Labels, FeatureNet]:
+    """The trained classifiers that come with the package, by whose labels they were trained on."""
+    return {labels: net.to(device) for labels, net in read_nets(_SHIPPED).items()}
 
 
-def shipped(method: Method, device: torch.device | str = "cpu") -> nn.Module:
-    """The trained classifier that comes with the package."""
-    return read_net(_SHIPPED / f"{method}.safetensors", method).to(device)
-
-
-def read_net(path: Path, method: Method) -> nn.Module:
-    net = NETS[method]()
+def read_nets(path: Path) -> dict[Labels, FeatureNet]:
+    nets: dict[Labels, FeatureNet] = {labels: FeatureNet() for labels in LABELS}
     with safe_open(path, "pt") as stored:
-        net.load_state_dict({name: stored.get_tensor(name) for name in stored.keys()})  # noqa: SIM118 (not a dict)
-    return net.eval()
+        for labels, net in nets.items():
+            net.load_state_dict({name: stored.get_tensor(f"{labels}.{name}") for name in net.state_dict()})
+    return {labels: net.eval() for labels, net in nets.items()}
 
 
-def write_net(net: nn.Module, path: Path, facts: Mapping[str, Any]) -> None:
+def write_nets(nets: Mapping[Labels, FeatureNet], path: Path, facts: Mapping[str, Any]) -> None:
     """Write the weights, and beside them (in the same file) what is known of how good they are."""
-    save_file(net.state_dict(), path, metadata={"facts": json.dumps(facts)})
+    weights = {
+        f"{labels}.{name}": tensor for labels, net in nets.items() for name, tensor in net.state_dict().items()
+    }
+    save_file(weights, path, metadata={"facts": json.dumps(facts)})
 
 
-def facts(method: Method) -> dict[str, Any]:
-    """What was measured of the shipped classifier when it was made."""
-    with safe_open(_SHIPPED / f"{method}.safetensors", "np") as stored:
+def facts() -> dict[str, Any]:
+    """What was measured of the shipped classifiers when they were made."""
+    with safe_open(_SHIPPED, "np") as stored:
         return json.loads(stored.metadata()["facts"])
+
+
+def meant_by_called(known: Mapping[str, Any]) -> np.ndarray:
+    """[labels, class called, class meant]: of the maps of a model that a classifier wasn't trained on, how often
+    those that it called so were labelled so. A class that it never called is what it was called."""
+    confusions = np.array([known["of_another_model"][labels] for labels in LABELS], dtype=float)
+    called = confusions.swapaxes(1, 2)  # from [label, called]
+    total = called.sum(2, keepdims=True)
+    return np.divide(called, total, out=np.broadcast_to(np.eye(len(CLASSES)), called.shape).copy(), where=total > 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from bertscope.analyses.similarity.question import SimilarityConfig, similarity
 from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import jackknife_interval, jackknife_interval_of_difference
-from bertscope.core.model_record import records
+from bertscope.core.model_record import ModelRecord, records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, decimals, sure
@@ -23,24 +23,18 @@ if TYPE_CHECKING:
     from bertscope.analyses.similarity.measure import Corpus
 
 RSA, DEBIASED, CKA, PROCRUSTES, PLAIN = "rsa", "debiased_cka", "cka", "procrustes", "plain_cosine"
-_MOVE = (CKA, PROCRUSTES)
-"""What moves with the number of words."""
+_MOVE = (CKA, PROCRUSTES)  # with the number of words
 _WORDS = similarity.words["measure"]
 _KEYS = {
-    RSA: ("rsa_last_layer", "rsa_mean"),
-    DEBIASED: ("debiased_cka_last_layer", "debiased_cka_mean"),
-    CKA: ("cka_last_layer", "cka_mean"),
-    PROCRUSTES: ("procrustes_last_layer", "procrustes_mean"),
-    PLAIN: ("plain_cosine_last_layer", "plain_cosine_mean"),
-}
-_KEYS_BELOW = {
-    RSA: ("rsa_below_last_layer", "rsa_below_mean"),
-    DEBIASED: ("debiased_cka_below_last_layer", "debiased_cka_below_mean"),
-    CKA: ("cka_below_last_layer", "cka_below_mean"),
-    PROCRUSTES: ("procrustes_below_last_layer", "procrustes_below_mean"),
-    PLAIN: ("plain_cosine_below_last_layer", "plain_cosine_below_mean"),
-}
-"""Of a single checkpoint, whose layers are compared with the ones below."""
+    RSA: ("rsa_last_layer", "rsa_mean", "rsa_below_last_layer", "rsa_below_mean"),
+    DEBIASED: ("debiased_cka_last_layer", "debiased_cka_mean", "debiased_cka_below_last_layer",
+               "debiased_cka_below_mean"),
+    CKA: ("cka_last_layer", "cka_mean", "cka_below_last_layer", "cka_below_mean"),
+    PROCRUSTES: ("procrustes_last_layer", "procrustes_mean", "procrustes_below_last_layer", "procrustes_below_mean"),
+    PLAIN: ("plain_cosine_last_layer", "plain_cosine_mean", "plain_cosine_below_last_layer",
+            "plain_cosine_below_mean"),
+}  # fmt: skip
+"""The last layer's and the mean; then the same of a single checkpoint, each layer beside the one below."""
 _UNITS = {RSA: "correlation", DEBIASED: "alignment", CKA: "alignment", PROCRUSTES: "distance", PLAIN: "cosine"}
 _LABELS = {
     "value": "similarity", "other_layer": "layer", "n": "words", "series": "", "measure": "", "low": "from",
@@ -125,8 +119,9 @@ def _layers_table(
 
 
 def _corpora_table(layers: list[Compared], corpora: list[Corpus], names: dict[str, str]) -> pd.DataFrame:
-    """The difference of two corpora, which are independent samples."""
-    tables = []
+    """The difference of two corpora, which are independent samples; `own` says which of them is the task's."""
+    tables, models = [], records(corpora[0].stores.values())
+    own = {key: _own(model, corpora) for key, model in models.items()}
     for measure in _comparable(layers):
         here, there = (compared.draws[measure] for compared in layers)
         low, high = jackknife_interval_of_difference(here, there)
@@ -134,7 +129,16 @@ def _corpora_table(layers: list[Compared], corpora: list[Corpus], names: dict[st
             measure=measure, here=here[0], there=there[0], difference=here[0] - there[0], low=low, high=high
         )
         tables.append(table[table["difference"].notna()])
-    return pd.concat(tables, ignore_index=True).assign(corpus=corpora[0].name, against=corpora[1].name)
+    table = pd.concat(tables, ignore_index=True).assign(corpus=corpora[0].name, against=corpora[1].name)
+    return table.assign(own=table["other"].map(own))
+
+
+def _own(model: ModelRecord, corpora: list[Corpus]) -> str:
+    """Which corpus is of the task that a model was trained on, by content: `here` or `there`; empty where it isn't
+    known, or not one of the two."""
+    learned = model.trained_on.id if model.trained_on else ""
+    here, there = (bool(learned) and corpus.examples.task == learned for corpus in corpora)
+    return "" if here == there else "here" if here else "there"
 
 
 def _comparable(layers: list[Compared]) -> list[str]:
@@ -154,7 +158,7 @@ def _table(compared: Compared, names: dict[str, str], between: str = " and ") ->
     """A row for each comparison and measure."""
     tables = []
     for measure, values in compared.draws.items():
-        low, high = jackknife_interval(values, **_range(measure))
+        low, high = _interval(measure, values)
         table = _named(compared.sides, names, between).assign(
             measure=measure, value=values[0], low=low, high=high, n=compared.n
         )
@@ -178,7 +182,7 @@ def _named(sides: list[Sides], names: dict[str, str], between: str = " and ") ->
 def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
     sides = layers[0].sides
     alone = len(corpora[0].stores) == 1
-    keys, lowest_key = (_KEYS_BELOW, "lowest_rsa_below_layer") if alone else (_KEYS, "lowest_rsa_layer")
+    lowest_key = "lowest_rsa_below_layer" if alone else "lowest_rsa_layer"
     numbers = []
     for pair in dict.fromkeys(each.pair for each in sides):
         blocks = [at for at, each in enumerate(sides) if each.pair == pair and each.one.layer > 0]
@@ -187,7 +191,7 @@ def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
         for corpus, compared in zip(corpora, layers, strict=True):
             of, n = models | {"corpus": corpus.name}, compared.n
             for measure, values in compared.draws.items():
-                of_last, of_mean = keys[measure]
+                of_last, of_mean = _KEYS[measure][2:] if alone else _KEYS[measure][:2]
                 numbers += [
                     _number(of_last, measure, values[:, blocks[-1]], n, of | last),
                     _number(of_mean, measure, values[:, blocks].mean(1), n, of),
@@ -198,16 +202,15 @@ def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
 
 
 def _number(key: str, measure: str, draws: np.ndarray, n: int, of: dict[str, str]) -> Number:
-    low, high = jackknife_interval(draws, **_range(measure))
-    unit = _UNITS[measure]
-    if np.isnan(low):
-        return Number(key, float(draws[0]), n=n, unit=unit, of=of)
-    return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of)
+    ends = map(float, _interval(measure, draws))
+    low, high = (None if np.isnan(end) else end for end in ends)
+    return Number(key, float(draws[0]), low, high, n, _UNITS[measure], of=of)
 
 
-def _range(measure: str) -> dict[str, Any]:
-    """Between what an interval can be."""
-    return {"least": 0.0, "most": 2.0} if measure == PROCRUSTES else {"least": -1.0, "most": 1.0}
+def _interval(measure: str, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Between what the measure can be."""
+    least, most = (0.0, 2.0) if measure == PROCRUSTES else (-1.0, 1.0)
+    return jackknife_interval(draws, least=least, most=most)
 
 
 def sentence(result: Result) -> Statement | None:
@@ -244,16 +247,15 @@ def _notes(corpora: list[Corpus], names: dict[str, str], config: SimilarityConfi
         ]
         if shared < config.words:
             notes.append(f"{corpus.name} has {shared:,} words: all are compared")
-    return [*notes, *_moving([corpus.size(config.words) for corpus in corpora])]
+    return [*notes, _moving([corpus.size(config.words) for corpus in corpora])]
 
 
-def _moving(sizes: list[int]) -> list[str]:
+def _moving(sizes: list[int]) -> str:
     """What can't be set beside the same of another number of words."""
     counts, which = " and ".join(f"{n:,}" for n in dict.fromkeys(sizes)), " and ".join(_WORDS[one] for one in _MOVE)
     if len(set(sizes)) > 1:
-        return [f"{which} move with the number of words, and the corpora have {counts}: theirs don't compare, and "
-                "their difference is left out"]  # fmt: skip
-    return [f"{which} are of {counts} words and move with that number: compare them with others of as many"]
+        return f"{which} move with the number of words, and the corpora have {counts}: they don't compare"
+    return f"{which} are of {counts} words and move with that number: compare them with others of as many"
 
 
 def _figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], pairs: str) -> list[Figure]:

@@ -1,0 +1,137 @@
+"""A map as a sum of four parts: what a text gets evenly, columns, a band along the diagonal, and the rest.
+
+Rows are queries, columns keys. A pair has two sides, its texts, each with the special tokens that close it (the first
+with the one that opens it); where there is no pair there is one. The *level* of some cells is the value that two
+thirds of them reach: of m in ascending order, number 1 + (m - 1) // 3. In this order, each part taking from what
+those before it left:
+
+1. **Block**: a column has a level over the queries of a side, what most of those queries give it. The level of those
+   levels, over the keys of a side, is the rectangle's; a cell's part is that, or the whole cell where it is less.
+2. **Columns**: by how much a column's level is above its rectangle's; a cell's part is that, or what is left of it.
+3. **Band**: a diagonal, up to half the tokens away, has the level of what is left along it, less the level of all
+   diagonals' levels. A cell's part is that, or what is left of it. In a row that the edge cuts, the band is what is
+   left within its reach (the nearest cell, where all of it is outside), up to what a whole row has.
+4. **Rest**: what is left.
+
+So a uniform map, which is columns and block at once, is block. A sum of such parts is found exactly where, on each
+side, the columns are at most two thirds of the tokens, no column meets the band in more than two thirds of the
+queries (what the edge piles up in the first and last column included), and the band is at most half the tokens away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bertscope.analyses.attention.maps import LayerMaps, View, ascending
+
+PARTS = ("columns", "band", "block", "rest")
+"""What a map's mass is divided into; shares of them sum to 1."""
+_SOME = 1e-6  # of a row's mass: less than this in a band is rounding
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Of each map [row, head]."""
+
+    shares: Tensor
+    """[row, head, part], in the order of `PARTS`."""
+    offset: Tensor
+    """Where the band is: the mean of its diagonals (key minus query), by their levels; NaN without a band."""
+    width: Tensor
+    """How many diagonals it has, those of equal levels: the square of their sum over the sum of their squares."""
+    residual: Tensor
+    """[row, head, query, key]: what is neither block nor columns."""
+
+
+def decompose(maps: LayerMaps) -> Parts:
+    """The parts of every map of a layer."""
+    sides = maps.view.once(Sides)
+    tokens, lengths = maps.maps.shape[-1], maps.view.lengths[:, None]
+    level, column = (torch.zeros_like(maps.maps[:, :, :2]) for _ in range(2))  # [row, head, side of queries, key]
+    by_key = maps.maps.mT.contiguous()
+    for queries in range(sides.count):
+        common = level_of_most(by_key, sides.member[:, None, None, :, queries], sides.size[:, None, None, queries])
+        for keys in range(sides.count):
+            here = sides.member[:, None, :, keys]
+            even = level_of_most(common, here, sides.size[:, None, keys])[..., None]
+            level[:, :, queries] += even * here
+        column[:, :, queries] = (common - level[:, :, queries]).clamp_min(0)
+    of_query = sides.index[:, None, :, None].expand(-1, maps.maps.shape[1], -1, tokens)
+    left = maps.maps - level.gather(2, of_query)
+    over = left.clamp_min(0)
+    blocks = maps.maps.sum((2, 3)) - over.sum((2, 3))
+    left = (over - column.gather(2, of_query)).clamp_min(0)
+    columns = over.sum((2, 3)) - left.sum((2, 3))
+    band, offset, width = _band(left, maps.view)
+    shares = (torch.stack([columns, band, blocks], -1) / lengths[..., None]).clamp(0, 1)
+    rest = (1 - shares.sum(-1, keepdim=True)).clamp_min(0)
+    return Parts(torch.cat([shares, rest], -1), offset, width, left)
+
+
+class Sides:
+    """Which side each token is on."""
+
+    def __init__(self, view: View) -> None:
+        second = (view.segments.cummax(1).values > 0) & view.real  # from the second text's first token on
+        self.member = torch.stack([view.real & ~second, second], dim=-1)  # [row, token, side]
+        self.size = self.member.sum(1)
+        self.index = second.long()
+        self.is_pair = second.any(1, keepdim=True)  # [row, 1]
+        self.count = 2 if bool(second.any()) else 1
+
+
+def level_of_most(values: Tensor, among: Tensor, count: Tensor) -> Tensor:
+    """The level that most values along the last dimension reach (two thirds), of those that are `among`; 0 where none
+    is."""
+    ordered = ascending(torch.where(among, values, torch.inf))
+    at = ((count - 1) // 3).clamp_min(0).expand(values.shape[:-1])[..., None]
+    return torch.where(count > 0, ordered.gather(-1, at)[..., 0], 0)
+
+
+def _band(left: Tensor, view: View) -> tuple[Tensor, Tensor, Tensor]:
+    """The band's mass in maps [row, head, query, key], its offset and its width."""
+    tokens = left.shape[-1]
+    reach = tokens // 2
+    n = view.real.sum(1)[:, None]
+    after = torch.arange(-reach, reach + 1, device=left.device)
+    query = torch.arange(tokens, device=left.device)
+    # [row, diagonal, query]: whether the diagonal has a real cell there.
+    inside = (query + after[:, None] >= 0) & (query + after[:, None] < n[..., None]) & view.real[:, None]
+    near = after.abs() <= n // 2  # of its own text, not of the batch's longest
+    along = along_diagonals(left, reach)  # [row, head, diagonal, query]
+    count = torch.where(near, n - after.abs(), 0)
+    level = level_of_most(along, (inside & near[..., None])[:, None], count[:, None])
+    usual = level_of_most(level, near[:, None], near.sum(1)[:, None])
+    level = (level - usual[..., None]).clamp_min(0) * near[:, None]
+    whole = level.sum(-1)
+    some = whole > _SOME
+    level = level * some[..., None]
+    used = level > _SOME / 10
+    cells = torch.minimum(along, level[..., None])
+    in_row = cells.sum(2)  # [row, head, query]
+    # Rows that the edge cuts: the band holds what is left within its reach, the nearest cell where that is outside.
+    cut = (used[..., None] & ~inside[:, None] & view.real[:, None, None]).any(2)
+    reached = (along * used[..., None]).sum(2)
+    none_inside = ~(used[..., None] & inside[:, None]).any(2)
+    ahead = (level * after).sum(-1) > 0
+    last = left.gather(3, (n - 1)[:, None, :, None].expand(*left.shape[:3], 1))[..., 0]
+    nearest = torch.where(ahead[..., None], last, left[..., 0])
+    reached = torch.where(none_inside, nearest, reached)
+    in_row = torch.where(cut, torch.minimum(reached, whole[..., None]), in_row) * view.real[:, None]
+    squares = level.square().sum(-1)
+    offset = torch.where(some, (level * after).sum(-1) / whole, torch.nan)
+    width = torch.where(some, whole.square() / squares, torch.nan)
+    return in_row.sum(-1) * some, offset, width
+
+
+def along_diagonals(maps: Tensor, reach: int) -> Tensor:
+    """[row, head, diagonal, query]: the cell `diagonal - reach` keys after the query; 0 outside of the map."""
+    padded = torch.nn.functional.pad(maps, (reach, reach)).contiguous()
+    rows, heads, tokens, wide = padded.shape
+    skewed = padded.as_strided(
+        (rows, heads, tokens, 2 * reach + 1), (heads * tokens * wide, tokens * wide, wide + 1, 1)
+    )
+    return skewed.mT.contiguous()
