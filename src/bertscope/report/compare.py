@@ -87,9 +87,10 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
 
 def _of_other_sizes(numbers: pd.DataFrame) -> list[str]:
     """Numbers that move with the size of their sample, where the sizes differ."""
-    moving = [key in find(question).moves_with_n if question in QUESTIONS else False
-              for question, key in zip(numbers["question"], numbers["key"], strict=True)]  # fmt: skip
-    apart = numbers[moving & (numbers["one_n"] != numbers["other_n"])]
+    moving = numbers.apply(
+        lambda row: row["question"] in QUESTIONS and row["key"] in find(row["question"]).moves_with_n, axis=1
+    )
+    apart = numbers[moving.astype(bool) & (numbers["one_n"] != numbers["other_n"])] if len(numbers) else numbers
     return [
         f"{question}: {', '.join(rows['number'].drop_duplicates())} move with the number that they are of, which "
         "differs here; the difference isn't one of models"

@@ -23,9 +23,18 @@ if TYPE_CHECKING:
     from bertscope.analyses.similarity.measure import Corpus
 
 RSA, DEBIASED, CKA, PROCRUSTES, PLAIN = "rsa", "debiased_cka", "cka", "procrustes", "plain_cosine"
-_MOVE = (CKA, PROCRUSTES)
-"""What moves with the number of words."""
+_MOVE = (CKA, PROCRUSTES)  # with the number of words
 _WORDS = similarity.words["measure"]
+_KEYS = {
+    RSA: ("rsa_last_layer", "rsa_mean", "rsa_below_last_layer", "rsa_below_mean"),
+    DEBIASED: ("debiased_cka_last_layer", "debiased_cka_mean", "debiased_cka_below_last_layer",
+               "debiased_cka_below_mean"),
+    CKA: ("cka_last_layer", "cka_mean", "cka_below_last_layer", "cka_below_mean"),
+    PROCRUSTES: ("procrustes_last_layer", "procrustes_mean", "procrustes_below_last_layer", "procrustes_below_mean"),
+    PLAIN: ("plain_cosine_last_layer", "plain_cosine_mean", "plain_cosine_below_last_layer",
+            "plain_cosine_below_mean"),
+}  # fmt: skip
+"""The last layer's and the mean; then the same of a single checkpoint, each layer beside the one below."""
 _UNITS = {RSA: "correlation", DEBIASED: "alignment", CKA: "alignment", PROCRUSTES: "distance", PLAIN: "cosine"}
 _LABELS = {
     "value": "similarity", "other_layer": "layer", "n": "words", "series": "", "measure": "", "low": "from",
@@ -173,7 +182,7 @@ def _named(sides: list[Sides], names: dict[str, str], between: str = " and ") ->
 def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
     sides = layers[0].sides
     alone = len(corpora[0].stores) == 1
-    below = "_below" if alone else ""  # a single checkpoint's layers are compared with the ones below
+    lowest_key = "lowest_rsa_below_layer" if alone else "lowest_rsa_layer"
     numbers = []
     for pair in dict.fromkeys(each.pair for each in sides):
         blocks = [at for at, each in enumerate(sides) if each.pair == pair and each.one.layer > 0]
@@ -182,21 +191,20 @@ def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
         for corpus, compared in zip(corpora, layers, strict=True):
             of, n = models | {"corpus": corpus.name}, compared.n
             for measure, values in compared.draws.items():
+                of_last, of_mean = _KEYS[measure][2:] if alone else _KEYS[measure][:2]
                 numbers += [
-                    _number(measure, f"{below}_last_layer", values[:, blocks[-1]], n, of | last),
-                    _number(measure, f"{below}_mean", values[:, blocks].mean(1), n, of),
+                    _number(of_last, measure, values[:, blocks[-1]], n, of | last),
+                    _number(of_mean, measure, values[:, blocks].mean(1), n, of),
                 ]
             lowest = sides[blocks[int(np.argmin(compared.draws[RSA][0, blocks]))]].one.layer
-            numbers.append(Number(f"lowest_rsa{below}_layer", float(lowest), n=len(blocks), of=of))
+            numbers.append(Number(lowest_key, float(lowest), n=len(blocks), of=of))
     return [number for number in numbers if not np.isnan(number.value)]
 
 
-def _number(measure: str, which: str, draws: np.ndarray, n: int, of: dict[str, str]) -> Number:
-    low, high = _interval(measure, draws)
-    key, unit = f"{measure}{which}", _UNITS[measure]
-    if np.isnan(low):
-        return Number(key, float(draws[0]), n=n, unit=unit, of=of)
-    return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of)
+def _number(key: str, measure: str, draws: np.ndarray, n: int, of: dict[str, str]) -> Number:
+    ends = map(float, _interval(measure, draws))
+    low, high = (None if np.isnan(end) else end for end in ends)
+    return Number(key, float(draws[0]), low, high, n, _UNITS[measure], of=of)
 
 
 def _interval(measure: str, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -239,16 +247,15 @@ def _notes(corpora: list[Corpus], names: dict[str, str], config: SimilarityConfi
         ]
         if shared < config.words:
             notes.append(f"{corpus.name} has {shared:,} words: all are compared")
-    return [*notes, *_moving([corpus.size(config.words) for corpus in corpora])]
+    return [*notes, _moving([corpus.size(config.words) for corpus in corpora])]
 
 
-def _moving(sizes: list[int]) -> list[str]:
+def _moving(sizes: list[int]) -> str:
     """What can't be set beside the same of another number of words."""
     counts, which = " and ".join(f"{n:,}" for n in dict.fromkeys(sizes)), " and ".join(_WORDS[one] for one in _MOVE)
     if len(set(sizes)) > 1:
-        return [f"{which} move with the number of words, and the corpora have {counts}: theirs don't compare, and "
-                "their difference is left out"]  # fmt: skip
-    return [f"{which} are of {counts} words and move with that number: compare them with others of as many"]
+        return f"{which} move with the number of words, and the corpora have {counts}: they don't compare"
+    return f"{which} are of {counts} words and move with that number: compare them with others of as many"
 
 
 def _figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], pairs: str) -> list[Figure]:
