@@ -171,8 +171,8 @@ def _can_print(text: str) -> bool:
 def _help() -> str:
     keys = list(KEYS.items())[: len(CLASSES)]
     told = [
-        "What counts is where the mass is, not which faint structure can still be made out. Where two could be said, the "
-        "one that holds more of the mass is the label.",
+        "What counts is where the mass is, not which faint structure can still be made out. Where two could be said, "
+        "the one that holds more of the mass is the label.",
         *(f"{letter} or {at}: {name}: {DEFINITIONS[name]}" for at, (letter, name) in enumerate(keys, start=1)),
         "u: take the last answer back",
         "q: stop; the same command goes on",

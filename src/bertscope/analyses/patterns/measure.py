@@ -23,6 +23,7 @@ from bertscope.analyses.shapes.representative import RepresentativeMaps
 from bertscope.analyses.side_by_side import side_by_side
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.prediction_powered import Labelled
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.models.encoder import Encoder
 
@@ -66,11 +67,22 @@ class LabelledCalls:
         self.labels = labels.classes
         self.called = np.full(len(self.labels), -1)
         """[map]: the class's place in `CLASSES`."""
+        self.shares = np.zeros((len(self.labels), len(CLASSES)))
+        """[map, class]: what the classifier calls all maps of the map's text."""
 
     def look(self, layer: int, view: View, called: Tensor) -> None:
         """Take what the batch's maps of a layer are called, [row, head]."""
         which, row, head = self.places.seen(layer, view)
         self.called[which] = called[row, head].cpu().numpy()
+
+    def end(self, view: View, shares: np.ndarray) -> None:
+        """Take what the classifier calls the maps of each of the batch's texts, [row, class]."""
+        which, row = self.places.rows_seen(view)
+        self.shares[which] = shares[row]
+
+    @property
+    def things(self) -> Labelled:
+        return Labelled(self.labels, self.called, self.places.rows, self.shares)
 
 
 class PatternsReader:
@@ -115,6 +127,9 @@ class PatternsReader:
             if which == 0:
                 self.exemplars.look(layer, one, chances["both"])
         if layer + 1 == view.n_layers:
-            for mean, found in zip(self.means, self._found, strict=True):
-                mean.add(view.rows, torch.cat(found, 1).cpu().numpy())
+            for which, (mean, found) in enumerate(zip(self.means, self._found, strict=True)):
+                of_heads = torch.cat(found, 1).cpu().numpy()
+                mean.add(view.rows, of_heads)
+                if self.labelled and which == self._labelled:
+                    self.labelled.end(view, of_heads[..., : len(CLASSES)].mean(1))  # the first are of both labellers
             del self._found

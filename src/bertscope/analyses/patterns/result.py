@@ -152,9 +152,8 @@ def _by_labels(models: pd.DataFrame, labelled: LabelledCalls, draws: np.ndarray,
     """The table of shares by model, where those of the labelled one are corrected by the labels; beside them what the
     classifiers say. `draws` are the labelled one's."""
     of_both = _classes(draws).mean(1)[:, 0]  # [1 + repeats, class], by the classifier that names the maps
-    found = corrected_shares(
-        of_both[0], np.nanstd(of_both[1:], axis=0, ddof=1), texts, labelled.labels, labelled.called
-    )
+    error = np.nanstd(of_both[1:], axis=0, ddof=1)
+    found = corrected_shares(of_both[0], error, texts, labelled.things)
     beside = {"classifiers": "share", "classifiers_low": "low", "classifiers_high": "high"}
     kept = {name: models[column] for name, column in beside.items()}
     own = (models["checkpoint"] == labelled.checkpoint).to_numpy()

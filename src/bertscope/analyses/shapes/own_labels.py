@@ -136,11 +136,15 @@ class Places:
 
     def seen(self, layer: int, view: View) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which of the maps a layer (0-based) of a batch has; the row of the batch and the head of each."""
-        in_layer = np.array([unit.layer_index == layer for unit in self.units], dtype=bool)
-        which = np.flatnonzero(in_layer & np.isin(self.rows, view.rows))
+        which, at = self.rows_seen(view)
+        here = np.array([self.units[place].layer_index == layer for place in which], dtype=bool)
+        return which[here], at[here], np.array([self.units[place].index for place in which[here]], dtype=int)
+
+    def rows_seen(self, view: View) -> tuple[np.ndarray, np.ndarray]:
+        """Which of the maps are of a batch's texts, and the row of each."""
+        which = np.flatnonzero(np.isin(self.rows, view.rows))
         order = np.argsort(view.rows)
-        at = order[np.searchsorted(view.rows, self.rows[which], sorter=order)]
-        return which, at, np.array([self.units[place].index for place in which], dtype=int)
+        return which, order[np.searchsorted(view.rows, self.rows[which], sorter=order)]
 
 
 def digest_of_texts(examples: Examples) -> str:

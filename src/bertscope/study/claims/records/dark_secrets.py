@@ -39,7 +39,7 @@ def _shares(result: Result, kind: str) -> dict[str, Estimate]:
     return {row["checkpoint"]: cell(row, "share", "low", "high") for _, row in rows.iterrows()}
 
 
-def _labelled(result: Result, key: str) -> bool:
+def _corrected(result: Result, key: str) -> bool:
     """Whether a model's shares are corrected by a user's labels."""
     rows = result.tables["models"]
     return "by" in rows and bool((rows.loc[rows["checkpoint"] == key, "by"] == "labels").all())
@@ -49,8 +49,9 @@ def heterogeneous(result: Result) -> Iterator[Evidence]:
     for key, share in _shares(result, "heterogeneous").items() if raw(result) else ():
         if studied(result.models[key]):
             n = result.numbers(key="heterogeneous")[0].n
-            over = "texts and labelled maps" if _labelled(result, key) else "texts and classifiers"
-            yield evidence(result, share, n, over, model=result.models[key])
+            corrected = _corrected(result, key)
+            over = "texts and labelled maps" if corrected else "texts and classifiers"
+            yield evidence(result, share, n, over, model=result.models[key], corrected=corrected)
 
 
 def vertical_grows(result: Result) -> Iterator[Evidence]:
