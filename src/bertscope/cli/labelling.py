@@ -56,7 +56,7 @@ class ShownMap:
     @property
     def shade(self) -> np.ndarray:
         """[query, key]: 0 to 1, the square root, so that faint cells are seen; the brightest are cut off."""
-        top = max(float(np.quantile(self.attention, _BRIGHT)), 4 / len(self.attention))
+        top = min(1.0, max(float(np.quantile(self.attention, _BRIGHT)), 4 / len(self.attention)))
         return np.sqrt(np.clip(self.attention / top, 0, 1))
 
 
