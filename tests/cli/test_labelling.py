@@ -184,14 +184,15 @@ def test_the_page_has_every_map_as_it_is(session, tiny, csv, tmp_path):
     session("q", more=("--maps", 5))
     page = (tmp_path / "labels.jsonl.html").read_text("utf-8")
     pictures = re.findall(r"base64,([^\"]+)\"", page)
-    assert len(pictures) == 5 and all(f"map {number}<" in page for number in range(1, 6))
+    assert len(pictures) == 10 and all(f"map {number}<" in page for number in range(1, 6))
     examples = read_examples(str(csv))
     drawn = Places.drawn(len(examples), tiny.head_counts, 0, 5)
-    for picture, row, unit in zip(pictures, drawn.rows, drawn.units, strict=True):
+    for large, small, row, unit in zip(pictures[::2], pictures[1::2], drawn.rows, drawn.units, strict=True):
         attention = plain_maps(tiny, examples.text[row])[unit.layer_index, unit.index]
         top = min(1, max(np.quantile(attention, 0.99), 4 / len(attention)))
         shade = 255 * np.sqrt(np.clip(attention / top, 0, 1))
-        np.testing.assert_allclose(_pixels(base64.b64decode(picture))[2:, 2:], shade, atol=1)
+        np.testing.assert_allclose(_pixels(base64.b64decode(large))[2:, 2:], shade, atol=1)
+        np.testing.assert_allclose(_pixels(base64.b64decode(small)), 255 * attention, atol=1)
     (tmp_path / "labels.jsonl.html").write_text("a page of my own")
     code, _, error = session("v", more=("--maps", 5))
     assert code == 2 and "labels.jsonl.html" in error

@@ -182,22 +182,23 @@ def _help() -> str:
 
 
 def _page(maps: Sequence[ShownMap]) -> str:
-    """All maps, numbered, as pictures; the margin as in the terminal, grey for the second text, black for special."""
+    """All maps, numbered, as pictures: large as in the terminal, with its margin (grey: the second text, black:
+    special), small as they are, white 0 and black 1."""
     colours = palette(["#ffffff", "#000000"])
     figures = []
     for number, shown in enumerate(maps, start=1):
         n = len(shown.attention)
-        levels = np.zeros((n + 2, n + 2), np.uint8)
-        levels[0, 2:] = levels[2:, 0] = np.array([0, 110, 255])[shown.tokens]
-        levels[2:, 2:] = (255 * shown.shade).round()
-        head, body = head_and_body(levels)
-        figures.append(f'<figure id="{number}"><figcaption>map {number}</figcaption>'
-                       f'<img alt="map {number}" src="{START}{head}{colours}{body}"></figure>')  # fmt: skip
+        large = np.zeros((n + 2, n + 2))
+        large[0, 2:] = large[2:, 0] = np.array([0, 110, 255])[shown.tokens]
+        large[2:, 2:] = 255 * shown.shade
+        pieces = [head_and_body(levels.round()) for levels in (large, 255 * shown.attention)]
+        images = [f'<img alt="map {number}" src="{START}{head}{colours}{body}">' for head, body in pieces]
+        figures.append(f'<figure id="{number}"><figcaption>map {number}</figcaption>{"".join(images)}</figure>')
     told = "".join(f"<li><b>{escape(name)}</b>: {escape(words)}</li>" for name, words in DEFINITIONS.items())
     return (
         f"<!doctype html>\n{_MARK}\n<meta charset='utf-8'><title>Maps to label</title>\n<style>body{{font-family:"
         "sans-serif}figure{display:inline-block;margin:1em}img{width:360px;image-rendering:pixelated;border:1px "
-        f"solid #aaa}}</style>\n<ul>{told}</ul>\n" + "\n".join(figures) + "\n"
+        f"solid #aaa}}img+img{{width:140px;margin-left:8px}}</style>\n<ul>{told}</ul>\n" + "\n".join(figures) + "\n"
     )
 
 
