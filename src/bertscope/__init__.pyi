@@ -925,6 +925,7 @@ def patterns(
     examples: DataLike,
     config: PatternsConfig | None = None,
     *,
+    labels: str | Path | None = None,
     weighted: bool = False,
     repeats: int = 1000,
     seed: int = 0,
@@ -946,11 +947,12 @@ def patterns(
     The mass of every map, of every head on every example, is divided into columns that most queries share, a band
     along the diagonal, what a text gets evenly (block), and the rest. Beside it each map is called vertical,
     diagonal, vertical+diagonal, block or heterogeneous, by classifiers trained on people's labels; the ranges of
-    these shares hold the classifiers' error. Given are both by model, layer and head; each head's commonest class and
-    how constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
-    Several checkpoints are read side by side.
+    these shares hold the classifiers' error, or, with --labels, are corrected by labels of your own. Given are both
+    by model, layer and head; each head's commonest class and how constant it is; the entropy of its attention, how
+    far it looks, and how much of it goes to [CLS] and [SEP]. Several checkpoints are read side by side.
 
     Args:
+        labels: Labels that you gave to random maps of the model (train-patterns --label): its class shares are then corrected by them.
         weighted: Take attention times the length of the vector it moves (Kobayashi et al. 2020) instead of attention alone.
         repeats: Bootstrap resamples behind each interval.
         seed: Of the resampling.

@@ -61,6 +61,10 @@ _KINDS = {
         folder="bertscope.models.states_store:FOLDER",
     ),
     "result": Kind(open="bertscope.core.result:load_result", root="bertscope.core.result:result_root"),
+    "map_labels": Kind(
+        open="bertscope.analyses.shapes.own_labels:read_labels",
+        root="bertscope.analyses.shapes.own_labels:labels_root",
+    ),
 }
 
 fill(

@@ -9,7 +9,7 @@ import pytest
 from bertscope.core.model_record import Origin
 from bertscope.core.result import Result
 from bertscope.study.claims.records.claim import Evidence
-from judging import BY_ID, one_row
+from judging import BY_ID, one_row, rows
 from planted_attention import (
     MODELS,
     first_tokens,
@@ -74,6 +74,20 @@ def test_shares_are_said_of_each_model_that_the_paper_speaks_of():
     drawn = replace(MODELS[TUNED], origin=Origin("random", MODELS[BASE], init="random"))
     (only,) = read("less-than-half-heterogeneous", replace(result, models=result.models | {TUNED: drawn}))
     assert only.model == MODELS[BASE]
+
+
+def test_a_share_that_labels_correct_counts_before_what_classifiers_say():
+    """Of the same model and texts: by classifiers less than half, by labels it isn't decided."""
+    (by_classifiers,) = patterns((0.3, SURE), (0.3, SURE), "heterogeneous")
+    (by_labels,) = patterns((0.3, SURE), (0.48, 0.05), "heterogeneous")
+    by_labels.tables["models"] = by_labels.tables["models"].assign(by=["classifiers", "labels"])
+    base, tuned = read("less-than-half-heterogeneous", by_labels)
+    assert (base.over, base.corrected) == ("texts and classifiers", False)
+    assert (tuned.over, tuned.corrected) == ("texts and labelled maps", True)
+    for results in ([by_classifiers, by_labels], [by_labels, by_classifiers]):
+        (first, second) = rows("less-than-half-heterogeneous", results)
+        assert first["verdict"] == "holds" and second["effect"] == 0.48 and second["verdict"] != "holds"
+        assert "labelled maps" in second["over"] and second["others"] == 1
 
 
 def test_nothing_is_said_of_layers_where_nothing_changed():

@@ -12,15 +12,18 @@ import pytest
 
 from bertscope.analyses.importance.question import ImportanceConfig
 from bertscope.analyses.probe.question import ProbeConfig
+from bertscope.analyses.shapes.own_labels import labels_root
+from bertscope.core.errors import UserError
 from bertscope.core.registry import QUESTIONS, find
 from bertscope.core.step import graph
-from bertscope.data.corpus import examples_root
+from bertscope.data.corpus import examples_root, read_examples
 from bertscope.data.read import task_root
 from bertscope.experiments.lottery import question as lottery
 from bertscope.experiments.scratch import question as scratch
 from bertscope.models.source import model_root
 from bertscope.study.file import KEYS, read_study, ready_studies
 from bertscope.training.finetune.question import FinetuneConfig
+from labelling_maps import labelled, saved
 from shared_data import DATA, needs_data
 
 READY = ("course-project", "dark-secrets", "demo", "embeddings", "everything", "lottery")
@@ -134,6 +137,14 @@ def test_models_of_ones_own(study, tiny, tmp_path):
     again = shapes.inputs["models.1"]
     assert again.inputs["base"] == tuned() and again.inputs["task"] == task_root("demo/entailment", limit=50)
     assert shapes.inputs["examples"] == examples_root("demo/entailment", limit=50)
+
+
+def test_labels_of_ones_own_are_a_file(study, tiny, tmp_path):
+    path = saved(labelled(tiny, read_examples("demo/sentiment"), lambda row, unit: "block"), tmp_path / "mine.jsonl")
+    (shapes,) = study(BASE + "questions:\n  - patterns: {of: model, labels: mine.jsonl}\n").steps
+    assert shapes.inputs["labels"] == labels_root(path) and "labels" not in shapes.config
+    with pytest.raises(UserError, match=r"mine.yaml, line 4.*there is no file nowhere.jsonl"):
+        study(BASE + "questions:\n  - patterns: {of: model, labels: nowhere.jsonl}\n")
 
 
 def test_data_is_read_as_the_file_says(study, tmp_path):

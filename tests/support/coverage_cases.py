@@ -26,6 +26,7 @@ from bertscope.core.intervals import (
 from bertscope.core.resampling import Resampling, group_bounds, left_out, metric_draws, rank_draws, resampled_means
 from bertscope.core.variance_components import example_values, group_values, interval_over_runs
 from bertscope.data.metrics import metric
+from labelled_shares import labelled_shares
 
 Random = np.random.Generator
 Ends = tuple[np.ndarray, np.ndarray]
@@ -205,6 +206,15 @@ def kappa(runs: int, spread: float, parts: int, draw: Random, samples: int) -> S
     ends = [kappa_interval(draw.random((runs, parts)) < chances) for _ in range(samples)]
     low, high = np.array(ends).T
     return (low, high), truth
+
+
+# Of labels
+
+
+def by_labels(kind: int, texts: int, labelled: int, apart: float, draw: Random, samples: int) -> Simulated:
+    """The share of one class."""
+    found = labelled_shares(draw, samples, texts=texts, labelled=labelled, apart=apart)
+    return (found.low[:, kind], found.high[:, kind]), float(found.truth[kind])
 
 
 # Of many at once

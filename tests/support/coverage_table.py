@@ -15,6 +15,7 @@ from coverage_cases import (
     Simulated,
     all_at_once,
     bootstrap,
+    by_labels,
     correlations,
     difference_of_ends,
     failing,
@@ -34,6 +35,7 @@ from coverage_cases import (
     two_jackknives,
 )
 from doc_pages import HERE
+from labelled_shares import RARE, SELDOM
 
 METHODS = HERE / "docs" / "methods.md"
 _BLOCK = re.compile(r"(<!-- coverage -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
@@ -45,6 +47,7 @@ _BOOTSTRAP, _PAIRED, _ONE_PASS = (
     "one-pass (Poisson) bootstrap",
 )
 _STUDENT, _GROUPS, _APART = "one seed, Student's over examples", "groups of texts left out", "two such, apart"
+_LABELS = "shares corrected by labels"
 _COMPONENTS, _SEEDS, _KAPPA = "variance components", "Student's over seeds", "Fleiss' kappa over seeds"
 
 
@@ -104,6 +107,21 @@ CASES = [
         for spread, words in ((1.0, "kappa .3"), (0.3, "mostly agreed on"), (0.1, "hardly ever divided"))
         for case in _cases(_KAPPA, kappa, _by_seeds(f"12 MLPs, {words}, ", spread, 12), samples=1000)
     ),
+    *(
+        case
+        for kind, words in ((SELDOM, "called too seldom"), (RARE, "rare"))
+        for case in _cases(
+            _LABELS,
+            by_labels,
+            {
+                f"{words}, 100 labels, 200 texts": (kind, 200, 100, 0.5),
+                f"{words}, 100 labels, 20 texts": (kind, 20, 100, 0.5),
+                f"{words}, 30 labels, 200 texts": (kind, 200, 30, 0.5),
+                f"{words}, 300 labels, 200 texts": (kind, 200, 300, 0.5),
+                f"{words}, 100 labels, 50 texts that differ three times as much": (kind, 50, 100, 1.5),
+            },
+        )
+    ),
     *_cases("the best of many parts", the_best, {f"{parts} parts, none matters": (parts,) for parts in (12, 144)}),
     *_cases("all of many at once", all_at_once, {f"{parts} intervals": (parts,) for parts in (12, 144)}),
     *_cases("difference of two intervals' ends", difference_of_ends, {"independent": ()}),
@@ -117,6 +135,7 @@ WHY = {
     (_COMPONENTS, "one arm's own score"): _UNSEEN,
     (_KAPPA, "12 MLPs"): "of few parts few divide the seeds: kappa moves in steps, and may hardly vary in sight",
     (_KAPPA, ""): "the jackknife counts what two seeds have in common twice (Efron and Stein 1981): on the safe side",
+    (_LABELS, "rare"): "half a map more in each cell counts where few maps are called otherwise than labelled",
     ("the best of many parts", ""): "Bonferroni's bound, from one side: the best of many is rarely too low",
     ("difference of two intervals' ends", ""): "wide enough however the two are correlated; .95 only at -1",
 }

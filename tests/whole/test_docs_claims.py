@@ -82,8 +82,9 @@ A kind of model on a task has one row, and a model is what it holds: no name dec
 by their seed alone are one kind; the row speaks of the one that most claims are read off (of several, the newest),
 and says how many others there are and how many agree. What was written over another model in the same folder has
 taken its place: the newest counts, and the row says how many earlier ones were measured, or that only an earlier
-one was. Of several results of one model the one with most seeds counts, then with most texts. A published number
-stands beside a task of exactly the source's name (`glue/sst2`). Attention weighted by norms is not counted here.
+one was. Of several results of one model the one with most seeds counts, then one that a user's labels correct, then
+the one with most texts. A published number stands beside a task of exactly the source's name (`glue/sst2`).
+Attention weighted by norms is not counted here.
 
 ## How often it errs
 

@@ -1,13 +1,41 @@
-"""`bertscope train-patterns`: the classifiers that `patterns` uses, made again from labelled maps."""
+"""`bertscope train-patterns`: the classifiers that `patterns` uses, made again from labelled maps; and the labels of
+maps of one's own model, by which its shares are corrected."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from bertscope.core.errors import UserError
+from bertscope.data.options import DataOptions
 
 
-def train_patterns(folders: tuple[Path, ...], /, *, out: Path | None = None, seed: int = 0) -> None:
+@dataclass(frozen=True)
+class LabelDataOptions(DataOptions):
+    """How the data is read, where `--label` is another thing."""
+
+    label: Annotated[str | None, Parameter(name="--label-column")] = None
+    """The column with the label or score."""
+
+
+def train_patterns(
+    folders: tuple[Path, ...] = (),
+    /,
+    *,
+    out: Path | None = None,
+    seed: int = 0,
+    label: str | None = None,
+    on: str | None = None,
+    maps: int = 100,
+    data: Annotated[
+        LabelDataOptions, Parameter(name="*", group="How the data is read, with --label")
+    ] = LabelDataOptions(),  # noqa: B008 (frozen)
+) -> None:
     """Train the classifiers of attention maps on labelled ones, and say how good they are on heads and on models they
-    never saw.
+    never saw. Or, with --label, label maps of a model yourself: `patterns --labels` corrects its shares by them.
 
     Parameters
     ----------
@@ -15,10 +43,37 @@ def train_patterns(folders: tuple[Path, ...], /, *, out: Path | None = None, see
         Labelled maps, as patterns/README.md says. The classes are meant as in the first folder; maps of the others
         are trained on too.
     out
-        Write the trained nets to this folder, as classifiers.safetensors: for both labellers, and for each.
+        Write the trained nets to this folder, as classifiers.safetensors: for both labellers, and for each. With
+        --label the file of labels, which is written after every answer and gone on with.
     seed
-        Of the weights at the start, of the generated maps and of what is random in training.
+        Of the weights at the start, of the generated maps and of what is random in training; with --label: of
+        the draw.
+    label
+        A model: draw maps of it at random, show each and ask for its class.
+    on
+        With --label: the texts, as patterns takes them.
+    maps
+        With --label: how many maps are labelled.
     """
+    if label is not None:
+        if folders:
+            raise UserError(f"--label draws maps of {label} and reads no folders; leave out {folders[0]}")
+        if on is None or out is None:
+            raise UserError(f"--label {label} needs --on DATA and --out FILE, where the labels go")
+        from bertscope.cli.labelling import label_maps
+
+        label_maps(label, on, out, count=maps, seed=seed, reading=data.given())
+    elif not folders:
+        raise UserError(
+            "name a folder of labelled maps to train on, or label maps: --label MODEL --on DATA --out FILE"
+        )
+    elif on is not None:
+        raise UserError("--on goes with --label MODEL; leave it out")
+    else:
+        _train(folders, out, seed)
+
+
+def _train(folders: tuple[Path, ...], out: Path | None, seed: int) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bertscope.core import registry
-from bertscope.core.question import Question
+from bertscope.core.question import DATA, Question
 from bertscope.core.step import Root, Step
 
 
@@ -57,7 +57,7 @@ def root(kind: str, source: Any, /, **reading: Any) -> Root:
 
 
 def _further_root(kind: str, source: Any, reading: Mapping[str, Any]) -> Root:
-    """A stored result, or a corpus, of which as much is said as of the first one."""
-    if kind == "result":
+    """A stored result, a file, or a corpus, of which as much is said as of the first one."""
+    if kind not in DATA:
         return root(kind, source)
     return root(kind, source, **registry.resolve(registry.SERVICES["second_corpus"])(source, reading))

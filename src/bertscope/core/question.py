@@ -39,7 +39,7 @@ class Input:
     """Something that a question is asked of."""
 
     kind: str
-    """One of those that the catalogue knows: model, task, examples, data, states, result."""
+    """One of those that the catalogue knows: model, task, examples, data, states, result, map_labels."""
     many: bool = False
     """Whether there may be several: a step has them as `models.0`, `models.1` ..."""
     flag: str = ""

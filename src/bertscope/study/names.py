@@ -128,6 +128,13 @@ class Names:
         configs = [settings_of(registry.find("finetune"), settings | {"seed": seed}) for seed in seeds]
         return Tuned(name, find(base, self.models, "model"), find(task, self.data, "data"), configs)
 
+    def file(self, name: str, located: Located) -> Sources:
+        """A file that one question reads: it is named by its path."""
+        return Sources(name, [located], self._file_root)
+
+    def _file_root(self, kind: str, located: Located) -> Root:
+        return self._once(kind, located.word("a file"), {}, located)
+
     def _model_root(self, kind: str, located: Located) -> Root:
         return self._once("model", located.word("a model"), self._told, located)
 

@@ -110,10 +110,7 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
     keys = located.mapping(name, ["of", *read_keys, "sweep", *further, *own])
     given = _of_all_trainings(own, located, names) | {key: one for key, one in keys.items() if key in own}
     configs = [settings_of(question, given | swept) for swept in _sweep(keys.get("sweep"))]
-    beside = {
-        key: find(keys[key], answers if one.kind == "result" else names.data, _WORDS[one.kind])
-        for key, one in further.items() if key in keys
-    }  # fmt: skip
+    beside = {key: _named(key, keys[key], one.kind, names, answers) for key, one in further.items() if key in keys}
     of = keys.get("of") or _default_models(question, located, names)
     on = keys.get("on") or Located("tasks" if "tasks" in names.data else "corpus", located.where)
     if not on.several():
@@ -134,6 +131,13 @@ def _of_all_trainings(own: Sequence[str], located: Located, names: Names) -> dic
     elif trains and "seed" in own:
         given["seed"] = Located(names.seeds[0], located.where)
     return given
+
+
+def _named(key: str, located: Located, kind: str, names: Names, answers: Mapping[str, Answers]) -> Named:
+    """What a question is given beside what it is asked of: another's answers, data, or a file."""
+    if kind not in _WORDS:
+        return names.file(key, located)
+    return find(located, answers if kind == "result" else names.data, _WORDS[kind])
 
 
 _WORDS = {"model": "model", "result": "question asked above", "examples": "data"}

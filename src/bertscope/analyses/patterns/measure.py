@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,16 +18,22 @@ from bertscope.analyses.shapes.decomposition import Parts, decompose
 from bertscope.analyses.shapes.exemplars import Exemplars
 from bertscope.analyses.shapes.features import features
 from bertscope.analyses.shapes.net import shipped
+from bertscope.analyses.shapes.own_labels import OwnLabels, need_enough
 from bertscope.analyses.shapes.representative import RepresentativeMaps
 from bertscope.analyses.side_by_side import side_by_side
+from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.prediction_powered import Labelled
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.models.encoder import Encoder
 
 
-def part(models: Sequence[Encoder], examples: Examples, config: PatternsConfig) -> PassPart:
+def part(
+    models: Sequence[Encoder], examples: Examples, config: PatternsConfig, labels: OwnLabels | None = None
+) -> PassPart:
     checkpoints = side_by_side(models)
-    reader = PatternsReader(checkpoints, examples, config)
+    labelled = LabelledCalls(labels, checkpoints, examples, config) if labels else None
+    reader = PatternsReader(checkpoints, examples, config, labelled=labelled)
     return PassPart(models, examples, reader, partial(patterns_result, reader), weighted=config.weighted)
 
 
@@ -44,6 +51,40 @@ def shipped_classifiers(device: torch.device | str) -> Classify:
     return classify
 
 
+class LabelledCalls:
+    """What the classifier calls the maps that a user has labelled."""
+
+    def __init__(
+        self, labels: OwnLabels, checkpoints: Mapping[str, Encoder], examples: Examples, config: PatternsConfig
+    ) -> None:
+        if config.weighted:
+            raise UserError("labels are of attention as it is, not norm-weighted; leave out --labels or --weighted")
+        need_enough(labels)
+        whose = [key for key, encoder in checkpoints.items() if labels.is_of(encoder.record)]
+        self.checkpoint = (whose or list(checkpoints))[0]
+        """The key of the model that the maps are of."""
+        self.places = labels.places(checkpoints[self.checkpoint], examples)
+        self.labels = labels.classes
+        self.called = np.full(len(self.labels), -1)
+        """[map]: the class's place in `CLASSES`."""
+        self.shares = np.zeros((len(self.labels), len(CLASSES)))
+        """[map, class]: what the classifier calls all maps of the map's text."""
+
+    def look(self, layer: int, view: View, called: Tensor) -> None:
+        """Take what the batch's maps of a layer are called, [row, head]."""
+        which, row, head = self.places.seen(layer, view)
+        self.called[which] = called[row, head].cpu().numpy()
+
+    def end(self, view: View, shares: np.ndarray) -> None:
+        """Take what the classifier calls the maps of each of the batch's texts, [row, class]."""
+        which, row = self.places.rows_seen(view)
+        self.shares[which] = shares[row]
+
+    @property
+    def things(self) -> Labelled:
+        return Labelled(self.labels, self.called, self.places.rows, self.shares)
+
+
 class PatternsReader:
     needs: frozenset[str] = frozenset()
 
@@ -54,9 +95,12 @@ class PatternsReader:
         config: PatternsConfig,
         *,
         classify: Classify | None = None,
+        labelled: LabelledCalls | None = None,
     ) -> None:
         """`classify` takes the place of the classifiers that come with the package."""
         self.checkpoints, self.examples, self.config = checkpoints, examples, config
+        self.labelled = labelled
+        self._labelled = list(checkpoints).index(labelled.checkpoint) if labelled else None
         encoders = list(checkpoints.values())
         self._classify = classify or shipped_classifiers(encoders[0].device)
         self.resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed, product=product)
@@ -72,7 +116,10 @@ class PatternsReader:
         for which, (one, found) in enumerate(zip(maps, self._found, strict=True)):
             parts = decompose(one)
             chances = self._classify(one, parts)
-            shape = [torch.nn.functional.one_hot(chances[of].argmax(-1), len(CLASSES)).float() for of in LABELS]
+            named = {of: chances[of].argmax(-1) for of in LABELS}
+            if self.labelled and which == self._labelled:
+                self.labelled.look(layer, view, named["both"])
+            shape = [torch.nn.functional.one_hot(named[of], len(CLASSES)).float() for of in LABELS]
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
             measured = torch.stack([to_special, one.entropy, one.distance], -1)
             found.append(torch.cat([*shape, parts.shares, measured], -1))
@@ -80,6 +127,9 @@ class PatternsReader:
             if which == 0:
                 self.exemplars.look(layer, one, chances["both"])
         if layer + 1 == view.n_layers:
-            for mean, found in zip(self.means, self._found, strict=True):
-                mean.add(view.rows, torch.cat(found, 1).cpu().numpy())
+            for which, (mean, found) in enumerate(zip(self.means, self._found, strict=True)):
+                of_heads = torch.cat(found, 1).cpu().numpy()
+                mean.add(view.rows, of_heads)
+                if self.labelled and which == self._labelled:
+                    self.labelled.end(view, of_heads[..., : len(CLASSES)].mean(1))  # the first are of both labellers
             del self._found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bertscope.core.config import check_least
 from bertscope.core.head_card import HeadFact, HeadMaps
-from bertscope.core.question import EXAMPLES, MODELS, Question
+from bertscope.core.question import EXAMPLES, MODELS, Input, Question
 
 MEASURES = {
     "to_special": "attention to [CLS] and [SEP]", "entropy": "entropy, bits", "distance": "distance, tokens",
@@ -14,6 +14,7 @@ MEASURES = {
 """What is measured of every map, beside its parts and its class, and what it is called."""
 PART_WORDS = {"columns": "columns", "band": "band", "block": "block", "rest": "rest"}
 """The parts that a map's mass is divided into (`analyses/shapes/decomposition.py`), and what they are called."""
+_RANGE = "how far it moves with texts, classifiers and their mistakes, which is no 95% interval"
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,18 @@ patterns = Question(
     """The mass of every map, of every head on every example, is divided into columns that most queries share, a band
     along the diagonal, what a text gets evenly (block), and the rest. Beside it each map is called vertical,
     diagonal, vertical+diagonal, block or heterogeneous, by classifiers trained on people's labels; the ranges of
-    these shares hold the classifiers' error. Given are both by model, layer and head; each head's commonest class and
-    how constant it is; the entropy of its attention, how far it looks, and how much of it goes to [CLS] and [SEP].
-    Several checkpoints are read side by side.""",
+    these shares hold the classifiers' error, or, with --labels, are corrected by labels of your own. Given are both
+    by model, layer and head; each head's commonest class and how constant it is; the entropy of its attention, how
+    far it looks, and how much of it goes to [CLS] and [SEP]. Several checkpoints are read side by side.""",
     config=PatternsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
+    optional={
+        "labels": Input(
+            "map_labels",
+            flag="Labels that you gave to random maps of the model (train-patterns --label): its class shares are "
+            "then corrected by them.",
+        )
+    },
     version=3,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
@@ -55,6 +63,14 @@ patterns = Question(
         "block": "block",
         "heterogeneous": "heterogeneous",
         "mostly_on_special": "over half on [CLS] and [SEP]",
+    },
+    words={"by": {"labels": "your labels", "classifiers": "classifiers alone"}},
+    columns={
+        "models": {
+            "low, high": f"{_RANGE}; by labels: ends of the 95% interval",
+            "classifiers_low, classifiers_high": _RANGE,
+        },
+        **{table: {"low, high": _RANGE} for table in ("layers", "shares", "changes")},
     },
     compared="the share of heterogeneous maps",
     shares_pass=True,

@@ -2,7 +2,8 @@
 
 An interval of mass is over texts. That of a class's share also holds the classifiers' error: it reaches over those
 trained on both labellers' labels and on each one's, as they say it and as it would be if they were as often wrong as
-on the maps of a model that they weren't trained on (`_ways`)."""
+on the maps of a model that they weren't trained on (`_ways`). Where a user has labelled maps of a model, that model's
+shares are corrected by them, and what the classifiers say stands beside (`_by_labels`)."""
 
 from __future__ import annotations
 
@@ -23,13 +24,14 @@ from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
 from bertscope.core.number import Number
+from bertscope.core.prediction_powered import corrected_shares
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent, sure
 from bertscope.core.units import every, heads_of_layers
 from bertscope.core.words import model_names
 
 if TYPE_CHECKING:
-    from bertscope.analyses.patterns.measure import PatternsReader
+    from bertscope.analyses.patterns.measure import LabelledCalls, PatternsReader
     from bertscope.models.observe import Passed
 
 _SHARES = {
@@ -52,6 +54,9 @@ def patterns_result(reader: PatternsReader, passed: Passed) -> Result:
         for (key, encoder), found in zip(reader.checkpoints.items(), draws, strict=True)
     ]
     tables = {key: pd.concat([one[key] for one in frames], ignore_index=True) for key in frames[0]}
+    if reader.labelled:
+        of_labelled = draws[list(models).index(reader.labelled.checkpoint)]
+        tables["models"] = _by_labels(tables["models"], reader.labelled, of_labelled, len(examples))
     if len(draws) > 1:
         tables["changes"] = _changes(list(models), draws)
     typical = reader.exemplars.table(encoders[0], examples)
@@ -69,7 +74,12 @@ def patterns_result(reader: PatternsReader, passed: Passed) -> Result:
         figures=_figures(names, config, typical=len(typical) > 0),
         models=models,
         subject=subject(examples, weighted=config.weighted),
-        notes=[*examples.notes, *read_notes(passed), _how_sure(config)],
+        notes=[
+            *examples.notes,
+            *read_notes(passed),
+            _how_sure(config),
+            *([_how_labelled(reader.labelled, names)] if reader.labelled else []),
+        ],
     )
 
 
@@ -138,6 +148,20 @@ def _by_class(draws: np.ndarray, where: Mapping[str, object]) -> pd.DataFrame:
     return table.assign(**{"class": np.tile(CLASSES, draws.shape[1])} | found)
 
 
+def _by_labels(models: pd.DataFrame, labelled: LabelledCalls, draws: np.ndarray, texts: int) -> pd.DataFrame:
+    """The table of shares by model, where those of the labelled one are corrected by the labels; beside them what the
+    classifiers say. `draws` are the labelled one's."""
+    of_both = _classes(draws).mean(1)[:, 0]  # [1 + repeats, class], by the classifier that names the maps
+    error = np.nanstd(of_both[1:], axis=0, ddof=1)
+    found = corrected_shares(of_both[0], error, texts, labelled.things)
+    beside = {"classifiers": "share", "classifiers_low": "low", "classifiers_high": "high"}
+    kept = {name: models[column] for name, column in beside.items()}
+    own = (models["checkpoint"] == labelled.checkpoint).to_numpy()
+    shares = models.assign(by=np.where(own, "labels", "classifiers"), **kept)
+    shares.loc[own, ["share", "low", "high"]] = np.stack(found, 1)
+    return shares
+
+
 def _headline(model: str, tables: Mapping[str, pd.DataFrame], draws: np.ndarray, n: int) -> list[Number]:
     """A checkpoint's parts and shares. Of two, the one after comes first."""
     of = {"model": model}
@@ -182,6 +206,15 @@ def _how_sure(config: PatternsConfig) -> str:
         f"labelled alike by two people, of heads they never saw ({by_model['macro_f1']:.2f}: of a model they never "
         f"saw){plain}; their ranges reach over classifiers trained on each one's labels, with and "
         "without those mistakes"
+    )
+
+
+def _how_labelled(labelled: LabelledCalls, names: Mapping[str, str]) -> str:
+    same, n = int((labelled.labels == labelled.called).sum()), len(labelled.labels)
+    return (
+        f"the class shares of {names[labelled.checkpoint]} as a whole are corrected by your labels of {n} maps drawn "
+        f"at random, of which the classifier calls {same} as you do; shares by layer and head, and changes, are the "
+        "classifiers' alone"
     )
 
 

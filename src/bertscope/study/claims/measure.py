@@ -60,9 +60,10 @@ class Found:
         return self.evidence.model or _NO_MODEL
 
     @property
-    def weight(self) -> tuple[int, int, int]:
-        """Of several of one model and task the one with most trainings counts, then with most texts."""
-        return self.evidence.runs or 0, self.evidence.n or 0, -self.at
+    def weight(self) -> tuple[int, bool, int, int]:
+        """Of several of one model and task the one with most trainings counts, then one that labels correct, then
+        with most texts."""
+        return self.evidence.runs or 0, self.evidence.corrected, self.evidence.n or 0, -self.at
 
 
 _NO_MODEL = ModelRecord("", "")

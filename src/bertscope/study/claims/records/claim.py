@@ -70,6 +70,8 @@ class Evidence:
     """What the whole model has above chance, where the bound is a share of that."""
     reference: Estimate | None = None
     """The same number of random weights, where that is stored."""
+    corrected: bool = False
+    """Whether a person's labels correct what a classifier says: it then counts before what the classifier says."""
     parts: int = 1
     """Of how many things it is the largest or smallest."""
     why: str = ""

@@ -33,17 +33,25 @@ _claim = partial(Claim, source=DARK_SECRETS)
 
 
 def _shares(result: Result, kind: str) -> dict[str, Estimate]:
-    """The share of maps of a class, by model; the ends hold the classifiers' error."""
+    """The share of maps of a class, by model; the ends hold the classifiers' error, also where labels correct it."""
     rows = result.tables["models"]
     rows = rows[rows["class"] == kind]
     return {row["checkpoint"]: cell(row, "share", "low", "high") for _, row in rows.iterrows()}
+
+
+def _corrected(result: Result, key: str) -> bool:
+    """Whether a model's shares are corrected by a user's labels."""
+    rows = result.tables["models"]
+    return "by" in rows and bool((rows.loc[rows["checkpoint"] == key, "by"] == "labels").all())
 
 
 def heterogeneous(result: Result) -> Iterator[Evidence]:
     for key, share in _shares(result, "heterogeneous").items() if raw(result) else ():
         if studied(result.models[key]):
             n = result.numbers(key="heterogeneous")[0].n
-            yield evidence(result, share, n, "texts and classifiers", model=result.models[key])
+            corrected = _corrected(result, key)
+            over = "texts and labelled maps" if corrected else "texts and classifiers"
+            yield evidence(result, share, n, over, model=result.models[key], corrected=corrected)
 
 
 def vertical_grows(result: Result) -> Iterator[Evidence]:
