@@ -6,7 +6,6 @@ one. The answers are kept in `--store`: the same command finds them again, and `
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,6 @@ from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import task_root
-from bertscope.experiments.comparison import WHOLE
 from bertscope.experiments.shrink.question import ShrinkConfig
 from bertscope.models.source import model_root
 from bertscope.study.runner import run_steps
@@ -56,16 +54,26 @@ class Shrunk:
 
     def rows(self) -> list[dict[str, Any]]:
         models, times = (self.result.tables[name].to_dict("records") for name in ("models", "times"))
-        (whole,) = (number.value for number in self.result.numbers(key="score", arm=WHOLE))
-        chance = self.result["chance"].value
         speeds = {(row["arm"], row["texts"]): row for row in times}
         loads = sorted({row["texts"] for row in times})
         return [
             {
                 key: row[key]
-                for key in ("arm", "model", "way", "parameters", "megabytes", "validation", "score", "low", "high")
+                for key in (
+                    "arm",
+                    "model",
+                    "way",
+                    "parameters",
+                    "megabytes",
+                    "validation",
+                    "score",
+                    "low",
+                    "high",
+                    "kept",
+                    "kept_low",
+                    "kept_high",
+                )
             }
-            | {"kept": (row["score"] - chance) / ((whole - chance) or math.nan)}
             | {
                 f"{what}, {texts}": speeds[row["arm"], texts][what]
                 for texts in loads
@@ -85,13 +93,15 @@ class Shrunk:
         speeds = "".join(f"{f'ms, {load}':>10}{'x':>7}" for load in loads)
         metric = self.result["change"].unit
         lines = [f"{self.result.about}; cut for {self.batch} text(s) at a time", ""]
-        lines += [f"  {'model':{wide}}{'parameters':>12}{'MB':>8}{speeds}{metric:>10}{'95% interval':>18}{'kept':>7}"]
+        said = f"{metric:>10}{'95% interval':>18}{'kept':>7}{'95% interval':>14}"
+        lines += [f"  {'model':{wide}}{'parameters':>12}{'MB':>8}{speeds}{said}"]
         for row in rows:
             times = "".join(f"{row[f'milliseconds, {load}']:10.2f}{row[f'faster, {load}']:7.2f}" for load in loads)
             interval = f"{row['low']:.3f} to {row['high']:.3f}"
+            kept = f"{row['kept_low']:.0%} to {row['kept_high']:.0%}"
             lines += [
                 f"  {row['model']:{wide}}{row['parameters']:12,}{row['megabytes']:8.1f}{times}{row['score']:10.3f}"
-                f"{interval:>18}{row['kept']:7.0%}"
+                f"{interval:>18}{row['kept']:7.0%}{kept:>14}"
             ]
         lines += ["", "  kept: of the whole model's score above chance"]
         return "\n".join([*lines, *(f"  {note}" for note in self.result.notes)])

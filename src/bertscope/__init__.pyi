@@ -185,6 +185,7 @@ def ablate(
     mode: Literal['uniform', 'zero', 'mean'] = 'uniform',
     repeats: int = 2000,
     permutations: int = 9999,
+    null: bool = False,
     seed: int = 0,
     text: str | None = None,
     text_pair: str | None = None,
@@ -201,9 +202,13 @@ def ablate(
 ) -> Result:
     """What if a head, an MLP or a layer is switched off?
 
-    Each part, or named set of parts, is switched off alone, and the model's score on the test set is compared
-    with its score when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
-    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm).
+    Each part, or named set of parts, is switched off alone, and the model's score and loss on the test set are
+    compared with those when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
+    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm). How far predictions
+    move and how many flip stand beside, and how reliable each ranking of parts is: where the score's reliability is
+    under .5, the loss is told first.
+
+    With --null: how often something is found where whole and ablated outputs are exchanged row by row at random; beside it the same of random weights, and what a random part of the same rank and norm costs in a head's place.
 
     Args:
         units: The kinds of parts: head (each one), heads (all of a layer), mlp, layer (skipped whole).
@@ -211,7 +216,8 @@ def ablate(
         mode: What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero: nothing, as in Michel et al.; mean: its average output on the validation set. An MLP leaves nothing, or its mean; a layer that is off passes its input on.
         repeats: Bootstrap resamples behind each interval.
         permutations: Random swaps behind each p-value; that of accuracy is exact and needs none.
-        seed: Of the resampling; the predictions have nothing random in them.
+        null: Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model with random weights, and what random parts cost in the place of heads: about seven times the work.
+        seed: Of the resampling, random weights and random parts; the model's predictions have nothing random in them.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
@@ -332,7 +338,8 @@ def claims(
 
     Each claim is a statement about one number. It holds if the number's whole 95% interval is on the claimed side,
     fails if all of it is on the other, and is underpowered otherwise, or if no interval can be had. What an interval
-    over texts decides of one fine-tuned model is decided of this training.
+    over texts decides of one fine-tuned model is decided of this training. What must be so for a number to be
+    evidence, such as which model came of which, each claim says, and is asked before.
 
     Args:
         store: The store in which the answer is looked for, and kept.
@@ -483,6 +490,7 @@ def erase(
     words: int = 10000,
     texts: int = 200,
     types: int = 50,
+    null: bool = False,
     repeats: int = 2000,
     seed: int = 0,
     text: str | None = None,
@@ -503,17 +511,21 @@ def erase(
     At one layer after the other, all that a linear probe could read of a label is erased from the vectors of all
     words (LEACE), and the layers above go on from there. What that costs the fine-tuned model on its task, or the
     masked language model in its guesses, is compared with the cost of random subspaces of the same rank, and of such
-    that have as much of the variance.
+    that have as much of the variance. A layer uses the label if erasing it raises the loss by more than random
+    subspaces of either kind could (p < .05, Holm over the layers), and surely so on other texts.
+
+    With --null: how often something is found where a random subspace of the same rank, or of the same rank and variance, is erased in the label's place; beside it the cost of random subspaces of the same rank, and of the same rank and variance.
 
     Args:
         targets: What to erase, each alone: pos, relation, frame, entity, gender, word (which of the most frequent).
         task: The task whose score is measured, for a model that was fine-tuned on it: what --on takes. A file's columns need usual names (text, label): --text and --label are those of --on.
         layers: After which layers, each alone; 0 is the embeddings' output. All, if none are named.
-        random: Random subspaces of each kind that are erased instead, for each target and layer. Each costs on average half a pass through the model; a p-value can't be lower than 1 / (1 + random).
+        random: Random subspaces of each kind that are erased instead, for each target and layer. Each costs on average half a pass through the model; a label is found to be used by how far it lies from them, which few tell less surely.
         like: What random subspaces have in common with what is erased. rank: nothing but the rank; variance: also about as much of the vectors' variance, of which a label mostly has more than a random subspace.
         words: At most so many words to learn from what to erase.
         texts: At most so many texts to measure the score or the loss on.
         types: Of the target `word`: how many of the most frequent words.
+        null: Also erase a further random subspace of each kind, and let each play the label in turn: how often is it found to be used?
         repeats: Bootstrap resamples of the texts behind each interval.
         seed: Of the split of the texts, the random subspaces, the masked tokens, the probes and the resampling.
         text: The column with the text; guessed from its name otherwise.
@@ -555,9 +567,9 @@ def features(
     """Which words draw attention, and which words attend to which?
 
     For each head: the attention that the strongest noun, verb, subject ... of a text receives, averaged over the
-    texts that have one, beside what as many random words of the text would receive; the same for the attention of
-    [CLS] alone; and the attention from words of one kind to words of another. Several checkpoints are compared on the
-    same texts.
+    texts that have one; what it receives beyond uniform attention, beside as many random words of the text; the same
+    for the attention of [CLS] alone; and the attention from words of one kind to words of another. Several
+    checkpoints are compared on the same texts.
 
     Args:
         features: Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME (UD). [CLS] and [SEP] (cls, sep) are always there.
@@ -715,7 +727,7 @@ def geometry(
     config: GeometryConfig | None = None,
     *,
     least: int = 5,
-    occurrences: int = 64,
+    words: int = 2000,
     top: int | None = None,
     sample: int = 2000,
     same: float | None = None,
@@ -739,13 +751,13 @@ def geometry(
 
     By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word
     with its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
-    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank,
-    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The result's
-    arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.
+    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank
+    and IsoScore, intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The
+    result's arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group.
 
     Args:
         least: Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts).
-        occurrences: Of a type with more occurrences than this, so many are taken for MEV, by a hash. SelfSim takes all.
+        words: SelfSim and MEV are those of a corpus of so many words: a type counts with the chance that it has `least` occurrences among so many of the words. In a larger corpus ever rarer types have them, and the mean over all of these would move.
         top: How many top directions are removed, beside the mean; by default a hundredth of the dimensions, at least 1, as in Mu and Viswanath (2018).
         sample: Words for the intrinsic dimension, and texts for alignment and uniformity, by a hash.
         same: Of pairs of texts: the label of those that mean the same, or the least score. Known for MRPC, QQP and demo/paraphrase; four fifths of the highest score by default. Without it no alignment.
@@ -797,8 +809,9 @@ def importance(
 
     Each part has a gate, which multiplies what it puts out; its importance is the expected size of the loss's
     gradient at that gate, on the validation set. Whether that is to be believed: the rank correlation with what
-    switching each part off alone does to loss and score, and the test set's score when parts go one after the
-    other, in the order of importance, of their effects alone, and at random.
+    switching each part off alone does to loss and score, and the test set's score and loss when parts go one after
+    the other, in the order of importance, of their effects alone, and at random. Each ranking has its reliability:
+    would other texts have ranked the parts alike?
 
     Args:
         form: What is averaged. example: the size of each example's gradient at the gate, as the papers define it; token: the sum of the sizes of its tokens' gradients, as Michel's code has it; cumulative: what scripts find that never clear the gradient between batches, for comparison with old results.
@@ -835,6 +848,7 @@ def lottery(
     rule: Literal['chance', 'paper'] = 'chance',
     share: float = 0.1,
     importance: Literal['example', 'token', 'cumulative'] = 'example',
+    stop: Literal['paper', 'smallest', 'tested'] = 'paper',
     super_survivors: bool = True,
     patterns: bool = True,
     hans: str | None = None,
@@ -868,6 +882,7 @@ def lottery(
         rule: What the share is of. chance: of the score above a constant answer's; paper: of the plain score.
         share: How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain.
         importance: s: how importance is measured; see `importance`.
+        stop: Which mask is kept: the last before the first that fails, the smallest that passes, or the last that is above the threshold for certain; see `prune`.
         super_survivors: Also train what survived with every seed, against parts that never survived and random ones (s; 2 seeds or more).
         patterns: Also say which attention patterns the surviving heads have, by raw and by norm-weighted attention (s).
         hans: Tasks of entailment: also score every subnetwork on HANS: `hans` (the hub), or the folder with its file. It is part of every retraining's step: asked for later, they run again.
@@ -1071,6 +1086,7 @@ def prune(
     rule: Literal['chance', 'paper'] = 'chance',
     share: float = 0.1,
     importance: Literal['example', 'token', 'cumulative'] = 'example',
+    stop: Literal['paper', 'smallest', 'tested'] = 'paper',
     force: bool = False,
     text: str | None = None,
     text_pair: str | None = None,
@@ -1090,8 +1106,9 @@ def prune(
     """How small a part of a fine-tuned model still does its task?
 
     Step by step parts are pruned, without training in between, for as long as the validation set's score stays
-    above the threshold; the last mask that passed is kept, and scored on the test set. Every step is written to
-    `out`, so that a run that was killed goes on.
+    above the threshold; the last mask that passed is kept, and scored on the test set. What is left has an interval:
+    where other rows of the validation set would have stopped, on the same path. Every step is written to `out`, so
+    that a run that was killed goes on.
 
     Args:
         method: s: whole heads and MLPs, the least important first; m: single weights, the smallest first.
@@ -1099,6 +1116,7 @@ def prune(
         rule: What the share is of. chance: of the score above a constant answer's; paper: of the plain score, which on a weak model lets a constant answer pass.
         share: How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain.
         importance: s: how importance is measured; see `importance`.
+        stop: Which mask is kept. paper: the last one before the first that fails; smallest: the smallest that passes, though larger ones fail; tested: a mask passes if it is above the threshold for certain (one-sided test at .05).
         force: Go on where the full model isn't clearly above chance.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
@@ -1128,6 +1146,7 @@ def redundancy(
     together: str | Sequence[str] = (),
     mode: Literal['uniform', 'zero', 'mean'] = 'uniform',
     weighted: bool = False,
+    null: bool = False,
     repeats: int = 1000,
     seed: int = 0,
     text: str | None = None,
@@ -1148,7 +1167,10 @@ def redundancy(
     For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
     on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
     alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
-    together: if both cost more than each alone adds up to, one does what the other could.
+    together: if both cost more than each alone adds up to, one does what the other could. That is told by the score
+    and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).
+
+    With --null: how often something is found where both sides of each comparison are exchanged at random: of a pair, both or no heads off with one head off, text by text; similar pairs with their random partners; the whole model with the named heads off, text by text; the named heads with a random set; beside it the same of the same model with random weights.
 
     Args:
         queries: Tokens of each text, chosen at random, whose attention is compared between all pairs of heads. Each costs about a tenth of a pass through a small model and estimates the same mean; 0 is every token.
@@ -1158,6 +1180,7 @@ def redundancy(
         together: Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are they redundant, or is what they do not needed? Needs a model with a classifier for the task.
         mode: What a head that is off leaves behind: equal attention to every token, nothing, or its average output.
         weighted: Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and taking nothing from it doesn't count (Kobayashi et al. 2020).
+        null: Also test, 200 times, what the test set would look like if heads that are off together did nothing beyond what they do alone, and switch the same heads off in the same model with random weights.
         repeats: Bootstrap resamples behind each interval.
         seed: Decides which tokens are taken, which random pairs, and the resampling.
         text: The column with the text; guessed from its name otherwise.
@@ -1186,6 +1209,7 @@ def relations(
     weighted: bool = False,
     repeats: int = 1000,
     seed: int = 0,
+    null: bool = False,
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
@@ -1203,9 +1227,11 @@ def relations(
 
     A head finds a pair of words if one of them attends to the other more than to any other word. For each relation
     of a treebank or of own annotation, one half of the sentences chooses the best head and direction, and the best
-    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs is compared with that
-    in other pairs at the same distance. Frames are also scored as in Dark Secrets: the most attention from an element
-    to what evokes its frame.
+    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs, beyond what uniform
+    attention gives, is compared with that in control pairs: the same distance, parts of speech and numbers of pieces.
+    The same from frames' elements to what evokes the frame, beside the score of Dark Secrets.
+
+    With --null: how often something is found where pairs and their controls, and the best heads' and offsets' hits, are exchanged at random; beside it the same model's differences with random weights.
 
     Args:
         validation_share: The share of the sentences that choose head, direction and offset; the others score them.
@@ -1215,6 +1241,7 @@ def relations(
         weighted: Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020).
         repeats: Bootstrap resamples behind each interval.
         seed: Of the split, the control pairs and the resampling.
+        null: Also ask where there is nothing to find, and of random weights.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
@@ -1430,8 +1457,9 @@ def similarity(
     """How far did each layer's representation move?
 
     The same sampled words in every checkpoint and layer: RSA (the correlation of the cosines between all words
-    here with those there) and linear CKA, which no rotation changes, beside the plain cosine, which any rotation
-    does. By layer, for every two layers, and as more words are taken. Of one checkpoint: how its layers differ.
+    here with those there), linear CKA (debiased, and plain beside it) and the Procrustes distance, which no rotation
+    changes, beside the plain cosine, which any rotation does. By layer, for every two layers, and as more words are
+    taken. Of one checkpoint: how its layers differ.
     `against` is a second corpus, where the change may be another; from Python, states that are stores already need
     `against_states` beside it, theirs of that corpus.
 

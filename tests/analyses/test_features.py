@@ -48,24 +48,28 @@ def test_means_are_those_of_loops_over_plain_maps(pocket, tokens):
     special = tables["special"].set_index(["token", "layer", "head"])
     plain = [plain_maps_of_words(pocket, row) for row in range(3)]
     for layer, head in ((1, 3), (6, 12), (12, 1)):
-        values, nulls, between, all_pairs, sums = {}, {}, {}, {}, []
+        values, nulls, beyond, between, all_pairs, sums = {}, {}, {}, {}, {}, []
         for row, (maps, word_ids) in enumerate(plain):
             one = maps[layer - 1, head - 1]
             pieces = [[i for i, at in enumerate(word_ids) if at == word] for word in range(len(WORDS[row]))]
             sums.append((one.mean(0)[0], one.mean(0)[-1]))
             for by, received in (("all_tokens", one.mean(0)), ("cls", one[0])):
                 on_words = np.array([received[at].sum() for at in pieces])
+                over = on_words - np.array([len(at) for at in pieces]) / len(one)  # beyond uniform
                 for name, marks in MARKED.items():
                     if k := marks[row].sum():
                         values.setdefault((by, name), []).append(on_words[marks[row]].max())
-                        drawn = [max(draw) for draw in combinations(on_words, k)]
+                        beyond.setdefault((by, name), []).append(over[marks[row]].max())
+                        drawn = [max(draw) for draw in combinations(over, k)]
                         nulls.setdefault((by, name), []).append(np.mean(drawn))
                 for name, at in (("cls", 0), ("sep", -1)):
                     values.setdefault((by, name), []).append(received[at])
-                    nulls.setdefault((by, name), []).append(on_words.mean())
+                    beyond.setdefault((by, name), []).append(received[at] - 1 / len(one))
+                    nulls.setdefault((by, name), []).append(over.mean())
             everyone = dict(MARKED, **{"any_word": [np.ones(len(words), bool) for words in WORDS]})
             attention = np.array([[one[np.ix_(a, b)].sum(1).mean() for b in pieces] for a in pieces])
-            overall = attention[~np.eye(len(pieces), dtype=bool)].mean()
+            alike = np.array([len(at) for at in pieces]) / len(one)
+            overall = (attention - alike)[~np.eye(len(pieces), dtype=bool)].mean()
             for f, sources in everyone.items():
                 for g, targets in everyone.items():
                     chosen = [
@@ -82,7 +86,8 @@ def test_means_are_those_of_loops_over_plain_maps(pocket, tokens):
             assert row["n"] == len(by_hand)
             assert row["attention"] == pytest.approx(np.mean(by_hand), abs=1e-5)
             assert row["null"] == pytest.approx(np.mean(nulls[by, name]), abs=1e-5)
-            assert row["excess"] == pytest.approx(row["attention"] - row["null"])
+            assert row["over_uniform"] == pytest.approx(np.mean(beyond[by, name]), abs=1e-5)
+            assert row["excess"] == pytest.approx(row["over_uniform"] - row["null"])
         for (f, g), by_hand in between.items():
             row = pairs.loc[f, g, layer, head]
             assert row["n"] == len(by_hand)

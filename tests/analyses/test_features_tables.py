@@ -23,12 +23,34 @@ KEYS = ["from", "to", "layer"]
 def test_pairs_by_layer_are_the_means_of_the_heads_on_the_texts_that_have_them(tiny):
     """Layers of 2, 3 and 4 heads; two of the three texts have a noun, one has `She`."""
     tables = features_of([tiny.cut(["head:1.1", "head:1.2", "head:2.1"])], EXAMPLES, MARKED).tables
-    means = tables["pairs_of_heads"].groupby(KEYS)[["attention", "null", "n"]].mean().sort_index()
+    means = tables["pairs_of_heads"].groupby(KEYS)[["attention", "over_uniform", "null", "n"]].mean().sort_index()
     layers = tables["pairs"].set_index(KEYS).sort_index()
     np.testing.assert_allclose(layers[means.columns], means, atol=1e-7)
-    np.testing.assert_allclose(layers["excess"], means["attention"] - means["null"], atol=1e-7)
+    np.testing.assert_allclose(layers["excess"], means["over_uniform"] - means["null"], atol=1e-7)
     known = layers.dropna()
     assert {1, 2, 3} == set(known["n"]) and (known["low"] <= known["attention"]).all()
+
+
+def test_uniform_attention_prefers_no_words_however_many_pieces_they_have(pocket):
+    """Version 1 found that long words draw attention."""
+    tables = features_of([planted(pocket.tokenizer, ("uniform", "sep"))], EXAMPLES, MARKED).tables
+    heads, pairs = (tables[name].query("head == 1").dropna() for name in ("heads", "pairs_of_heads"))
+    np.testing.assert_allclose(heads[["over_uniform", "null", "excess", "excess_low", "excess_high"]], 0, atol=1e-7)
+    np.testing.assert_allclose(pairs[["over_uniform", "null"]], 0, atol=1e-7)
+    attention = heads.set_index(["by", "feature"])["attention"]
+    assert attention["all_tokens", "long"] > 1.5 * attention["all_tokens", "cls"]
+
+
+def test_random_words_are_no_punctuation(pocket):
+    plain = np.concatenate([np.array(row) != "." for row in EXAMPLES.words])
+    model = planted(pocket.tokenizer, ("previous", "sep"))
+    some, every = (
+        features_of([model], EXAMPLES, MARKED, plain=which).tables["pairs_of_heads"].query("head == 1")
+        for which in (plain, None)
+    )
+    some, every = (table.set_index(["from", "to"])["attention"] for table in (some, every))
+    assert some["noun", "noun"] == every["noun", "noun"]
+    assert some["any_word", "any_word"] != pytest.approx(every["any_word", "any_word"], rel=0.01)
 
 
 def test_a_uniform_head_gives_special_tokens_their_share(pocket):
@@ -66,16 +88,18 @@ def test_what_every_word_has_receives_as_much_as_random_words_in_every_resample(
 
 
 def test_a_word_that_no_token_shows_neither_has_the_feature_nor_is_drawn(pocket):
-    """BERT drops a control character. Beside a uniform head's words, three remain: each receives 1 / 5."""
+    """BERT drops a control character. Three words remain: a uniform head gives 1 / 5 to each, one on [SEP] none."""
     model = planted(pocket.tokenizer, ("uniform", "sep"))
     words = (("the", "\u200b", "old", "house"), ("the", "old", "house"))
     examples = Examples(("a", "b"), ("a", "b"), words=words)
     marked = {"gone": (np.array([False, True, False, False]), np.zeros(3, bool)),
               "some": (np.array([True, True, False, False]), np.array([True, False, False]))}  # fmt: skip
-    table = features_of([model], examples, marked).tables["heads"].query("head == 1").set_index(["by", "feature"])
+    heads = features_of([model], examples, marked).tables["heads"].set_index(["head", "by", "feature"])
+    table = heads.loc[1]
     assert table.loc[("all_tokens", "gone"), "n"] == 0 and np.isnan(table.loc[("all_tokens", "gone"), "attention"])
     some = table.loc[("all_tokens", "some")]
-    assert some["n"] == 2 and some["null"] == pytest.approx(0.2, abs=1e-5)
+    assert some["n"] == 2 and some["attention"] == pytest.approx(0.2, abs=1e-5) and some["null"] == 0
+    assert heads.loc[(2, "all_tokens", "some"), "null"] == pytest.approx(-0.2, abs=1e-3)
     assert some["attention"] == pytest.approx(0.2, abs=1e-5)
 
 

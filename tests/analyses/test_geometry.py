@@ -114,8 +114,8 @@ def test_it_is_told_by_its_embeddings_and_its_last_layer(tiny, corpus):
         f"Two random words have a cosine of {first} in {tiny.name}'s embeddings and {last} in its last layer."
     )
     assert told.main == result["baseline"].value
-    assert [figure.key for figure in result.figures] == ["cone", "mended", "effective_rank", "intrinsic_dimension",
-                                                        "words"]  # fmt: skip
+    keys = ["cone", "mended", "effective_rank", "isoscore", "intrinsic_dimension", "words"]
+    assert [figure.key for figure in result.figures] == keys
     shown = result.in_words()
     assert "SelfSim*" in set(shown.table["measure"]) and shown.figures[0].where == {"form": "as it is"}
     assert set(shown.tables["words"]["kind"]) == {"most contextual", "least contextual"}
@@ -142,7 +142,7 @@ def test_how_many_directions_are_removed():
 def test_what_can_not_work_is_refused(tiny):
     for wrong, message in (({"least": 1}, "least is 1"), ({"top": 0}, "top is 0"), ({"sample": 10}, "sample is 10"),
                         ({"sample": 6000}, "at most 5000"), ({"groups": 1}, "groups is 1"),
-                        ({"occurrences": 4}, "occurrences is 4, less than the 5")):  # fmt: skip
+                        ({"words": 4}, "words is 4, less than the 5")):  # fmt: skip
         with pytest.raises(UserError, match=message):
             GeometryConfig(**wrong)
     with pytest.raises(UserError, match="the corpus has one word for"):

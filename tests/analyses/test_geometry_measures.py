@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from scipy.stats import t
 from sklearn.decomposition import PCA
 
+from bertscope.analyses.geometry.measure import by_type
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
 from bertscope.analyses.geometry.vectors import (
     AS_IT_IS,
@@ -18,7 +18,9 @@ from bertscope.analyses.geometry.vectors import (
     Form,
     LayerVectors,
     by_text,
+    effective_rank,
     explained,
+    isoscore,
     moments,
     self_similarity,
 )
@@ -105,71 +107,70 @@ def test_self_similarity_is_the_mean_over_pairs_of_occurrences(cone):
             assert draws[1 + group, at] == pytest.approx(mean_cosine(vectors[left]), abs=1e-5)
 
 
+def share(vectors):
+    squares = np.linalg.svd(vectors.astype(float), compute_uv=False) ** 2
+    return squares[0] / squares.sum()
+
+
 def test_the_first_direction_explains_what_numpys_svd_says(cone):
+    """Of five occurrences always: without a group of texts, only sets that lose none count."""
     vectors, words, flat, layer = cone
     draws = explained(layer, words, {AS_IT_IS: Form()}, words.sets)[AS_IT_IS]
-
-    def share(rows):
-        values = np.linalg.svd(vectors[rows].astype(float), compute_uv=False) ** 2
-        return values[0] / values.sum()
-
-    at = 0
-    for one in words.sets:
-        for rows in one.rows:
-            assert set(flat[rows]) == {int(words.types[at][1:])}
-            assert draws[0, at] == pytest.approx(share(rows), abs=1e-5)
-            for group in range(6):
-                left = np.intersect1d(rows, without(words, group))
-                assert draws[1 + group, at] == pytest.approx(share(left), rel=0.02)
-            at += 1
-    assert at == len(words.types)
+    assert words.sets.shape == (12 * 128, 5) and words.type_of_set.tolist() == list(np.repeat(np.arange(12), 128))
+    for at, rows in enumerate(words.sets):
+        assert len(set(rows)) == 5 and set(flat[rows]) == {int(words.types[words.type_of_set[at]][1:])}
+        want = share(vectors[rows])
+        left = [np.nan if group in words.group[rows] else want for group in range(6)]
+        np.testing.assert_allclose(draws[:, at], [want, *left], atol=1e-5)
+    means = by_type(draws, words)
+    for one in range(12):
+        np.testing.assert_allclose(means[:, one], np.nanmean(draws[:, words.type_of_set == one], axis=1), atol=1e-9)
 
 
-def test_leaving_out_the_only_group_of_the_first_direction_finds_another(cone):
-    """Two orthogonal vectors, the longer in one group: without it the other explains all."""
-    _, words, _, _ = cone
-    far = np.zeros((len(words.group), 3), np.float32)
-    first, second = words.edges[0], words.edges[1]
-    far[first], far[second] = (2, 0, 0), (0, 1, 0)
-    sets = (copy.copy(words.sets[0]),)
-    object.__setattr__(sets[0], "rows", np.array([[first, second]]))
-    draws = explained(LayerVectors(far), words, {AS_IT_IS: Form()}, sets)[AS_IT_IS][:, 0]
-    np.testing.assert_allclose(draws, [0.8, 1, 1, 0.8, 0.8, 0.8, 0.8], atol=1e-6)
-
-
-def test_frequent_types_are_sampled_and_random_sets_are_as_many_and_as_large():
+def test_sets_have_as_many_occurrences_as_a_type_needs_and_a_type_of_no_more_has_one():
     sentences = [("The", "the", "THE", "cat"), ("a", "the", "Cat", "Cat"), ("the", "cat", "cat", "rare")] * 2
     store, examples = made_states([np.random.default_rng(0).normal(size=(24, 6))], sentences)
-    words = read_words(store, examples, GeometryConfig(occurrences=6, least=4))
+    words = read_words(store, examples, GeometryConfig(least=10))
     assert words.types.tolist() == ["cat", "the"] and words.counts.tolist() == [10, 10]
-    (sample,) = words.sets
-    assert sample.rows.shape == (2, 6) and set(sample.rows[0]) <= {3, 6, 7, 9, 10, 15, 18, 19, 21, 22}
-    (drawn,) = words.random_sets
-    assert drawn.rows.shape == (2, 6) and all(len(set(rows)) == 6 for rows in drawn.rows.tolist())
-    again = read_words(store, examples, GeometryConfig(occurrences=6, least=4, seed=1))
-    assert not np.array_equal(again.sets[0].rows, sample.rows)
+    assert words.sets.tolist() == [[3, 6, 7, 9, 10, 15, 18, 19, 21, 22], [0, 1, 2, 5, 8, 12, 13, 14, 17, 20]]
+    assert words.random_sets.shape == (8192, 10) and (np.diff(words.random_sets) > 0).all()
+    drawn = read_words(store, examples, GeometryConfig(least=6))
+    assert drawn.sets.shape == (256, 6) and (np.diff(drawn.sets) > 0).all()
+    often = np.unique(drawn.sets[:128], return_counts=True)[1]
+    assert often.sum() == 6 * 128 and often == pytest.approx(np.full(10, 76.8), abs=25), "all are drawn alike"
+    again = read_words(store, examples, GeometryConfig(least=6, seed=1))
+    assert not np.array_equal(again.sets, drawn.sets) and not np.array_equal(again.random_sets, drawn.random_sets)
 
 
-def test_random_sets_weigh_as_much_as_the_types_they_stand_for():
-    sentences = [tuple(f"w{word}" for word in range(40))] * 5 + [("often",) * 7]
-    store, examples = made_states([np.random.default_rng(0).normal(size=(207, 6))], sentences)
-    few, one = read_words(store, examples, GeometryConfig()).random_sets
-    assert (few.rows.shape, few.weight) == ((32, 5), 40 / 32) and (one.rows.shape, one.weight) == ((1, 7), 1)
-
-
-def test_the_baseline_of_mev_is_the_mean_over_types_of_random_sets_of_their_size():
+def test_the_baseline_of_mev_is_that_of_as_many_random_occurrences():
     sentences = [tuple(f"w{word}" for word in range(40))] * 5 + [("often",) * 50]
     vectors = np.random.default_rng(0).normal(size=(250, 6))
     store, examples = made_states([vectors], sentences)
     sets = read_words(store, examples, GeometryConfig()).random_sets
-
-    def explained_by_one(rows):
-        squares = np.linalg.svd(vectors[rows], compute_uv=False) ** 2
-        return squares[0] / squares.sum()
-
-    small, large = (np.mean([explained_by_one(rows) for rows in one.rows]) for one in sets)
     plain = pd_values(geometry(store, examples, GeometryConfig(sample=50)).tables["plain"])
-    assert plain[0, AS_IT_IS, "mev_baseline"] == pytest.approx((40 * small + large) / 41, abs=1e-5)
+    want = np.mean([share(vectors[rows]) for rows in sets])
+    assert plain[0, AS_IT_IS, "mev_baseline"] == pytest.approx(want, abs=1e-5)
+
+
+def test_types_count_by_the_chance_to_be_frequent_enough_in_a_smaller_corpus(cone):
+    """Against 20,000 draws of 60 of the words, whole and without a group; among all words all count alike."""
+    vectors, words, flat, _ = cone
+    assert (words.weights == 1).all() and words.corpus == len(flat)
+    sentences = sentences_of(LENGTHS, vocabulary=12, seed=2)
+    store, examples = made_states([vectors], sentences)
+    some = read_words(store, examples, GeometryConfig(groups=6, words=60))
+    generator = np.random.default_rng(0)
+    number = np.array([list(some.types).index(f"w{word}") for word in flat])
+    for draw, rows in ((0, np.arange(len(flat))), (3, without(some, 2))):
+        drawn = generator.permuted(np.tile(number[rows], (20_000, 1)), axis=1)[:, :60]
+        reached = [((drawn == one).sum(1) >= 5).mean() for one in range(12)]
+        np.testing.assert_allclose(some.weights[draw], reached, atol=0.02)
+        assert np.ptp(reached) > 0.2
+    result = geometry(store, examples, GeometryConfig(groups=6, words=60, sample=60))
+    similar = self_similarity(LayerVectors(vectors), some, {AS_IT_IS: Form()})[AS_IT_IS]
+    want = [np.average(values, weights=weights) for values, weights in zip(similar, some.weights, strict=True)]
+    np.testing.assert_allclose(result.arrays["self_similarity"][0, 0], want, atol=1e-5)
+    assert any("are those of a corpus of 60 words" in note for note in result.notes)
 
 
 def test_mending_is_what_it_is_called(cone):
@@ -198,10 +199,35 @@ def test_the_effective_rank_is_the_entropy_of_the_spectrum(cone):
     along = vectors.astype(float) @ known.directions.double().cpu().numpy()
     for group in range(6):
         np.testing.assert_allclose(known.spectrum[1 + group], along[without(words, group)].var(0), rtol=1e-4)
-    draws = known.effective_rank()
+    draws = known.of_sample(effective_rank)
     assert draws[0] == pytest.approx(expected(np.arange(len(vectors))), rel=1e-5)
     for group in range(6):
         assert draws[1 + group] == pytest.approx(expected(without(words, group)), rel=0.02)
+
+
+def test_the_isoscore_of_known_spectra():
+    """1 where all directions vary alike, 0 where one does; where k of n do, (k - 1) / (n - 1)."""
+    for n in (2, 5, 64):
+        for k in range(1, n + 1):
+            spectrum = np.where(np.arange(n) < k, 7.0, 0.0)
+            assert isoscore(spectrum) == pytest.approx((k - 1) / (n - 1), abs=1e-9)
+
+
+def test_extrapolation_adds_what_the_whole_has_more_than_its_halves(cone):
+    vectors, words, _, layer = cone
+    known = moments(layer, words)
+
+    def expected(rows):
+        return isoscore(np.linalg.eigvalsh(np.cov(vectors[rows].astype(float).T, bias=True)))
+
+    halves = [np.flatnonzero(words.group % 2 == half) for half in (0, 1)]
+    smaller = np.mean([len(words.group) / len(rows) for rows in halves])
+    whole, half = expected(np.arange(len(vectors))), np.mean([expected(rows) for rows in halves])
+    draws = known.extrapolated(isoscore)
+    assert draws[0] == pytest.approx(whole + (whole - half) / (smaller - 1), rel=1e-4) and len(draws) == 7
+    left = [rows[words.group[rows] != 2] for rows in halves]
+    wanted = expected(without(words, 2)), np.mean([expected(rows) for rows in left])
+    assert draws[3] == pytest.approx(wanted[0] + (wanted[0] - wanted[1]) / (smaller - 1), rel=0.03)
 
 
 def test_measures_add_up_in_the_tables(cone):

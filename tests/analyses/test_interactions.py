@@ -78,13 +78,17 @@ def test_redundant_heads_interact(tiny, many):
     assert row["pair"] == "head:2.1 + head:2.2" and row["divergence"] < 1e-6
     assert abs(row["without_one"]) < 0.1 and row["without_both"] < -0.2
     assert row["interaction"] < -0.2 and row["high"] < 0
-    assert result["interaction_difference"].high < 0
+    assert row["loss_interaction"] > 0.1 and row["loss_low"] > 0 and row["loss_certain"] and row["flips"] > 0.2
+    assert result.numbers("pairs_redundant", kind="similar")[0].value == 1
+    assert result["interaction_difference"].high < 0 < result["loss_interaction_difference"].low
     assert result["interaction_difference"].of == {"kind": "similar", "against": "random", "model": tiny.id}
     assert result["interaction_difference"].label == "interaction, similar minus random"
     similar, random = result.numbers("interaction")
     assert [similar.label, random.label] == ["interaction of similar pairs", "interaction of random pairs"]
     assert similar.value - random.value == pytest.approx(result["interaction_difference"].value)
-    assert {number.key for number in result.headline} == {key for key in redundancy.numbers if "together" not in key}
+    assert {number.key for number in result.headline} == {
+        key for key in redundancy.numbers if "together" not in key and key != "reliability"
+    }, "two pairs are no ranking"
     assert [figure.key for figure in result.figures] == [
         "heads_by_cluster", "heads_by_layer", "pairs", "divergence", "cka"
     ]  # fmt: skip
@@ -94,12 +98,13 @@ def test_redundant_heads_interact(tiny, many):
 def test_random_partners_have_the_same_layers():
     pairs = [(head(1, 1), head(1, 2)), (head(1, 2), head(3, 1)), (head(2, 1), head(2, 2))]
     partners = random_partners(pairs, [4, 2, 4], seed=0)
-    assert [(one.layer, other.layer) for one, other in partners] == [(1, 1), (1, 3)]  # layer 2 has no other pair
-    assert all(one != other for one, other in partners)
-    assert not {frozenset(pair) for pair in pairs} & {frozenset(pair) for pair in partners}
+    assert partners[2] is None, "layer 2 has no other pair"
+    assert [(one.layer, other.layer) for one, other in partners[:2]] == [(1, 1), (1, 3)]
+    assert all(one != other for one, other in partners[:2])
+    assert not {frozenset(pair) for pair in pairs} & {frozenset(pair or ()) for pair in partners}
     assert partners == random_partners(pairs, [4, 2, 4], seed=0) != random_partners(pairs, [4, 2, 4], seed=1)
     every_pair = list(combinations([head(1, n) for n in range(1, 5)], 2))
-    assert random_partners(every_pair, [4], seed=0) == []
+    assert random_partners(every_pair, [4], seed=0) == [None] * 6
     assert len(set(map(frozenset, random_partners(every_pair[:3], [4], seed=0)))) == 3
 
 
@@ -115,12 +120,17 @@ def test_a_planted_head_is_worse_than_random_ones(tiny, many):
         tiny.model.classifier.bias[0] += float(np.median(margin))
     task = task_of(many, tiny)
     found = together(tiny, task, ["head:2.3"], random_sets=20, mode="zero", repeats=200)
-    assert found.effect == pytest.approx(plain_effect(tiny, task, ["head:2.3"], "zero")) and found.effect < -0.2
-    assert found.random.tolist() == [0, 0, 0] and (found.rank, found.p) == (1, 1 / 4)  # three other heads, no more
-    assert found.low <= found.effect <= found.high < 0
+    named, *others = found.effects[0]
+    assert named == pytest.approx(plain_effect(tiny, task, ["head:2.3"], "zero")) and named < -0.2
+    assert others == [0, 0, 0] and (found.rank, found.p) == (1, 1 / 4), "three other heads, no more"
+    low, high = interval(found.effects)
+    assert low[0] <= named <= high[0] < 0
+    assert found.rises[0, 0] > 0.1 and np.abs(found.rises[0, 1:]).max() < 1e-6
+    assert found.p_by_loss == 1 / 4 and found.by_loss.p[0] < 0.01
     silent = together(tiny, task, ["head:2.1", "head:3.1"], random_sets=8, mode="zero", repeats=200)
-    assert silent.effect == 0 and len(silent.random) == 8 and silent.p == 1
-    assert silent.rank == 1 + (silent.random < 0).sum() and silent.random.min() < -0.2
+    named, *others = silent.effects[0]
+    assert named == 0 and len(others) == 8 and silent.p == 1 and silent.by_loss.p[0] > 0.05
+    assert silent.rank == 1 + (np.array(others) < 0).sum() and min(others) < -0.2
     with pytest.raises(UserError, match="no other heads in the layers of head:1"):
         together(tiny, task, [head(1, n) for n in range(1, 5)])
     with pytest.raises(UserError, match="single heads"):

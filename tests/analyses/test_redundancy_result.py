@@ -15,6 +15,7 @@ from bertscope.analyses.redundancy.interactions import interactions, together
 from bertscope.analyses.redundancy.measure import RedundancyReader
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
 from bertscope.core.errors import UserError
+from bertscope.core.intervals import interval
 from bertscope.core.units import Unit
 from toy import task_of
 
@@ -108,12 +109,19 @@ def test_named_heads_go_off_together_beside_random_ones(tiny, many):
     result = redundancy(tiny, task, replace(FEW, together=("head:1.1", "head:2.3"), pairs=0))
     alone = together(tiny, task, ["head:1.1", "head:2.3"], mode=FEW.mode, repeats=FEW.repeats)
     sets = result.tables["together"]
-    assert sets["set"].tolist() == ["named", *["random"] * len(alone.random)]
-    np.testing.assert_allclose(sets["effect"], [alone.effect, *alone.random])
+    assert sets["set"].tolist() == ["named", *["random"] * (len(sets) - 1)] and len(sets) == alone.effects.shape[1]
+    np.testing.assert_allclose(sets["effect"], alone.effects[0])
+    np.testing.assert_allclose(sets["loss_rise"], alone.rises[0])
     assert result["together_p"].value == alone.p
+    assert result["together_against_random_p"].value == alone.p_by_loss
+    assert result["together_loss_p"].value == alone.by_loss.p[0]
     named, random = result["together_effect"], result["random_together_effect"]
-    assert (named.value, named.low, named.high) == (alone.effect, alone.low, alone.high)
-    assert random.value == pytest.approx(alone.random.mean()) and random.label == "random heads off together, mean"
+    assert (named.low, named.high) == tuple(np.array(interval(alone.effects))[:, 0])
+    assert named.value == alone.effects[0, 0] and result["together_kl"].value == alone.kl[0, 0] > 0
+    assert (
+        random.value == pytest.approx(alone.effects[0, 1:].mean())
+        and random.label == "random heads off together, mean"
+    )
     with pytest.raises(UserError, match="give a task"):
         redundancy(tiny, many, replace(FEW, together=("head:1.1",)))
 

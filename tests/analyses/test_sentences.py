@@ -12,7 +12,7 @@ from scipy.stats import spearmanr, t
 from bertscope.analyses.sentences.question import SentencesConfig, sentences
 from bertscope.core.errors import UserError
 from bertscope.core.hashing import hashed
-from bertscope.core.resampling import over_runs, rank_draws
+from bertscope.core.resampling import group_bounds, rank_draws, rank_left_out
 from bertscope.data.task import Task
 from contrast_sets import sts
 
@@ -130,12 +130,16 @@ def test_spearman_in_the_sample_and_in_each_resample_is_scipys():
         assert row[2] == 0, "constant answers"
 
 
-def test_the_second_level_draws_runs_alike_for_all_arms():
-    each = np.random.default_rng(0).normal(size=(501, 2, 6))
-    draws = over_runs(each)
-    assert np.allclose(draws[0], each[0].mean(-1))
-    shifted = over_runs(np.stack([each[:, 0], each[:, 0] + 1], 1))
-    assert np.allclose(shifted[:, 1] - shifted[:, 0], 1), "a difference that every run has is sure"
+def test_spearman_without_each_group_is_scipys():
+    generator = np.random.default_rng(1)
+    gold = generator.integers(0, 6, 50).astype(float)
+    arms = np.stack([gold + generator.normal(size=50), generator.integers(0, 3, 50)])
+    draws = rank_left_out(arms, gold, groups=7)
+    edges = group_bounds(np.arange(50), 7)
+    kept = [np.arange(50), *(np.r_[: edges[at], edges[at + 1] : 50] for at in range(7))]
+    assert draws.shape == (8, 2)
+    for row, rows in zip(draws, kept, strict=True):
+        assert row == pytest.approx([spearmanr(arm[rows], gold[rows]).statistic for arm in arms], abs=1e-12)
 
 
 def test_what_cannot_be_measured_is_refused(tiny, task):

@@ -19,7 +19,7 @@ from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root, read_examples
 from bertscope.models.source import model_root
 from made_states import made_states, sentences_of
-from plain_similarity import gram_alignment, turned, upper_correlation
+from plain_similarity import gram_alignment, rotated_distance, turned, unbiased_alignment, upper_correlation
 from running import made_by
 
 PLAIN = "plain_cosine"
@@ -83,12 +83,16 @@ def test_layers_are_compared_word_by_word(tiny, other, corpus):
     result = similarity([tiny, other], corpus)
     before, after = (bertscope.hidden_states(model, corpus) for model in (tiny, other))
     table = result.table.set_index(["measure", "layer"])
-    assert (table["n"] == len(before)).all() and len(table) == 3 * 4
+    assert (table["n"] == len(before)).all() and len(table) == 5 * 4
     for layer in range(4):
         x, y = before.vectors(layer), after.vectors(layer)
         assert table.loc[("rsa", layer), "value"] == pytest.approx(upper_correlation(x, y), abs=1e-5)
         assert table.loc[("cka", layer), "value"] == pytest.approx(gram_alignment(x, y), abs=1e-5)
-    np.testing.assert_allclose(table["value"].unstack()[[0, 1, 2]], 1, atol=1e-5)
+        assert table.loc[("debiased_cka", layer), "value"] == pytest.approx(unbiased_alignment(x, y), abs=1e-5)
+        assert table.loc[("procrustes", layer), "value"] == pytest.approx(rotated_distance(x, y), abs=1e-5)
+    same = table["value"].unstack()[[0, 1, 2]]
+    np.testing.assert_allclose(same.drop("procrustes"), 1, atol=1e-5)
+    np.testing.assert_allclose(same.loc["procrustes"], 0, atol=1e-5)
     assert table.loc[("rsa", 3), "value"] < 0.99
     assert (table["low"] <= table["value"] + 1e-9).all() and (table["value"] <= table["high"] + 1e-9).all()
     last = result["rsa_last_layer"]
@@ -107,8 +111,9 @@ def test_every_two_layers_are_compared(tiny, other, corpus):
     keys = ["measure", "checkpoint", "other", "layer", "other_layer"]
     grid = result.tables["grid"].set_index(keys)["value"].sort_index()
     name, moved = tiny.id, other.id
-    assert len(grid) == 2 * 3 * 16
-    for measure, defined in (("rsa", upper_correlation), ("cka", gram_alignment)):
+    assert len(grid) == 3 * 3 * 16
+    measures = {"rsa": upper_correlation, "cka": gram_alignment, "debiased_cka": unbiased_alignment}
+    for measure, defined in measures.items():
         square = grid.loc[measure, name, name].unstack().to_numpy()
         np.testing.assert_allclose(square, square.T, atol=1e-6)
         np.testing.assert_allclose(np.diag(square), 1, atol=1e-6)
@@ -148,7 +153,7 @@ def test_the_value_settles_and_ends_where_the_sample_does(tiny, other, corpus):
     result = similarity([tiny, other], corpus, SimilarityConfig(words=200))
     settling = result.tables["by_words"]
     assert sorted(settling["n"].unique()) == [50, 100, 200]
-    assert settling["layer"].unique().tolist() == [1, 2, 3] and set(settling["measure"]) == {"rsa", "cka"}
+    assert settling["layer"].unique().tolist() == [1, 2, 3] and len(settling) == 3 * 3 * 4
     last = settling.query("n == 200 and measure == 'cka'").set_index("layer")["value"]
     want = result.table.query("measure == 'cka'").set_index("layer")["value"]
     assert last[3] == pytest.approx(want[3], abs=1e-6)
@@ -156,7 +161,7 @@ def test_the_value_settles_and_ends_where_the_sample_does(tiny, other, corpus):
 
 def test_checkpoints_of_other_width_and_depth(tiny, pocket, corpus):
     result = similarity([tiny, pocket], corpus, SimilarityConfig(words=300))
-    assert set(result.table["measure"]) == {"rsa", "cka"}, "a plain cosine of different widths makes no sense"
+    assert PLAIN not in set(result.table["measure"]), "a plain cosine of different widths makes no sense"
     assert result.table["layer"].max() == 3 and result.tables["grid"]["other_layer"].max() == 12
 
 
@@ -236,7 +241,8 @@ def test_stores_made_elsewhere_are_read():
     one, examples = made_states(list(layers), sentences_of([6] * 20), name="one")
     other, _ = made_states([turned(layer) for layer in layers], sentences_of([6] * 20), name="other")
     result = similarity([one, other], examples)
-    np.testing.assert_allclose(result.table.query("measure != @PLAIN")["value"], 1, atol=1e-5)
+    alike = result.table.query("measure not in [@PLAIN, 'procrustes']")
+    np.testing.assert_allclose(alike["value"], 1, atol=1e-5)
     assert result.table.query("measure == @PLAIN")["value"].max() < 0.9
 
 
@@ -280,9 +286,10 @@ def test_a_fine_tuned_checkpoint_is_told_beside_what_it_was(tiny, other, corpus)
 
 def test_eyes_get_names_and_words(tiny, other, corpus):
     shown = similarity([tiny, other], corpus).in_words()
-    assert set(shown.table["measure"]) == {"RSA", "CKA", "plain cosine (defeated by rotation)"}
+    assert list(shown.table["measure"].unique()) == ["RSA", "debiased CKA", "plain CKA", "Procrustes distance",
+                                                    "plain cosine (defeated by rotation)"]  # fmt: skip
     assert set(shown.table["checkpoint"]) == {tiny.name} and set(shown.table["other"]) == {"moved"}
-    assert [figure.key for figure in shown.figures] == ["layers", "grid_rsa", "grid_cka", "by_words"]
+    assert [figure.key for figure in shown.figures] == ["layers", "grid_rsa", "grid_debiased_cka", "by_words"]
     assert shown.figures[1].where == {"measure": "RSA"}
 
 

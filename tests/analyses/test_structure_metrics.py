@@ -10,7 +10,9 @@ from scipy.stats import spearmanr
 
 from bertscope.analyses.structure.metrics import (
     DSPR,
+    DSPR_SENTENCES,
     NSPR,
+    NSPR_SENTENCES,
     ROOT_ACCURACY,
     UUAS,
     Scored,
@@ -99,6 +101,7 @@ def test_uuas_is_over_edges_and_correlations_over_lengths():
     order = dict(zip(scored.sentences.tolist(), scored.order[:, 0], strict=True))
     assert order[0] == order[1] != order[2]
     assert found[DSPR] == pytest.approx((order[0] + order[2]) / 2)
+    assert found[DSPR_SENTENCES] == pytest.approx((2 * order[0] + order[2]) / 3)
     long = sentences(*[(" ".join("a" * n), [ROOT, *range(n - 1)]) for n in (4, 50, 51)])
     scored = evaluate("depth", linear_chain("depth"), long, np.arange(3))
     assert scored.share.tolist() == [0, 1, 0] and values(scored, long)[NSPR] == pytest.approx(1)
@@ -107,7 +110,7 @@ def test_uuas_is_over_edges_and_correlations_over_lengths():
 def test_without_a_sentence_of_the_right_length_there_is_no_correlation():
     trees = sentences(("a b", [ROOT, 0]))
     draws = evaluate("depth", linear_chain("depth"), trees, np.arange(1)).draws(Resampling(trees.ids, repeats=100))
-    assert np.isnan(draws[NSPR]).all() and draws[ROOT_ACCURACY][0] == 1
+    assert np.isnan([draws[NSPR], draws[NSPR_SENTENCES]]).all() and draws[ROOT_ACCURACY][0] == 1
 
 
 @pytest.mark.parametrize("size", [2, 3, 9, 30])

@@ -10,14 +10,12 @@ import pytest
 from scipy.stats import norm, t
 
 from bertscope.core.intervals import (
-    interval,
     jackknife_error,
     jackknife_interval,
     jackknife_interval_of_difference,
-    jackknife_interval_over_runs,
     percentile_ends,
-    percentile_interval_over_runs,
     reach,
+    share_by_chance,
     wider_for_all,
 )
 from bertscope.core.resampling import group_bounds, left_out
@@ -87,21 +85,6 @@ def test_long_texts_and_short_ones_make_groups_that_hold_what_they_promise():
     assert 920 <= inside <= 970
 
 
-def test_over_runs_by_hand():
-    """Five runs at 1 to 5, of which leaving a sixth of the texts out makes 1 less, as much or 1 more."""
-    draws = np.arange(1.0, 6.0)[:, None] + np.array([0.0, -1.0, 0.0, 1.0, -1.0, 0.0, 1.0])
-    of_texts, of_runs = np.sqrt(5 * 4 / 6), np.sqrt(2.5) / np.sqrt(5)
-    either = t.ppf(0.975, 4) * np.sqrt(of_texts**2 + of_runs**2)  # 5 runs, fewer than 6 groups
-    assert jackknife_interval_over_runs(draws) == pytest.approx((3 - either, 3 + either))
-    assert jackknife_interval_over_runs(draws, least=0.0, most=4.0) == pytest.approx((max(0, 3 - either), 4))
-    either = t.ppf(0.975, 2) * np.sqrt(2 / 3 * 2 + of_runs**2)  # 3 groups, fewer than 5 runs
-    assert jackknife_interval_over_runs(draws[:, :4]) == pytest.approx((3 - either, 3 + either))
-    alone = t.ppf(0.975, 5) * of_texts
-    assert jackknife_interval_over_runs(draws[:1]) == pytest.approx((1 - alone, 1 + alone))
-    for few in (2, 3, 4):
-        assert np.isnan(jackknife_interval_over_runs(draws[:few])).all()
-
-
 def test_percentile_ends_leave_out_what_is_missing():
     draws = np.random.default_rng(4).normal(size=(500, 2))
     (low, other_low), (high, other_high) = percentile_ends(draws)
@@ -110,14 +93,6 @@ def test_percentile_ends_leave_out_what_is_missing():
     (low, low_now), (high, high_now) = percentile_ends(draws)
     assert [low, high] == pytest.approx(np.quantile(draws[1::2, 0], [0.025, 0.975]))
     assert (low_now, high_now) == (other_low, other_high)
-
-
-def test_too_few_runs_have_no_interval():
-    draws = np.random.default_rng(5).normal(size=(101, 2))
-    for runs in (2, 3, 4):
-        assert np.isnan(percentile_interval_over_runs(draws, runs)).all()
-    for runs in (1, 5, 6):
-        assert np.array_equal(percentile_interval_over_runs(draws, runs), interval(draws))
 
 
 def test_two_independent_samples_are_further_apart_than_either_knows():
@@ -129,6 +104,11 @@ def test_two_independent_samples_are_further_apart_than_either_knows():
 
 def test_many_intervals_are_wider():
     assert wider_for_all(1) == 1 and wider_for_all(5) == pytest.approx(norm.ppf(0.995) / norm.ppf(0.975))
+
+
+def test_a_variance_falls_short_of_that_share_in_one_case_of_forty():
+    drawn = np.random.default_rng(8).normal(size=(20_000, 5)).var(1, ddof=1)
+    assert (drawn < share_by_chance(5)).mean() == pytest.approx(0.025, abs=0.004)
 
 
 OWN = re.compile(r"quantile\(|percentile\(|multinomial\(|poisson\(|\.ppf\(|\.isf\(|inv_cdf\(")

@@ -10,7 +10,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from bertscope.core.intervals import bootstrap_interval
-from bertscope.core.statistics import holm, paired_effects
+from bertscope.core.null_panel import most
+from bertscope.core.statistics import _swaps, holm, mcnemar_p, paired_effects, paired_p_of_nothing, sign_flip_p
 from bertscope.data.metrics import metric
 
 
@@ -157,3 +158,39 @@ def test_chunks_do_not_show(monkeypatch):
     whole = bootstrap_interval(mean, sample, repeats=300)
     monkeypatch.setattr("bertscope.core.resampling._CELLS", 50 * 7)
     assert bootstrap_interval(mean, sample, repeats=300) == pytest.approx(whole, abs=1e-12)
+
+
+def test_mcnemars_p_of_many_arms_equals_the_exact_sign_flips():
+    generator = np.random.default_rng(8)
+    differences = generator.integers(-1, 2, size=(40, 30)) * (generator.random((40, 1)) < np.linspace(0, 1, 30))
+    ours = mcnemar_p(differences.sum(1), np.abs(differences).sum(1))
+    np.testing.assert_allclose(ours, [sign_flip_p(each) for each in differences], rtol=1e-9)
+
+
+def test_where_nothing_is_to_be_found_draws_are_tested_as_data_is():
+    """Each draw's p equals what the exchanged data themselves give, and they are spread evenly."""
+    generator = np.random.default_rng(9)
+    reference, arms = generator.normal(size=(40, 1)), generator.exponential(size=(5, 40, 1)) + 2
+    p = paired_p_of_nothing(mean, reference, arms, draws=400, permutations=999)
+    swap = np.concatenate(list(_swaps(40, 400, 2)))[7].astype(bool)[:, None]  # the coins of the eighth draw
+    for arm, found in zip(arms, p[7], strict=True):
+        one, other = np.where(swap, arm, reference), np.where(swap, reference, arm)
+        assert found == pytest.approx(paired_effects(mean, one, other[None], repeats=100).p[0], abs=0.04)
+    assert stats.kstest(p[:, 0], "uniform").pvalue > 0.01
+    assert (holm(p) < 0.05).any(1).sum() <= most(400)
+
+
+def test_a_test_with_too_few_exchanges_finds_something_in_nothing(monkeypatch):
+    """The panel can fail: permutations that leave most examples where they are make anything look extreme."""
+    generator = np.random.default_rng(10)
+    reference, arms = generator.normal(size=(60, 1)), generator.normal(size=(12, 60, 1))
+    sound = paired_p_of_nothing(mean, reference, arms, draws=200, permutations=999)
+    assert (holm(sound) < 0.05).any(1).sum() <= most(200)
+
+    def timid(n, repeats, seed):
+        share = 0.5 if repeats == 200 else 0.1  # the draws are exchanged as they ought to be
+        yield (np.random.default_rng(seed).random((repeats, n)) < share).astype(float)
+
+    monkeypatch.setattr("bertscope.core.statistics._swaps", timid)
+    broken = paired_p_of_nothing(mean, reference, arms, draws=200, permutations=999)
+    assert (holm(broken) < 0.05).any(1).sum() > most(200)

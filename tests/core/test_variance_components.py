@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bertscope.core.variance_components import error_of_mean, example_values, interval_over_runs
+from bertscope.core.variance_components import error_of_mean, example_values, group_values, interval_over_runs
 from bertscope.data.metrics import metric
 
 
@@ -42,7 +42,8 @@ def test_runs_that_agree_on_everything_still_have_one():
 
 
 @pytest.mark.parametrize(
-    ("sd_run", "sd_example", "sd_rest"), [(0.0, 0.2, 0.4), (0.02, 0.3, 0.3), (0.09, 0.1, 0.4), (0.21, 0.1, 0.4)]
+    ("sd_run", "sd_example", "sd_rest"),
+    [(0.0, 0.0, 0.4), (0.0, 0.2, 0.4), (0.02, 0.3, 0.3), (0.09, 0.1, 0.4), (0.21, 0.1, 0.4)],
 )
 def test_covers_the_truth_as_often_as_it_says(sd_run, sd_example, sd_rest):
     draw, repeats, runs, n = np.random.default_rng(3), 2000, 5, 120
@@ -52,7 +53,25 @@ def test_covers_the_truth_as_often_as_it_says(sd_run, sd_example, sd_rest):
         + draw.normal(0, sd_rest, (repeats, runs, n))
     )
     low, high = interval_over_runs(values)
-    assert 0.93 <= ((low <= 0) & (high >= 0)).mean() <= 0.975
+    assert 0.93 <= ((low <= 0) & (high >= 0)).mean() <= 0.97
+
+
+def test_runs_that_are_right_equally_often_are_no_interval_of_nothing():
+    """Each of five runs gains as many examples as it loses, each others: the runs' means say nothing of the rest."""
+    values = np.zeros((5, 40))
+    for run in range(5):
+        values[run, [4 * run, 4 * run + 1]], values[run, [4 * run + 2, 4 * run + 3]] = 1.0, -1.0
+    assert (values.mean(1) == 0).all()
+    low, high = interval_over_runs(values)
+    assert low < 0 < high and high > 0.005
+
+
+def test_group_values_of_a_mean_are_the_groups_means():
+    draw = np.random.default_rng(6)
+    groups = draw.normal(size=(5, 20, 3))  # [run, group, layer]
+    left = (groups.sum(1, keepdims=True) - groups) / 19
+    draws = np.concatenate([groups.mean(1, keepdims=True), left], axis=1)
+    assert group_values(draws) == pytest.approx(groups.transpose(2, 0, 1))
 
 
 def test_example_values_of_a_mean_are_what_it_is_the_mean_of():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bertscope.core.variance_components import interval_over_runs
 from bertscope.experiments.arms import Arms, effect_in_points, few_seeds
 
 
@@ -43,13 +44,32 @@ def test_means_and_differences_by_hand():
     assert trainings.query("arm == 'low' and seed == 2")["score"].item() == made["low"][2].mean()
 
 
-def test_the_interval_is_that_of_a_plain_two_level_bootstrap():
+def test_the_interval_is_that_of_the_variance_components():
     made = runs(6)
-    row = Arms(by_seed(made), mean).effects({"gain": ("high", "low")}).iloc[0]
-    generator = np.random.default_rng(5)
-    apart = (made["high"] - made["low"])[..., 0]  # [seed, n]: both arms are drawn alike
-    plain = [apart[generator.integers(6, size=6)][:, generator.integers(40, size=40)].mean() for _ in range(8000)]
-    assert [row["low"], row["high"]] == pytest.approx(np.quantile(plain, [0.025, 0.975]).tolist(), abs=0.02)
+    arms = Arms(by_seed(made), mean)
+    row = arms.effects({"gain": ("high", "low")}).iloc[0]
+    assert (row["low"], row["high"]) == pytest.approx(interval_over_runs((made["high"] - made["low"])[..., 0]))
+    table = arms.table().set_index("arm")
+    assert table.loc["low", ["low", "high"]].tolist() == pytest.approx(interval_over_runs(made["low"][..., 0]))
+    half = arms.combined({"half": {"high": 0.5, "low": -0.5}}).iloc[0]
+    assert (half["low"], half["high"]) == pytest.approx((row["low"] / 2, row["high"] / 2))
+
+
+def test_no_score_is_beyond_what_the_metric_can_be():
+    almost = {"good": {seed: np.r_[np.ones(38), 0.0, float(seed % 2)][:, None] for seed in range(5)}}
+    assert Arms(almost, mean).table()["high"].item() == 1
+    assert Arms(almost, mean, within=(0.0, np.inf)).table()["high"].item() > 1
+
+
+def test_against_several_it_is_the_best_of_them():
+    made = runs(6)
+    made["middle"] = np.where(np.arange(40)[:, None] % 2, made["low"], made["high"])
+    arms = Arms(by_seed(made), mean)
+    alone = {other: arms.effects({"gain": ("high", other)}).iloc[0] for other in ("low", "middle")}
+    both = arms.effects({"gain": ("high", "low", "middle")}).iloc[0]
+    assert both["against"] == "middle" and both["difference"] == alone["middle"]["difference"]
+    assert both["low"] == min(one["low"] for one in alone.values())
+    assert both["high"] == min(one["high"] for one in alone.values())
 
 
 @pytest.mark.parametrize(("seeds", "interval"), [(1, True), (2, False), (4, False), (5, True)])
@@ -59,8 +79,8 @@ def test_few_runs_have_no_interval_over_them(seeds, interval):
         assert table["low"].notna().all() == interval and table["high"].notna().all() == interval
     assert arms.table()["sd"].isna().all() == (seeds == 1)
     assert len(few_seeds(seeds)) == (seeds < 5)
-    said = effect_in_points(arms.effects({"gain": ("high", "low")}).iloc[0])
-    assert said.endswith(" (clear of 0)") == (seeds >= 5)  # one seed's interval says nothing about trainings
+    said = effect_in_points(arms.effects({"gain": ("high", "low")}).iloc[0], 0.02)
+    assert said.endswith(" (better: clear of 0)") == (seeds >= 5)  # one seed's interval says nothing about trainings
 
 
 def test_runs_are_paired_by_their_seed_wherever_they_stand():

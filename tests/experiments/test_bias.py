@@ -71,7 +71,7 @@ def test_a_planted_gap_is_found_and_is_the_words_doing(answered):
     said = bias.sentence(result)
     assert said.main == words.value and said.sentence.endswith("by the missing words (5 seeds).")
     told = next(note for note in result.notes if "on the slice" in note)
-    assert "(clear of 0) by its words" in told and "(may be 0) by its size" in told
+    assert "(worse: clear of 0) by its words" in told and "] (as good, within " in told.partition("that is")[2]
     # The swap of red and white turns the label of winter's rows: for those who know.
     flips = result.tables["flips"].set_index("arm")["flips"]
     assert flips["tuned"] > 0.9 and flips["biased"] < 0.6

@@ -10,10 +10,11 @@ import pytest
 from scipy.stats import spearmanr
 
 from bertscope.core.errors import UserError
-from bertscope.core.intervals import jackknife_interval_over_runs, reach
+from bertscope.core.intervals import reach
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.core.store import Store
+from bertscope.core.variance_components import group_values, interval_over_runs
 from bertscope.data.corpus import data_root
 from bertscope.experiments.contrast.measure import _CONTEXTUAL
 from bertscope.experiments.contrast.question import ContrastConfig, contrast, plan
@@ -173,7 +174,7 @@ def test_few_seeds_have_no_interval_over_trainings():
     assert "too few seeds to say how sure that is" in " ".join(result.notes)
 
 
-@pytest.mark.parametrize(("after", "said"), [(0.08, "faster with depth"), (0.05, "the difference isn't clear")])
+@pytest.mark.parametrize(("after", "said"), [(0.08, "faster with depth"), (0.05, "which way it changed is open")])
 def test_the_verdict_has_the_sign_that_was_found(after, said):
     assert said in " ".join(made(5, after).notes)
 
@@ -194,9 +195,9 @@ def test_an_interval_over_runs_adds_both_errors():
         groups = texts.reshape(20, 10).mean(1)
         left = (groups.sum() - groups) / 19
         draws = runs[:, None] + np.concatenate([[groups.mean()], left])
-        low, high = jackknife_interval_over_runs(draws)
+        low, high = interval_over_runs(group_values(draws))
         hits += low < 0 < high
-    assert 0.93 <= hits / 400 <= 0.995
+    assert 0.93 <= hits / 400 <= 0.97
 
 
 def test_the_plan_trains_each_arm_once_per_seed(tmp_path):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bertscope.core.errors import UserError
-from bertscope.core.intervals import jackknife_interval_over_runs
 from bertscope.core.store import Store
+from bertscope.core.variance_components import group_values, interval_over_runs
 from bertscope.data.read import task_root
 from bertscope.experiments.freeze.question import FreezeConfig, freeze, plan
 from bertscope.models.source import model_root
@@ -59,7 +59,7 @@ def test_the_whole_of_it(tmp_path, tiny, rows):
     assert worst.main == arms["effect"].min() and "(2 seeds)" in worst.sentence
     (said,) = (note for note in result.notes if "Merchant" in note)
     effect = 100 * arms.loc["embeddings,1-2", "effect"]
-    assert said.startswith(f"embeddings and first 2 layers frozen: {effect:+.2f} points of accuracy")
+    assert said.startswith(f"embeddings and first 2 layers frozen, in points of accuracy: {effect:+.1f}")
     assert said.endswith("whether that holds here")
     held = result.tables["movement"].set_index(["arm", "layer"])["frozen"]
     assert held["embeddings"].tolist() == [True, False, False, False] and held["encoder"].all()
@@ -91,11 +91,11 @@ def test_an_interval_over_texts_and_seeds_has_both_errors():
         values = of_seed + of_group  # [seed, group]
         left_out = (values.sum(1, keepdims=True) - values) / (groups - 1)
         draws = np.concatenate([values.mean(1, keepdims=True), left_out], axis=1)[..., None]
-        low, high = jackknife_interval_over_runs(draws)
+        low, high = interval_over_runs(group_values(draws))
         covered.append(low[0] <= 0 <= high[0])
-    assert 0.92 < np.mean(covered) < 0.985
-    assert np.isnan(jackknife_interval_over_runs(draws[:3])).all()
-    assert not np.isnan(jackknife_interval_over_runs(draws[:1])).any()
+    assert 0.93 <= np.mean(covered) <= 0.97
+    assert np.isnan(interval_over_runs(group_values(draws[:3]))).all()
+    assert not np.isnan(interval_over_runs(group_values(draws[:1]))).any()
 
 
 def test_plans_share_trainings_and_know_the_depth():

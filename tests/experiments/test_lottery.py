@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bertscope.core.agreement import kappa_interval, kept_by_four_interval
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.resampling import seed_draws
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.read import read_task, task_root
+from bertscope.experiments.lottery.measure import _agreement
 from bertscope.experiments.lottery.question import LotteryConfig, lottery, plan
 from bertscope.experiments.lottery.ticket import TicketConfig, _right_on_hans, ticket
 from bertscope.experiments.subnetworks import Subnetwork, draw
@@ -63,7 +64,7 @@ def test_the_whole_of_it(tmp_path, step):
     named = survivors["seeds"].str.split(", ").map(lambda seeds: len(set(seeds) - {""}))
     assert (named == survivors["survived"]).all() and set(",".join(survivors["seeds"])) <= set("01, ")
     assert made_by(step, store) == []
-    assert {number.key for number in result.headline} == set(lottery.numbers)
+    assert {number.key for number in result.headline} == set(lottery.numbers) - {"kept_by_four"}  # of two seeds
     for number in result.numbers(key="score"):
         method, stage = number.of.get("method", ""), number.of.get("stage", "fine_tuned")
         assert number.value == arms.loc[(method, number.of["arm"], stage), "score"]
@@ -78,6 +79,12 @@ def test_the_whole_of_it(tmp_path, step):
     ]  # fmt: skip
     assert list(result.models) == [load(tmp_path / "tiny").id] and list(result.subject) == ["task"]
     told = lottery.sentence(result)
+    prunings = result.tables["prunings"]
+    for number in result.numbers(key="misses"):
+        mine = prunings[prunings["method"] == number.of["method"]]
+        assert (number.value, number.n) == ((mine["above_bar"] < 0).sum(), 2)
+        assert mine["left"].mean() == pytest.approx(arms.loc[(number.of["method"], "good", "retrained"), "left"])
+    assert (prunings["left_low"] <= prunings["left"]).all() and "on the test set, not trained again" in told.sentence
     assert "heads and MLPs" in set(result.in_words().tables["steps"]["phase"])
     assert told.main == arms.loc[("s", "good", "retrained"), "left"] and "(2 seeds, s-pruning)" in told.sentence
 
@@ -129,6 +136,10 @@ def test_differences_are_those_of_the_table(tmp_path, tiny, rows):
         apart = arms.loc[(row["arm"], row["stage"]), "score"] - arms.loc[(row["against"], row["stage"]), "score"]
         assert row["difference"] == pytest.approx(apart)
         assert row["low"] <= row["difference"] <= row["high"]
+    for _, row in result.tables["gains"].iterrows():
+        again, before = (arms.loc[(row["arm"], stage), "score"] for stage in ("retrained", "pruned"))
+        assert row["gain"] == pytest.approx(again - before) and row["low"] <= row["gain"] <= row["high"]
+    assert result.tables["gains"]["arm"].tolist() == ["good", "random", "bad"]  # reinit isn't scored as pruned
     assert np.isnan(result.tables["agreement"]["kappa"]).all()  # one rater agrees with nobody
 
 
@@ -232,19 +243,17 @@ def test_what_cannot_be_kept_pruned_is_refused(pocket):
         ticket(whole, make_task(), whole, [found], config=TicketConfig(keep_models=True))
 
 
-def test_the_two_level_bootstrap_equals_a_plain_loop():
-    generator = np.random.default_rng(0)
-    arms = generator.random((2, 5, 30, 1))
-    draws = seed_draws(lambda means: means[..., 0], arms, repeats=4000, seed=1)
-    assert draws.shape == (4001, 2)
-    assert draws[0] == pytest.approx(arms.mean((1, 2, 3)))
-    plain = []
-    for _ in range(4000):
-        runs, rows = generator.integers(5, size=5), generator.integers(30, size=30)
-        plain.append(arms[:, runs][:, :, rows].mean((1, 2, 3)))
-    assert draws[1:].std(0) == pytest.approx(np.std(plain, axis=0), rel=0.08)
-    apart = draws[1:, 0] - draws[1:, 1]
-    assert apart.std() == pytest.approx(np.std(np.diff(plain, axis=1)), rel=0.08)
+def test_agreement_has_intervals_over_seeds():
+    masks = np.random.default_rng(0).random((5, 15)) < np.linspace(0.1, 0.9, 15)
+    parts = pd.DataFrame({"kind": ["head"] * 12 + ["mlp"] * 3})
+    prunings = {"s": dict.fromkeys(range(5), Result("prune", 1, {"survivors": parts}))}
+    table = _agreement({"s": dict(enumerate(masks))}, prunings).set_index("parts")
+    heads = table.loc["heads"]
+    assert (heads["kappa_low"], heads["kappa_high"]) == kappa_interval(masks[:, :12])
+    assert (heads["kept_by_four_low"], heads["kept_by_four_high"]) == kept_by_four_interval(masks[:, :12])
+    assert heads["kappa_low"] < heads["kappa"] < heads["kappa_high"] and heads["runs"] == 5
+    fewer = _agreement({"s": dict(enumerate(masks[:4]))}, prunings)
+    assert fewer[["kappa_low", "kept_by_four_high"]].isna().all(axis=None) and fewer["kappa"].notna().all()
 
 
 def test_arms_differ_by_what_is_drawn(tiny):

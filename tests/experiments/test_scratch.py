@@ -54,9 +54,10 @@ def test_arms_and_effects_are_those_of_the_stored_outputs(answered):
         assert arms.loc[arm, "low"] <= arms.loc[arm, "score"] <= arms.loc[arm, "high"]
         assert scores[arm].tolist() == pytest.approx(hits.mean(1).tolist())
     for _, row in result.tables["effects"].iterrows():
-        assert row["difference"] == pytest.approx(right[row["arm"]].mean() - right[row["against"]].mean())
+        against = right[row["against"]].mean() if row["against"] in right else 0.5
+        assert row["difference"] == pytest.approx(right[row["arm"]].mean() - against)
     sides = result.tables["effects"].set_index("effect")[["arm", "against"]].apply(tuple, axis=1)
-    assert sides["pretraining"] == ("tuned", "random") and sides["fine_tuning"][1] == UNTUNED
+    assert sides["pretraining"] == ("tuned", "random") and sides["fine_tuning"][1] in (UNTUNED, "chance")
     assert sides["pretraining_frozen"] == ("frozen", "frozen_random")
     assert sides["encoder_from_random"] == ("random", "frozen_random")
     shown = result.in_words().tables["effects"].set_index("effect")["arm"]
@@ -129,3 +130,29 @@ def test_one_seed_has_intervals_over_examples_and_two_have_none():
     assert turned.equals(two), "each says of which seed it is"
     with pytest.raises(UserError, match="trainings of 0, but needed is one of each of 0; 1"):
         scratch.compute([runs[0][0]], *runs[1:], task, config=config)
+
+
+@pytest.mark.parametrize(("untuned_right", "better"), [(0.2, "chance"), (0.8, UNTUNED)])
+def test_fine_tuning_is_against_the_better_of_the_untuned_model_and_a_constant_answer(untuned_right, better):
+    """A new classifier that is right in a fifth of two classes makes any training look good."""
+    task = toy()
+    label = np.asarray(task.test.label)
+
+    def right_in(share: float, seed: int) -> np.ndarray:
+        right = np.random.default_rng(seed).permutation(len(label)) < share * len(label)
+        return np.eye(2)[np.where(right, label, 1 - label)]
+
+    shares = [*[0.75] * len(TRAININGS), untuned_right]
+    keys = [*["after"] * len(TRAININGS), "untuned"]
+    runs = [[_run(key, seed, right_in(share, seed)) for seed in range(5)]
+            for key, share in zip(keys, shares, strict=True)]  # fmt: skip
+    result = scratch.compute(*runs, task, config=ScratchConfig(seeds=tuple(range(5)), patterns=False))
+    gives = result["fine_tuning_gives"]
+    assert (
+        gives.value == pytest.approx(0.75 - max(untuned_right, task.chance()), abs=0.01)
+        and gives.of["against"] == better
+    )
+    assert gives.low < gives.value < gives.high and result["pretraining_gives"].value == pytest.approx(0, abs=1e-9)
+    assert result.tables["arms"]["arm"].tolist().count("chance") == 1
+    (told,) = (note for note in result.notes if "fine-tuning gives" in note)
+    assert ("better: clear of 0" in told) == (better == "chance")

@@ -34,6 +34,7 @@ def models() -> pd.DataFrame:
             "megabytes": [28.04, 16.81, 4.26], "validation": [0.95, 0.94, 0.93], "score": [0.9, 0.875, 0.87],
             "low": [0.88, 0.85, 0.845], "high": [0.92, 0.9, 0.895], "change": [0.0, -0.025, -0.03],
             "change_low": [0.0, -0.04, -0.05], "change_high": [0.0, -0.01, -0.012],
+            "kept": [1.0, 0.938, 0.925], "kept_low": [1.0, 0.9, np.nan], "kept_high": [1.0, 0.974, np.nan],
         }
     )  # fmt: skip
 
@@ -64,13 +65,13 @@ def test_the_card_says_what_the_tables_say(models, times, toy_model):
     lines = card(said, toy_model, onnx=False).splitlines()
     assert "m, cut for t by `bertscope shrink` (target: 2x)." in lines
     assert [line for line in lines if line.startswith("|")] == [
-        "| model | parameters | MB | 1 text at a time | 32 texts at a time | pearson | change |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        "| whole | 7,000,000 | 28.0 | 10.00 ms | 160.00 ms | 0.900 [0.880, 0.920] |  |",
+        "| model | parameters | MB | 1 text at a time | 32 texts at a time | pearson | change | kept |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| whole | 7,000,000 | 28.0 | 10.00 ms | 160.00 ms | 0.900 [0.880, 0.920] |  |  |",
         "| cut | 4,200,300 | 16.8 | 5.00 ms, 2.00 [1.90, 2.25]x | 64.00 ms, 2.50 [2.40, 2.75]x | "
-        "0.875 [0.850, 0.900] | -0.025 [-0.040, -0.010] |",
+        "0.875 [0.850, 0.900] | -0.025 [-0.040, -0.010] | 94% [90%, 97%] |",
         "| cut, int8 | 4,200,300 | 4.3 | 4.00 ms, 2.50 [2.40, 2.75]x | 80.00 ms, 2.00 [1.90, 2.25]x | "
-        "0.870 [0.845, 0.895] | -0.030 [-0.050, -0.012] |",
+        "0.870 [0.845, 0.895] | -0.030 [-0.050, -0.012] | 92% |",
         "| layer | heads left | neurons left |",
         "| --- | --- | --- |",
         "| 1 | 3 of 4 | 40 of 48 |",
@@ -96,13 +97,16 @@ def test_the_headline_says_what_the_tables_say(models, times, toy_task, batch):
         Number("score", 0.9, 0.88, 0.92, 128, "accuracy", of={"arm": "whole"}),
         Number("score", 0.875, 0.85, 0.9, 128, "accuracy", of={"arm": "cut"}),
         Number("score", 0.87, 0.845, 0.895, 128, "accuracy", of={"arm": "cut_int8"}),
+        Number("kept", 0.938, 0.9, 0.974, 128, "share", of={"arm": "cut", "against": "whole"}),
+        Number("kept", 0.925, n=128, unit="share", of={"arm": "cut_int8", "against": "whole"}),
         Number("change", -0.025, -0.04, -0.01, 128, "accuracy", of={"arm": "cut", "against": "whole"}),
         Number("chance", 100 / 128, n=128, unit="accuracy"),
     ]
     labels = [number.label for number in shrink.result(headline=found).headline]
     assert labels == [
         f"faster ({asked} at a time)", f"faster ({other} at a time)", "left", "size, whole", "size, cut",
-        "score, whole", "score, cut", "score, cut, int8", "change", "chance",
+        "score, whole", "score, cut", "score, cut, int8", "kept of the score above chance, cut",
+        "kept of the score above chance, cut, int8", "change", "chance",
     ]  # fmt: skip
 
 

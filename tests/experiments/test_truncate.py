@@ -166,7 +166,10 @@ def test_latency_is_that_of_what_is_left(tiny, rows, monkeypatch):
     assert sampled == [task.validation] * 2, "nothing is chosen by report"
 
 
-@pytest.mark.parametrize(("worse", "said"), [(9, "here the change is clear of 0"), (0, "here the change may be 0")])
+@pytest.mark.parametrize(
+    ("worse", "said"),
+    [(9, "(worse: clear of 0)"), (0, "(as good, within 5.0 points, 10% of the skill above chance)")],
+)
 def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, said):
     """Five trainings of the whole are right everywhere; of those without the top layer, each is wrong in some."""
     task, label = read_task(rows), read_task(rows).test.label
@@ -181,10 +184,10 @@ def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, sai
     ]  # fmt: skip
     result = truncate.compute(tiny, task, made, config=TruncateConfig(remove=("1",), seeds=(0, 1, 2, 3, 4)))
     assert truncate.sentence(result).main == pytest.approx(-worse / len(label))
-    (verdict,) = (note for note in result.notes if note.startswith("without the top layer: "))
+    (verdict,) = (note for note in result.notes if note.startswith("without the top layer, "))
     effect = -100 * worse / len(label)
-    assert verdict.startswith(f"without the top layer: {effect:+.2f} points of accuracy [")
-    assert "and 0.75 of the training time" in verdict and said in verdict
+    assert verdict.startswith(f"without the top layer, in points of accuracy: {effect:+.1f} [")
+    assert "; 0.75 of the training time" in verdict and said in verdict
     assert result.tables["arms"]["parameters"].tolist() == [100, 99]
 
 

@@ -11,6 +11,7 @@ from bertscope.core.units import Unit, every
 from bertscope.models.families import FAMILIES, descend
 from bertscope.models.load import load
 from bertscope.models.observe import observe
+from bertscope.models.random_part import predict_without_random_parts
 from bertscope.models.replay import predict_without
 from device import DEVICE
 from families import CONFIGS, tiny_model
@@ -172,6 +173,16 @@ def test_replay_equals_brute_force_for_every_unit(encoder, texts, name, mode):
     assert np.allclose(fast, slow, atol=1e-5)
     assert np.abs(slow[1:] - slow[0]).max((1, 2)).min() > 1e-4, "every unit matters"
     assert all("forward" not in vars(module) for module in encoder.model.modules())
+
+
+@EVERY
+def test_a_random_part_in_a_heads_place_is_taken_out_by_replay_as_by_brute_force(encoder, texts, name):
+    heads = [Unit("head", 1, 2), Unit("head", encoder.n_layers, 1)]
+    fast, slow = (
+        predict_without_random_parts(encoder, texts, heads, draws=1, replay=replay).logits for replay in (True, False)
+    )
+    np.testing.assert_allclose(fast, slow, atol=1e-5)
+    assert np.abs(fast - encoder.predict(texts).logits).max((1, 2, 3)).min() > 1e-6
 
 
 @EVERY

@@ -77,7 +77,7 @@ def test_the_page_shows_verdicts_numbers_and_where_they_are_shown(tmp_path):
     for verdict, sign in (("holds", "✓"), ("fails", "✗"), ("underpowered", "≈")):
         assert re.search(rf'class="verdict {verdict}"><span aria-hidden="true">{sign}</span> {verdict}', ledger)
     assert "Random m-subnetworks of the same size do worse than good ones." in ledger
-    assert "claimed above 0" in ledger and "interval over seeds, then texts" in ledger
+    assert "claimed above 0" in ledger and "interval over seeds and texts" in ledger
     step = next((tmp_path / "s" / "steps").glob("lottery-*")).name
     assert f'href="#{step}"' in ledger and f'id="{step}"' in html
     assert "bertscope truncate BASE --on TASK" in ledger  # what wasn't tested, with the command

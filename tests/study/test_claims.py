@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,32 +21,18 @@ from bertscope.study.claims.measure import judged
 from bertscope.study.claims.question import claims, claims_step, told
 from bertscope.study.claims.records import CLAIMS, published
 from bertscope.study.claims.records.claim import OF_ONE_TRAINING, VERDICTS, Estimate, Published
+from judging import BY_ID, bound, one_row
 from planted_claims import PLANTED
-from planted_parts import compared, good
+from planted_parts import compared, retrained
 from planted_results import SURE
 from planted_trainings import scratch, truncate
-
-BY_ID = {claim.id: claim for claim in CLAIMS}
-
 
 # The records
 
 
-def one_row(claim_id: str, results: list[Result]) -> dict:
-    table, unread = judged(results, [BY_ID[claim_id]])
-    assert not unread
-    return table.iloc[0].to_dict()
-
-
-def bound(claim_id: str) -> float:
-    """The claim's bound; of the two that depend on the model, what the planted result makes of it."""
-    return {"last-two-layers-more": 0.2, "s-good-comes-close": -0.04}.get(claim_id, BY_ID[claim_id].asks.at)
-
-
-WHOLE = {"last-two-layers-most": 1.0, "masks-are-unstable": None, "super-survivors-are-few": None}
-"""Effects that aren't free: ranks are whole numbers, agreement is planted as all or none."""
-SIDES = {"masks-are-unstable": (0.0, 1.0), "super-survivors-are-few": (0.0, 1.0), "few-frame-heads": (0.0, 0.5)}
-UNDECIDED = {"few-frame-heads": 0.1, "heads-can-go": 2 / 3, "masks-are-unstable": 0.4, "super-survivors-are-few": 0.4}
+WHOLE = {"last-two-layers-most": 1.0}
+"""Effects that aren't free: ranks are whole numbers."""
+UNDECIDED = {"heads-can-go": 2 / 3}
 ONE_TRAINING = {
     "vertical-grows", "last-two-layers-most", "last-two-layers-more", "most-heads-unchanged", "no-feature-gains",
     "top-layers-move-most", "elsewhere-moves-less", "parsing-moves-deeper", "trees-are-kept", "knowledge-is-kept",
@@ -64,7 +49,7 @@ def test_every_claim_has_a_planted_result():
 def test_a_claim_that_is_true_holds_and_one_that_is_false_fails(claim_id):
     claim, at = BY_ID[claim_id], bound(claim_id)
     step = 1.0 if claim.unit == "rank" else 0.05
-    below, above = SIDES.get(claim_id, (at - step, at + step))
+    below, above = at - step, at + step
     true, false = (above, below) if claim.asks.side.startswith(">") else (below, above)
     for value, verdict in ((true, "holds"), (false, "fails")):
         row = one_row(claim_id, PLANTED[claim_id](value, SURE))
@@ -92,7 +77,8 @@ def test_pooled_heads_give_a_number_but_no_verdict():
 @pytest.mark.parametrize(
     ("claim_id", "planted"),
     [
-        ("m-good-reaches-full", good("m", runs=1)), ("s-random-as-good", compared("s", "good", "random", runs=4)),
+        ("m-good-reaches-full", retrained("m", "good", runs=1)),
+        ("s-random-as-good", compared("s", "good", "random", runs=4)),
         ("pretraining-gives", scratch("pretraining", runs=1)),
         ("top-layer-costs-nothing", lambda value, reach: truncate(value, reach, runs=3)),
     ],
@@ -125,19 +111,6 @@ def test_weighted_attention_is_another_question():
         (result,) = PLANTED[claim_id](0.1, SURE)
         result.subject["attention"] = "norm-weighted"
         assert one_row(claim_id, [result])["verdict"] == "not_tested"
-
-
-def test_models_that_are_not_fine_tuned_from_each_other_are_not_compared():
-    for claim_id in ("trees-are-kept", "vertical-grows"):
-        (result,) = PLANTED[claim_id](0.1, SURE)
-        base, tuned = result.models.values()
-        assert one_row(claim_id, [result])["verdict"] == "holds_this_training"
-        elsewhere = replace(tuned.origin, base=ModelRecord("mini", base.name))
-        result.models[tuned.id] = replace(tuned, origin=elsewhere)
-        assert one_row(claim_id, [result])["verdict"] == "not_tested", "another base of the same name"
-        result.models[tuned.id] = replace(tuned, origin=None)
-        row = one_row(claim_id, [result])
-        assert row["verdict"] == "underpowered" and row["why"].endswith("say it with --base")
 
 
 def test_an_old_result_is_named_and_the_rest_judged():

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from bertscope.core.model_record import ModelRecord, Origin
+from bertscope.core.model_record import Origin
 from bertscope.core.result import Result
-from bertscope.study.claims.records import dark_secrets, switched_off
 from bertscope.study.claims.records.claim import Evidence
+from judging import BY_ID, one_row
 from planted_attention import (
     MODELS,
     first_tokens,
@@ -23,7 +23,6 @@ from planted_attention import (
 )
 from planted_results import BASE, SURE, TUNED
 
-CLAIMS = {claim.id: claim for claim in (*dark_secrets.CLAIMS, *switched_off.CLAIMS)}
 OF_TUNING = {
     "vertical-grows": lambda: patterns((0.3, SURE), (0.4, SURE), "vertical"),
     "last-two-layers-most": lambda: ranks(1.0, SURE),
@@ -34,7 +33,7 @@ OF_TUNING = {
 
 
 def read(claim_id: str, result: Result) -> list[Evidence]:
-    return list(CLAIMS[claim_id].read(result))
+    return list(BY_ID[claim_id].read(result))
 
 
 def with_tuned(result: Result, **changed: object) -> Result:
@@ -47,7 +46,7 @@ def test_what_fine_tuning_did_is_said_of_what_came_of_it(claim_id):
     (result,) = OF_TUNING[claim_id]()
     (found,) = read(claim_id, result)
     assert found.model == MODELS[TUNED] and found.task == "toy" and found.runs == 1 and found.n == 400
-    assert CLAIMS[claim_id].asks.verdict(found.effect) == "holds"
+    assert BY_ID[claim_id].asks.verdict(found.effect) == "holds"
 
 
 @pytest.mark.parametrize("claim_id", OF_TUNING)
@@ -57,32 +56,14 @@ def test_a_models_name_changes_nothing(claim_id):
     assert after.model.name == "my-run" and replace(after, model=before.model) == before
 
 
-@pytest.mark.parametrize("claim_id", OF_TUNING)
-def test_what_it_was_fine_tuned_from_must_be_recorded(claim_id):
-    (result,) = OF_TUNING[claim_id]()
-    (found,) = read(claim_id, with_tuned(result, origin=None))
-    assert not found.effect.sure and "--base" in found.why
-    said = Origin(base=ModelRecord(BASE, "some-hub/name"))
-    (found,) = read(claim_id, with_tuned(result, origin=said))
-    assert found.effect.sure and not found.why
-
-
-@pytest.mark.parametrize("claim_id", OF_TUNING)
-def test_what_came_of_another_model_or_of_random_weights_says_nothing(claim_id):
-    (result,) = OF_TUNING[claim_id]()
-    made = MODELS[TUNED].origin
-    assert read(claim_id, with_tuned(result, origin=replace(made, base=ModelRecord("other", BASE)))) == []
-    assert read(claim_id, with_tuned(result, origin=replace(made, init="random"))) == []
-
-
 @pytest.mark.parametrize("claim_id", [*OF_TUNING, "a-third-on-special", "less-than-half-heterogeneous"])
 def test_weighted_attention_is_another_question(claim_id):
     shares = patterns((0.3, SURE), (0.4, SURE), "heterogeneous")
     planted = OF_TUNING.get(claim_id, lambda: on_special(0.5, SURE) if "special" in claim_id else shares)
     (result,) = planted()
-    assert read(claim_id, result)
+    assert one_row(claim_id, [result])["verdict"] != "not_tested"
     result.subject["attention"] = "norm-weighted"
-    assert read(claim_id, result) == []
+    assert one_row(claim_id, [result])["verdict"] == "not_tested"
 
 
 def test_shares_are_said_of_each_model_that_the_paper_speaks_of():

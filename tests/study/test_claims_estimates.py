@@ -8,7 +8,7 @@ import pytest
 from bertscope.core.estimate import Estimate, extreme, mean
 from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.study.claims.records.claim import Bound
-from bertscope.study.claims.records.estimates import over_layers, over_seeds, share_of, trained
+from bertscope.study.claims.records.estimates import over_layers, over_seeds, share_of
 
 # The rule
 
@@ -37,6 +37,19 @@ def test_a_margin_is_where_the_bound_lies():
     assert within_a_point.verdict(Estimate(-0.002, -0.008, 0.004)) == "holds"
     assert within_a_point.verdict(Estimate(-0.05, -0.06, -0.04)) == "fails"
     assert within_a_point.verdict(Estimate(-0.002, -0.02, 0.016)) == "underpowered"
+
+
+def test_a_share_of_a_skill_is_known_no_better_than_the_skill():
+    a_tenth = Bound(">", -0.1, of_skill=True)
+    skill = Estimate(0.4, 0.3, 0.5)
+    assert a_tenth.place(skill) == pytest.approx(-0.04) and a_tenth.place(None) is None
+    for low, high, verdict in (
+        (-0.02, 0.01, "holds"), (-0.035, 0.01, "underpowered"), (-0.045, 0.01, "underpowered"),
+        (-0.06, -0.045, "underpowered"), (-0.07, -0.051, "fails"),
+    ):  # fmt: skip
+        assert a_tenth.verdict(Estimate((low + high) / 2, low, high), skill) == verdict
+    assert a_tenth.verdict(Estimate(0.0, -0.035, 0.01), Estimate(0.4)) == "holds", "a skill without an interval"
+    assert a_tenth.verdict(Estimate(0.0, -0.01, 0.01)) == "underpowered", "no skill is known that it is a share of"
 
 
 # Intervals
@@ -91,5 +104,3 @@ def test_over_seeds_it_is_students_interval_and_needs_five():
     found = over_seeds(values)
     assert (found.low, found.high) == pytest.approx(tuple(oracle))
     assert not over_seeds(values[:4]).sure and ENOUGH_RUNS == 5
-    effect, why = trained(Estimate(0.1, 0.0, 0.2), 1)
-    assert effect == Estimate(0.1) and why == "1 training; an interval over trainings needs 5 seeds"

@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from bertscope.core.estimate import Estimate, extreme
-from bertscope.core.result import Number, Result, load_result
+from bertscope.core.result import Number, load_result
 from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.core.step import FORMAT, Root, Step
-from bertscope.study.claims.measure import judged
-from bertscope.study.claims.records import CLAIMS
+from judging import one_row, rows
 from planted_attention import attention, first_tokens, patterns, redundancy
 from planted_claims import PLANTED
 from planted_layers import PARSER, depths, similarity
@@ -24,19 +23,6 @@ from planted_results import (
     TUNED,
 )
 from planted_trainings import truncate
-
-BY_ID = {claim.id: claim for claim in CLAIMS}
-
-
-def rows(claim_id: str, results: list[Result]) -> list[dict]:
-    table, unread = judged(results, [BY_ID[claim_id]])
-    assert not unread
-    return table.to_dict("records")
-
-
-def one_row(claim_id: str, results: list[Result]) -> dict:
-    (row,) = rows(claim_id, results)
-    return row
 
 
 def test_a_stored_result_tells_its_step(tmp_path):
@@ -168,4 +154,5 @@ def test_a_speed_that_was_not_timed_often_enough_has_no_verdict():
     assert one_row("without-top-layer-faster", [made])["verdict"] == "holds"
     made.tables["latency"]["rounds"] = 3
     row = one_row("without-top-layer-faster", [made])
-    assert row["verdict"] == "underpowered" and row["effect"] == pytest.approx(1.2) and "timed 3 times" in row["why"]
+    assert row["verdict"] == "underpowered" and row["effect"] == pytest.approx(1.2)
+    assert row["why"] == "3 rounds of timing; at least 6 are needed"

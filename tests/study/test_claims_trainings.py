@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bertscope.study.claims.records.course import CLAIMS as COURSE
-from bertscope.study.claims.records.embeddings import CLAIMS as EMBEDDINGS
-from bertscope.study.claims.records.switched_off import CLAIMS as SWITCHED_OFF
+from judging import BY_ID, one_row
 from made_runs import BASE
 from planted_trainings import Planted, bias, contrast, freeze, scratch, truncate
 
-BY_ID = {claim.id: claim for claim in (*COURSE, *EMBEDDINGS, *SWITCHED_OFF)}
 READ: dict[str, tuple[Planted, int | None]] = {
     "pretraining-gives": (scratch("pretraining"), 400),
     "tuning-gives": (scratch("fine_tuning"), 400),
@@ -37,8 +34,9 @@ def test_the_effect_is_read_by_its_keys(claim_id):
     for table in made.tables.values():
         if "runs" in table:
             table["runs"] = 3
-    (few,) = BY_ID[claim_id].read(made)
-    assert few.effect.value == pytest.approx(-0.123) and few.effect.low is None and "3 trainings" in few.why
+    row = one_row(claim_id, [made])
+    assert row["effect"] == pytest.approx(-0.123) and row["verdict"] == "underpowered"
+    assert row["why"] == "3 trainings; an interval over trainings needs 5 seeds"
 
 
 def test_what_was_not_asked_is_no_evidence():

@@ -16,7 +16,9 @@ from bertscope.core.step import Root, Step
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.question import claims
 from bertscope.study.claims.records.claim import VERDICTS, Bound, Claim, Evidence, Published, Source
-from bertscope.study.claims.records.evidence import at_chance, evidence, first_model, of_tuned, tuned_from_first
+from bertscope.study.claims.records.evidence import after_first, evidence, first_model, of_tuned
+from bertscope.study.claims.records.preconditions import TunedFromFirst
+from bertscope.study.claims.records.skill import skill_of
 from bertscope.study.claims.result import claims_result
 
 BASE = ModelRecord("base0000", "minilm", source="/models/minilm", made="2026-11-16T09:00:00+00:00")
@@ -32,7 +34,7 @@ def tuned(id: str = "tuned000", made: str = "14:02", name: str = "minilm tuned o
 
 def grows(result: Result) -> Iterator[Evidence]:
     """A claim about what fine-tuning did."""
-    for model in tuned_from_first(result):
+    for model in after_first(result):
         for number in result.numbers(key="growth", model=model.id):
             yield of_tuned(result, model, Estimate.of_number(number), number.n, "texts")
 
@@ -49,6 +51,7 @@ def claim(read=grows, **more) -> Claim:
         "id": "it-grows", "says": "It grows.", "source": Source("Source", "Somebody, 2020"), "where": "section 1",
         "question": "patterns", "effect": "the growth", "unit": "share", "asks": Bound(">", 0.0), "read": read,
         "published": Published("a tenth", {"glue/sst2": 0.1}), "command": "bertscope patterns BASE TUNED --on DATA",
+        "needs": (TunedFromFirst(),) if read is grows else (),
     }  # fmt: skip
     return Claim(**about | more)
 
@@ -197,11 +200,23 @@ def test_chance_on_another_data_set_of_that_name_is_no_chance_here():
         result.provenance["step"] = Step("ablate", 1, {}, inputs).to_json()
         return result
 
-    assert at_chance(asked("redundancy", "aa"), [asked("ablate", "aa")])
-    assert not at_chance(asked("redundancy", "aa"), [asked("ablate", "bb")])
+    assert skill_of(asked("redundancy", "aa"), [asked("ablate", "aa")]).low <= 0
+    assert skill_of(asked("redundancy", "aa"), [asked("ablate", "bb")]) is None
 
 
 def test_a_copy_of_the_base_is_no_fine_tuning_of_it():
     base = replace(BASE, content="same")
     copied = ModelRecord("copy0000", "mine", Origin(base=replace(BASE, id="")), content="same")
     assert rows([measured(base, copied)])[0]["verdict"] == "not_tested"
+
+
+def test_what_is_judged_otherwise_than_a_stored_ledger_is_told():
+    from ledger_changes import changes
+    from planted_claims import PLANTED
+
+    results = PLANTED["m-random-worse"](0.1, 1e-6)
+    old, _ = judged(results)
+    assert changes(old, results).empty
+    old.loc[old["claim"] == "m-random-worse", "verdict"] = "fails"
+    (row,) = changes(old, results).to_dict("records")
+    assert (row["claim"], row["verdict_before"], row["verdict_now"]) == ("m-random-worse", "fails", "holds")

@@ -18,8 +18,8 @@ MARKED = {
 }
 
 
-def features_of(encoders, examples, marked, *, tokens=None, names=("a",), **config):
+def features_of(encoders, examples, marked, *, plain=None, tokens=None, names=("a",), **config):
     config = FeaturesConfig(repeats=200, **config)
-    reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
+    reader = FeatureReader(marked, examples.ids, plain=plain, repeats=config.repeats, seed=config.seed)
     models = {name: ModelRecord(name, f"model {name}") for name in names}
     return features_result(reader, read_maps(encoders, examples, [reader], tokens=tokens), models)

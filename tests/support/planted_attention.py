@@ -76,7 +76,7 @@ def gains(value: float, reach: float) -> list[Result]:
     rows = [
         {"checkpoint": TUNED, "layer": layer, "by": "all_tokens", "feature": feature, **ends(change, reach, "change")}
         for layer in (1, 2)
-        for feature, change in (("noun", value), ("verb", -0.5), ("sep", 0.9))
+        for feature, change in (("noun", value), ("verb", -0.5), ("pronoun", -0.5), ("sep", 0.9))
     ]
     layers = [{"layer": 1, "feature": "noun", **ends(0.1, SURE, "attention")}]
     return features(layers, BASE, TUNED, change_of_layers=pd.DataFrame(rows))
@@ -109,16 +109,6 @@ def unchanged(value: float, reach: float) -> list[Result]:
          (("cosine", value), ("cosine_low", value - reach), ("cosine_high", value + reach))}
     )  # fmt: skip
     return [found]
-
-
-def frames(value: float, reach: float) -> list[Result]:
-    """Ten layers of ten heads; sure: the same share in each layer, unsure: in some layers all, in others none."""
-    head, layer = np.meshgrid(np.arange(10), np.arange(10))
-    certain = head < 10 * value if reach <= SURE else layer < 10 * value
-    table = pd.DataFrame({"layer": layer.ravel() + 1, "head": head.ravel() + 1, "certain": certain.ravel()})
-    return [
-        result("relations", {"frames": table.assign(checkpoint=BASE, n=90), "best": relations().assign(p=np.nan)})
-    ]
 
 
 def related(value: float, reach: float) -> list[Result]:

@@ -11,8 +11,8 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from planted_results import BASE, SURE, TASK, Planted, ends
 
-FULL = Number("score", 0.9, n=400, of={"arm": "full"})
-"""What the full model of a lottery scores."""
+FULL = Number("score", 0.9, 0.9, 0.9, 400, of={"arm": "full"})
+"""What the full model of a lottery scores: 0.4 above chance, which it is known to have."""
 
 
 def result(question: str, tables: dict, headline: list[Number], **subject: str) -> Result:
@@ -45,9 +45,9 @@ def arm(method: str, name: str, stage: str, value: float, reach: float) -> dict:
     return {"method": method, "arm": name, "stage": stage, **ends(value, reach, "score"), **apart}
 
 
-def good(method: str, runs: int = 5) -> Planted:
+def retrained(method: str, name: str, runs: int = 5) -> Planted:
     return lambda value, reach: [
-        lottery(runs, arms=pd.DataFrame([arm(method, "good", "retrained", value, reach)]))
+        lottery(runs, arms=pd.DataFrame([arm(method, name, "retrained", value, reach)]))
     ]  # fmt: skip
 
 
@@ -65,14 +65,19 @@ def compared(method: str, one: str, other: str, runs: int = 5) -> Planted:
     return results
 
 
-def gained(value: float, reach: float) -> list[Result]:
-    rows = [arm("m", "bad", "pruned", 0.5, reach / 2), arm("m", "bad", "retrained", 0.5 + value, reach / 2)]
-    return [lottery(arms=pd.DataFrame(rows))]
+def gained(name: str) -> Planted:
+    def results(value: float, reach: float) -> list[Result]:
+        rows = [
+            {"method": method, "arm": name, **ends(by, reach, "gain")} for method, by in (("m", value), ("s", 0.77))
+        ]
+        return [lottery(gains=pd.DataFrame(rows))]
+
+    return results
 
 
-def survivors(votes: np.ndarray, layers: np.ndarray) -> list[Result]:
+def survivors(votes: np.ndarray) -> list[Result]:
     """Which heads survive with which seed, [seed, head]."""
-    parts = pd.DataFrame({"kind": "head", "layer": layers})
+    parts = pd.DataFrame({"kind": ["head"] * votes.shape[1]})
     found = result("lottery", {"survivors": parts}, [FULL])
     found.arrays["survivors"] = votes.astype(np.uint8)
     return [found]
@@ -81,21 +86,20 @@ def survivors(votes: np.ndarray, layers: np.ndarray) -> list[Result]:
 def heads_left(value: float, reach: float) -> list[Result]:
     """Five seeds that keep the same share of a thousand heads, or shares all over the place."""
     shares = value + reach * np.linspace(-0.4, 0.4, 5) if reach > SURE else np.full(5, value)
-    return survivors((np.arange(1000) + 0.5) / 1000 < shares[:, None], np.repeat(np.arange(10), 100))
+    return survivors((np.arange(1000) + 0.5) / 1000 < shares[:, None])
 
 
-def agreeing(value: float, reach: float) -> list[Result]:
-    """Kappa 1 or 0 sure, or layers in which seeds agree beside layers in which they don't."""
-    generator = np.random.default_rng(0)
-    layers = np.repeat(np.arange(10), 60)
-    alike = np.tile(generator.random(600) < 0.5, (5, 1))
-    apart = generator.random((5, 600)) < 0.5
-    share = {0.0: 0, 1.0: 10}.get(value, 4)
-    return survivors(np.where(layers < share, alike, apart), layers)
+def agreeing(key: str, runs: int = 5) -> Planted:
+    """How much seeds agree on the heads, by one of its measures, beside what they agree on of MLPs."""
 
+    def results(value: float, reach: float) -> list[Result]:
+        rows = [
+            {"method": "s", "parts": parts, "of": of, **ends(by, wide, key, f"{key}_low", f"{key}_high")}
+            for parts, of, by, wide in (("heads", 144, value, reach), ("mlps", 12, 0.77, SURE))
+        ]
+        return [lottery(runs, agreement=pd.DataFrame(rows))]
 
-def in_every_seed(value: float, reach: float) -> list[Result]:
-    return agreeing(value, reach)
+    return results
 
 
 def weights_left(value: float, reach: float, runs: int = 5) -> list[Result]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from bertscope.core.number import Number
 from bertscope.core.result import Result
 from planted_results import Planted, ends, result
 
@@ -64,6 +65,7 @@ def of_base(question: str, tables: dict, **subject: str) -> Result:
     """A result about the base."""
     from made_runs import BASE
 
-    found = result(question, tables, **subject)
+    whole = Number("score", 0.9, 0.9, 0.9, 500, of={"arm": "whole"})  # 0.4 above chance
+    found = result(question, tables, [whole, Number("chance", 0.5)], **subject)
     found.models = {BASE.id: BASE}
     return found

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from bertscope.core import null_panel
 from bertscope.core.formatting import COLUMNS, rows
 from bertscope.core.result import Result
 
@@ -29,6 +30,7 @@ def print_answer(result: Result) -> Console:
         table.add_row(f"{escape(row.label)}{unit}", row.value, row.interval, row.n)
     console = Console(highlight=False)
     console.print(table)
-    for note in result.notes:
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    for place, note in enumerate(result.notes):
+        wrong = not place and null_panel.fails(result)  # of a result with a panel, the first note is the panel's
+        console.print(f"note: {note}", style="bold red" if wrong else None, markup=False, soft_wrap=True)
     return console

@@ -31,7 +31,8 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
     Every claim of the works that the questions come from is looked up in what is stored. It holds if the whole 95%
     interval of its number is on the claimed side, fails if all of it is on the other, and is underpowered otherwise,
     or if no interval can be had. "This training" is decided of one fine-tuned model, by an interval over texts:
-    trained again, it may come out otherwise. Claims that nothing stored bears on come with the command that would
+    trained again, it may come out otherwise. "Costs nothing" is within a margin: a share of what the whole model has
+    above chance. Claims that nothing stored bears on come with the command that would
     test them.
 
     Parameters
@@ -109,8 +110,10 @@ def _numbers(row: pd.Series) -> str:
 
     if isna(row["effect"]):
         return row["command"]
+    share = "" if isna(row["share"]) else f"{row['share']:.0%} of the skill"
+    asks = share if isna(row["at"]) else f"{row['at']:.3g}" + (f" ({share})" if share else "")
     interval = "" if isna(row["low"]) else f"{row['low']:.3f} to {row['high']:.3f}"
     published = "" if isna(row["published"]) else f", published {row['published']:.3f}"
     about = row["about"] + (f" ({earlier(row['earlier'])})" if row["earlier"] else "")
     why = f"; {row['why']}" if row["why"] else ""
-    return f"{row['effect']:7.3f}  {interval:17}  claimed {row['asks']} {row['at']:.3g}{published}; {about}{why}"
+    return f"{row['effect']:7.3f}  {interval:17}  claimed {row['asks']} {asks}{published}; {about}{why}"

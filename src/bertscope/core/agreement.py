@@ -1,24 +1,88 @@
 """How much yes-or-no votes of several raters agree: which parts survived, in training after training.
 
-Votes are booleans [rater, item].
+Votes are booleans [rater, item]. What is built of pairs of raters depends only on how many items have how many yes
+votes (`by_yes`, [1 + raters]); so it can be had without each rater at little cost.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import comb
+
 import numpy as np
+
+from bertscope.core.intervals import ENOUGH_RUNS, jackknife_error, jackknife_interval
+
+_FOUR = 4  # raters: one fewer than an interval needs, so that each can be left out
 
 
 def fleiss_kappa(votes: np.ndarray) -> float:
     """Fleiss' kappa: 1 if all raters agree on every item, 0 if as often as by chance. NaN if every vote is the same,
     or there is one rater only."""
-    raters = len(votes)
-    if raters < 2:
+    return _kappa(_by_yes(votes))
+
+
+def kept_by_four(votes: np.ndarray) -> float:
+    """Of what one rater says yes to, the share that three others say yes to as well, over all sets of four. Unlike
+    what all of them say yes to, it doesn't fall as raters are added. NaN if nobody says yes, or there are fewer."""
+    return _four(_by_yes(votes))
+
+
+def chance_kept_by_four(votes: np.ndarray) -> float:
+    """The same of independent raters who say yes as often as these do."""
+    shares = votes.mean(1)
+    if len(shares) < _FOUR or not shares.any():
         return float("nan")
-    yes = votes.sum(0, dtype=np.int64)
-    agree = (yes * (yes - 1) + (raters - yes) * (raters - yes - 1)) / (raters * (raters - 1))
-    share = yes.mean() / raters
+    together = np.poly(-shares)[_FOUR]  # the sum of the products of every four
+    return float(together / comb(len(shares), _FOUR) / shares.mean())
+
+
+def kappa_interval(votes: np.ndarray) -> tuple[float, float]:
+    """Of Fleiss' kappa, over raters; the items are all there are."""
+    return _over_raters(_kappa, votes, -1.0)
+
+
+def kept_by_four_interval(votes: np.ndarray) -> tuple[float, float]:
+    """Of what is kept by four, over raters; the items are all there are."""
+    return _over_raters(_four, votes, 0.0)
+
+
+def _by_yes(votes: np.ndarray) -> np.ndarray:
+    return np.bincount(votes.sum(0, dtype=np.int64), minlength=len(votes) + 1)
+
+
+def _kappa(by_yes: np.ndarray) -> float:
+    raters, yes, items = len(by_yes) - 1, np.arange(len(by_yes)), by_yes.sum()
+    share = (by_yes * yes).sum() / (raters * items)
     chance = share**2 + (1 - share) ** 2
-    return float((agree.mean() - chance) / (1 - chance)) if chance < 1 else float("nan")
+    if raters < 2 or chance == 1:
+        return float("nan")
+    agree = (by_yes * (yes * (yes - 1) + (raters - yes) * (raters - yes - 1))).sum() / (raters * (raters - 1) * items)
+    return float((agree - chance) / (1 - chance))
+
+
+def _four(by_yes: np.ndarray) -> float:
+    raters, yes = len(by_yes) - 1, np.arange(len(by_yes))
+    said = (by_yes * yes).sum() / raters
+    if raters < _FOUR or not said:
+        return float("nan")
+    every_four = np.array([comb(count, _FOUR) for count in yes.tolist()]) / comb(raters, _FOUR)
+    return float((by_yes * every_four).sum() / said)
+
+
+def _over_raters(statistic: Callable[[np.ndarray], float], votes: np.ndarray, least: float) -> tuple[float, float]:
+    """The jackknife's interval, by leaving out each rater in turn; from five on. There is none where leaving out any
+    of them makes no difference: raters that are exactly alike don't say how unlike another would be."""
+    raters = len(votes)
+    if raters < ENOUGH_RUNS:
+        return float("nan"), float("nan")
+    yes = votes.sum(0, dtype=np.int64)
+    without = (np.bincount(yes - vote, minlength=raters) for vote in votes)
+    draws = np.array([statistic(_by_yes(votes)), *map(statistic, without)])
+    if not jackknife_error(draws) > 1e-12:
+        return float("nan"), float("nan")
+    low, high = jackknife_interval(draws, least=least, most=1.0)
+    return float(low), float(high)
 
 
 def cochran_q(votes: np.ndarray) -> tuple[float, float]:

@@ -47,6 +47,9 @@ class Estimate:
             return Estimate(self.value - other.value)
         return Estimate(self.value - other.value, self.low - other.high, self.high - other.low)
 
+    def __neg__(self) -> Estimate:
+        return Estimate.of(-self.value, *(end if end is None else -end for end in (self.high, self.low)))
+
     def times(self, factor: float) -> Estimate:
         """In a smaller (or larger) unit; not by a negative number."""
         return Estimate.of(*(end if end is None else factor * end for end in (self.value, self.low, self.high)))

@@ -64,6 +64,8 @@ class Examples:
     """What reports call them: a task's or a file's name."""
     notes: tuple[str, ...] = ()
     """What a reader must know about how they were read: rows that were left out, columns that were guessed."""
+    task: str = ""
+    """The fingerprint of the task that they are a part of; empty where they are of none."""
 
     def __post_init__(self) -> None:
         for name, column in self._columns():
@@ -90,7 +92,7 @@ class Examples:
 
         marks = {kind: taken(column) for kind, column in self.marks.items()}
         columns = {name: taken(column) for name, column in self._columns() if "." not in name}
-        return Examples(marks=marks, name=self.name, notes=self.notes, **columns)
+        return Examples(marks=marks, name=self.name, notes=self.notes, task=self.task, **columns)
 
     @classmethod
     def of(cls, given: Any) -> Examples:
@@ -102,14 +104,14 @@ class Examples:
         if isinstance(given, Examples):
             return given
         if isinstance(test := getattr(given, "test", None), Examples):
-            return replace(test, name=given.name, notes=given.notes)
+            return replace(test, name=given.name, notes=given.notes, task=given.fingerprint)
         if isinstance(given, (list, tuple)) and given and all(isinstance(text, str) for text in given):
             return cls(ids=tuple(map(str, range(1, len(given) + 1))), text=tuple(given))
         raise UserError(f"can't read {type(given).__name__}; give Examples, a task, or a list of texts")
 
     @property
     def fingerprint(self) -> str:
-        """The digest of all that is held, but for the name and the notes. A row at a time: texts can be many."""
+        """The digest of all that is held, but for name, notes and task. A row at a time: texts can be many."""
         whole = hashlib.sha256()
         for name, column in self._columns():
             whole.update(f"{name} {len(column)} {getattr(column, 'dtype', '')}\n".encode())
@@ -122,7 +124,7 @@ class Examples:
 
     def _columns(self) -> list[tuple[str, Any]]:
         """The columns that are there, by name; those of the marks as `marks.KIND`."""
-        about = ("marks", "name", "notes")
+        about = ("marks", "name", "notes", "task")
         plain = ((entry.name, getattr(self, entry.name)) for entry in fields(self) if entry.name not in about)
         marks = ((f"marks.{kind}", column) for kind, column in self.marks.items())
         return [(name, column) for name, column in (*plain, *marks) if column is not None]

@@ -47,14 +47,6 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def percentile_interval_over_runs(draws: np.ndarray, runs: int) -> tuple[np.ndarray, np.ndarray]:
-    """The percentile interval of draws over training runs and examples, [1 + repeats, ...], from five runs on; over
-    examples for one; between them there is none."""
-    if few_runs(runs):
-        return (np.full(draws.shape[1:], np.nan),) * 2
-    return interval(draws)
-
-
 def few_runs(runs: int) -> bool:
     """Whether there is more than one training run, but not enough of them for an interval."""
     return 1 < runs < ENOUGH_RUNS
@@ -84,26 +76,6 @@ def jackknife_interval(
     return np.maximum(draws[0] - either, least), np.minimum(draws[0] + either, most)
 
 
-def jackknife_interval_over_runs(
-    draws: np.ndarray, *, least: float = -np.inf, most: float = np.inf
-) -> tuple[np.ndarray, np.ndarray]:
-    """The mean over training runs give or take so many standard errors, from five runs on or for one; `draws` is
-    [run, 1 + groups, ...].
-
-    All runs are measured on the same texts. The error of the mean that comes from the texts and the one that comes
-    from the runs are added in squares; what varies with both counts twice. Of one run, the texts' is all there is.
-    """
-    runs, groups = len(draws), draws.shape[1] - 1
-    if few_runs(runs):
-        return (np.full(draws.shape[2:], np.nan),) * 2
-    mean, fewest = draws.mean(0), groups
-    error = jackknife_error(mean)
-    if runs > 1:
-        error, fewest = np.hypot(error, draws[:, 0].std(0, ddof=1) / np.sqrt(runs)), min(groups, runs)
-    either = reach(fewest) * error
-    return np.maximum(mean[0] - either, least), np.minimum(mean[0] + either, most)
-
-
 def jackknife_interval_of_difference(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The difference of two independent samples, of draws [1 + groups, ...] each: their errors add up in squares."""
     difference = one[0] - other[0]
@@ -118,6 +90,14 @@ def reach(groups: int | np.ndarray) -> float | np.ndarray:
     return t.ppf(ENDS[1], np.maximum(groups - 1, 1))
 
 
+def share_by_chance(groups: int) -> float:
+    """What a variance that is estimated from so many normal values falls short of in one case of forty, as a share
+    of the true one."""
+    from scipy.stats import chi2
+
+    return float(chi2.ppf(ENDS[0], groups - 1) / (groups - 1))
+
+
 def student_interval(mean: float, spread: float, n: int) -> tuple[float, float]:
     """The interval of a mean of n values, whose standard deviation is known from them."""
     either = float(reach(n)) * spread / n**0.5
@@ -127,6 +107,13 @@ def student_interval(mean: float, spread: float, n: int) -> tuple[float, float]:
 def normal_interval(mean: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The interval of means whose standard errors are known."""
     return mean - _NORMAL * error, mean + _NORMAL * error
+
+
+def share_interval(share: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of shares of n examples (Wilson's): of none it reaches above 0, where a bootstrap's can't."""
+    middle, of_n = share + _NORMAL**2 / (2 * n), 1 + _NORMAL**2 / n
+    either = _NORMAL * np.sqrt(share * (1 - share) / n + (_NORMAL / (2 * n)) ** 2)
+    return np.maximum((middle - either) / of_n, 0.0), np.minimum((middle + either) / of_n, 1.0)
 
 
 def wider_for_all(intervals: int) -> float:

@@ -9,13 +9,10 @@ at all is found in it: after a correction for all tests that happens in at most 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from bertscope.core.intervals import most_by_chance
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from bertscope.core.result import Result
@@ -25,10 +22,13 @@ TABLE = "null"
 LEVEL = 0.05
 _ENOUGH = 50  # draws under which a panel is shown and decides nothing
 _SURE = 0.99
+_VERDICTS = {"passes": "passes", "fails": "FAILS", "undecided": "too few draws to decide"}
 
 
 def most(draws: int) -> int:
     """How many draws with findings a sound test has at most, 99 times of 100: 18 of 200, 11 of 100, 7 of 50."""
+    from bertscope.core.intervals import most_by_chance  # whoever shows results needs no numpy
+
     return most_by_chance(draws, LEVEL, _SURE)
 
 
@@ -41,6 +41,7 @@ def panel(found: Mapping[Hashable, np.ndarray], columns: Sequence[str] = ("tests
     quantile   how many that may be
     passes     whether it is not more; none where there are too few draws to say
     """
+    import numpy as np
     import pandas as pd
 
     rows = []
@@ -54,21 +55,28 @@ def panel(found: Mapping[Hashable, np.ndarray], columns: Sequence[str] = ("tests
     return table.astype({"passes": "boolean"})
 
 
+def verdict(result: Result) -> Literal["passes", "fails", "undecided", ""]:
+    """What a result's own panel says; nothing where there is none. One family of tests that fails is enough."""
+    if TABLE not in result.tables:
+        return ""
+    passes = result.tables[TABLE]["passes"]
+    if not passes.fillna(True).all():
+        return "fails"
+    return "undecided" if passes.isna().any() else "passes"
+
+
 def fails(result: Result) -> bool:
     """Whether a result's own panel says that its findings are none. A result without one isn't judged by it."""
-    return TABLE in result.tables and bool((~result.tables[TABLE]["passes"].fillna(True).astype(bool)).any())
+    return verdict(result) == "fails"
 
 
 def in_words(result: Result) -> str:
     """What the panel says, in a line; nothing where there is none."""
-    if TABLE not in result.tables:
+    if not (said := verdict(result)):
         return ""
     table = result.tables[TABLE]
     worst = table.iloc[int((table["findings"] - table["quantile"]).argmax())]
-    verdict = {True: "passes", False: "FAILS", None: "too few draws to decide"}[
-        None if table["passes"].isna().any() else bool(table["passes"].all())
-    ]
     return (
-        f"null panel: {verdict}; where there is nothing to find, something was found in {worst['findings']} of "
-        f"{worst['draws']} draws (up to {worst['quantile']} may be)"
+        f"null panel: {_VERDICTS[said]}; where there is nothing to find, something was found in "
+        f"{worst['findings']} of {worst['draws']} draws (up to {worst['quantile']} may be)"
     )

@@ -95,6 +95,8 @@ class Question:
     where several numbers share a key."""
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Words for the keys that tables hold and numbers are of: by column (`arm`), each key's (`random_tuned`)."""
+    moves_with_n: tuple[str, ...] = ()
+    """The keys of headline numbers that are higher or lower for a smaller sample, so that two sizes don't compare."""
     null: str = ""
     """Of a question with p-values: the exact null, in which its hypothesis is true by construction, after "where".
     Its config then has `null`, with which the result has the null panel and the reference (`null_panel.py`)."""
@@ -182,7 +184,7 @@ class Question:
         return Step(self.name, self.version, configs.to_json(config or self.config()), inputs)
 
     def result(self, **what: Any) -> Result:
-        """A result of this question; each headline number gets its words, a null panel its line among the notes."""
+        """A result of this question; headline numbers get their words, a null panel its line, first of the notes."""
         from bertscope.core.result import Result
         from bertscope.core.words import labelled, model_names
 
@@ -191,7 +193,7 @@ class Question:
             raise ValueError(f"{self.name} declares no words for the number {wordless[0]!r}")
         words = {**self.words, "model": model_names(result.models)}
         result.headline = labelled(result.headline, self.numbers, words)
-        result.notes += filter(None, [null_panel.in_words(result)])
+        result.notes = [*filter(None, [null_panel.in_words(result)]), *result.notes]
         return result
 
     def sentence(self, result: Result) -> Statement | None:

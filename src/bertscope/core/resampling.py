@@ -1,8 +1,9 @@
-"""Who is drawn: resamples of examples, of training runs and of whole clusters, and groups that are left out in turn.
+"""Who is drawn: resamples of examples and of whole clusters, and groups that are left out in turn.
 
 `draws` are a statistic of the sample itself and then of each resample, or of the sample without each group:
 [1 + repeats, ...]. What is measured on the same examples is resampled alike, so differences of draws are paired.
-`core/intervals.py` makes intervals of them. There are three ways to them:
+`core/intervals.py` makes intervals of them. Training runs are never drawn: they are too few
+(`core/variance_components.py`). There are three ways to draws:
 
 **In one pass** (`Resampling`), where what is kept must not grow with the examples. Each example has a weight in each
 resample: how often it was drawn. Drawn from Poisson(1), the weights of different examples are independent, so they
@@ -195,41 +196,34 @@ def metric_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: i
     return np.concatenate([metrics(np.ones((1, n))), *map(metrics, resamples(n, repeats, seed))])
 
 
-def seed_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
-    """Each arm's metric, averaged over its training runs, [1 + repeats, arms]; `arms` is [arms, run, n, k].
-
-    A two-level bootstrap: runs are drawn, then examples. Every run was scored on the same examples, so one draw of
-    examples serves all of a resample's runs, and all arms are resampled alike: run i of each has the same seed, and
-    any difference of columns is a paired one.
-    """
-    n_arms, runs, n, k = arms.shape
-    each = metric_draws(value, arms.reshape(n_arms * runs, n, k), repeats=repeats, seed=seed)
-    return over_runs(each.reshape(-1, n_arms, runs), seed=seed)
-
-
-def over_runs(each: np.ndarray, *, seed: int = 0) -> np.ndarray:
-    """The second level: from each run's metric in the sample itself and in each resample of examples,
-    [1 + repeats, arms, run], to each arm's mean over runs that are drawn too, alike for all arms."""
-    runs = each.shape[-1]
-    counts = np.concatenate([np.ones((1, runs)), *resamples(runs, len(each) - 1, [seed, 1])])
-    return (each * counts[:, None]).sum(-1) / runs
-
-
 def rank_draws(arms: np.ndarray, gold: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:
     """Spearman's correlation of each arm's answers [arms, n] with gold [n], in the sample itself and in each
     resample, [1 + repeats, arms]. Ranks are those within the resample. Constant answers give 0."""
-    n = len(gold)
+    n, spearman = len(gold), _spearman(arms, gold)
+    return np.concatenate([spearman(np.ones((1, n))), *map(spearman, resamples(n, repeats, seed))])
+
+
+def rank_left_out(arms: np.ndarray, gold: np.ndarray, *, groups: int) -> np.ndarray:
+    """The same, in the sample itself and without each group of neighbours, [1 + at most `groups`, arms]."""
+    sizes = np.diff(group_bounds(np.arange(len(gold)), groups))
+    members = np.eye(len(sizes)).repeat(sizes, axis=1)  # [group, n]
+    return _spearman(arms, gold)(left_out(members))
+
+
+def _spearman(arms: np.ndarray, gold: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """From how often samples hold each example [r, n] to each arm's correlation in them [r, arms]."""
     columns = [np.unique(values, return_inverse=True) for values in (gold, *arms)]
     order = [(np.argsort(inverse, kind="stable"), inverse) for _, inverse in columns]
 
     def spearman(counts: np.ndarray) -> np.ndarray:
-        centred = [_ranks(counts, *one) - (n + 1) / 2 for one in order]  # the mean of n ranks, however often drawn
+        middle = (counts.sum(1, keepdims=True) + 1) / 2  # the mean of the ranks, however often each is drawn
+        centred = [_ranks(counts, *one) - middle for one in order]
         spread = [np.sqrt((counts * ranks**2).sum(1)) for ranks in centred]
         together = [(counts * centred[0] * ranks).sum(1) for ranks in centred[1:]]
         scale = np.stack([spread[0] * one for one in spread[1:]], 1)
         return np.divide(np.stack(together, 1), scale, out=np.zeros_like(scale), where=scale > 0)
 
-    return np.concatenate([spearman(np.ones((1, n))), *map(spearman, resamples(n, repeats, seed))])
+    return spearman
 
 
 def _ranks(counts: np.ndarray, order: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -240,18 +234,7 @@ def _ranks(counts: np.ndarray, order: np.ndarray, group: np.ndarray) -> np.ndarr
     return (np.cumsum(together, 1) - together + (together + 1) / 2)[:, group]
 
 
-def cluster_draws(
-    statistic: Callable[[np.ndarray], float], cluster: np.ndarray, *, repeats: int = 2000, seed: int = 0
-) -> np.ndarray:
-    """A statistic of items, given their places, where whole clusters are drawn, [1 + repeats]. `cluster` says which
-    one each item belongs to."""
-    members = [np.flatnonzero(cluster == one) for one in np.unique(cluster)]
-    drawn = np.random.default_rng(seed).integers(len(members), size=(repeats, len(members)))
-    draws = [statistic(np.concatenate([members[one] for one in draw])) for draw in drawn]
-    return np.array([statistic(np.arange(len(cluster))), *draws])
-
-
-def resamples(n: int, repeats: int, seed: int | Sequence[int]) -> Iterator[np.ndarray]:
+def resamples(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:
     """How often each example is drawn, [some, n]: whole numbers, so that sums of hits stay exact."""
     generator = np.random.default_rng(seed)
     for size in chunks(n, repeats):

@@ -1,5 +1,5 @@
-"""Tests: paired permutations for any metric and any number of arms at once, exact sign flips, clusters; and Holm's
-correction."""
+"""Tests: paired permutations for any metric and any number of arms at once, exact sign flips, Student's t, one among
+others; and Holm's correction."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from bertscope.core.intervals import percentile_ends
 from bertscope.core.resampling import Value, chunks, resamples
+
+_ROUNDING = 1e-12  # what is as extreme may come out so much smaller
 
 
 @dataclass(frozen=True)
@@ -37,36 +39,82 @@ def paired_effects(
     two models' predictions for an example are exchangeable, so they are swapped at random. A metric that doesn't see
     the predictions' scale must make its moments of standardised ones: exchangeable they are only in one unit.
     """
-    n = len(reference)
-    columns = np.concatenate([reference[None], arms]).transpose(1, 0, 2)  # [n, 1 + arms, k]
-    flat = columns.reshape(n, -1)
-
-    def differences(counts: np.ndarray) -> np.ndarray:  # [r, n] -> [r, arms]
-        metrics = value((counts @ flat / n).reshape(len(counts), *columns.shape[1:]))
-        return metrics[:, 1:] - metrics[:, :1]
-
-    effect = differences(np.ones((1, n)))[0]
-    draws = np.concatenate([differences(counts) for counts in resamples(n, repeats, seed)])
+    sides = _Sides(value, reference, arms)
+    effect = sides.resampled(np.ones((1, sides.n)))[0]
+    draws = np.concatenate([sides.resampled(counts) for counts in resamples(sides.n, repeats, seed)])
     low, high = percentile_ends(draws)
-
-    total = flat.mean(0).reshape(columns.shape[1:])  # [1 + arms, k]
-    both = total[:1] + total[1:]  # what the two sides of a swap always add up to: [arms, k]
-    apart = (columns[:, 1:] - columns[:, :1]).reshape(n, -1)
     as_extreme = np.ones(len(arms))
-    for swap in _swaps(n, permutations, seed + 1):
-        kept = total[1:] - ((swap @ apart) / n).reshape(len(swap), *both.shape)  # arm with swapped examples
-        shuffled = value(kept) - value(both - kept)
-        as_extreme += (np.abs(shuffled) >= np.abs(effect) - 1e-12).sum(0)
+    for swap in _swaps(sides.n, permutations, seed + 1):
+        as_extreme += (np.abs(sides.exchanged(swap)) >= np.abs(effect) - _ROUNDING).sum(0)
     return Effects(effect, low, high, as_extreme / (permutations + 1))
 
 
+def paired_p_of_nothing(
+    value: Value, reference: np.ndarray, arms: np.ndarray, *, draws: int, permutations: int = 9999, seed: int = 0
+) -> np.ndarray:
+    """The p-values [draws, arms] that `paired_effects` gives where there is nothing to be found: in each draw the
+    reference and the arms are exchanged example by example at random (the same examples for all arms, so that arms
+    stay as alike as they are), and tested anew.
+
+    Exchanging changes nothing about what permutations of the two sides can give, so one set of them serves all draws.
+    """
+    sides = _Sides(value, reference, arms)
+    drawn, permuted = (
+        np.abs(np.concatenate([sides.exchanged(swap) for swap in _swaps(sides.n, count, own)]))
+        for count, own in ((draws, seed + 2), (permutations, seed + 1))
+    )
+    # The share of permutations that are as extreme, the draw itself among them: all are put in order together.
+    order = np.argsort(np.concatenate([drawn - _ROUNDING, permuted]), axis=0, kind="stable")
+    smaller = np.cumsum(order >= draws, axis=0)  # how many permutations stand at or before each place
+    place = np.argsort(order, axis=0, kind="stable")[:draws]
+    return (permutations - np.take_along_axis(smaller, place, axis=0) + 1) / (permutations + 1)
+
+
+class _Sides:
+    """The reference [n, k] and the arms [arms, n, k], side by side on the same examples."""
+
+    def __init__(self, value: Value, reference: np.ndarray, arms: np.ndarray) -> None:
+        self._value, self.n = value, len(reference)
+        columns = np.concatenate([reference[None], arms]).transpose(1, 0, 2)  # [n, 1 + arms, k]
+        self._flat, self._shape = columns.reshape(self.n, -1), columns.shape[1:]
+        total = self._flat.mean(0).reshape(self._shape)
+        self._arms = total[1:]
+        self._both = total[:1] + total[1:]  # what the two sides of a swap always add up to: [arms, k]
+        self._apart = (columns[:, 1:] - columns[:, :1]).reshape(self.n, -1)
+
+    def resampled(self, counts: np.ndarray) -> np.ndarray:
+        """Each arm's difference from the reference [r, arms], with each example so often [r, n]."""
+        metrics = self._value((counts @ self._flat / self.n).reshape(len(counts), *self._shape))
+        return metrics[:, 1:] - metrics[:, :1]
+
+    def exchanged(self, swap: np.ndarray) -> np.ndarray:
+        """The same [r, arms] with these examples [r, n] on the other side."""
+        kept = self._arms - ((swap @ self._apart) / self.n).reshape(len(swap), *self._both.shape)
+        return self._value(kept) - self._value(self._both - kept)
+
+
 def holm(p: np.ndarray) -> np.ndarray:
-    """Holm's correction: the p-values to compare with the level when all of `p` were tested together."""
-    order = np.argsort(p)
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1.0)
-    corrected = np.empty_like(stepped)
-    corrected[order] = stepped
+    """Holm's correction: the p-values to compare with the level when all of `p` [..., tests] were tested together."""
+    order = np.argsort(p, axis=-1)
+    steps = np.take_along_axis(p, order, -1) * np.arange(p.shape[-1], 0, -1)
+    corrected = np.empty_like(steps)
+    np.put_along_axis(corrected, order, np.maximum.accumulate(steps, axis=-1).clip(max=1.0), -1)
     return corrected
+
+
+def one_more_p(value: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Whether a value [...] could be one more of `others` [..., n], two-sided: Student's, for normal ones.
+
+    Ranks would need no normality, but of n others the lowest p is 1 / (1 + n), and no correction for several tests
+    could ever be passed. Where the others are all alike, p is 1 for what is like them and 0 for what isn't.
+    """
+    from scipy.stats import t
+
+    n = others.shape[-1]
+    apart = np.abs(value - others.mean(-1))
+    spread = others.std(-1, ddof=1) * np.sqrt(1 + 1 / n)
+    away = np.divide(apart, spread, out=np.where(apart > _ROUNDING, np.inf, 0.0), where=spread > _ROUNDING)
+    return 2 * t.sf(away, n - 1)
 
 
 def sign_flip_p(differences: np.ndarray) -> float:
@@ -75,6 +123,11 @@ def sign_flip_p(differences: np.ndarray) -> float:
     Under the null each difference is as likely to have the other sign. The sum's distribution over all signs is the
     convolution of a binomial for each size of difference; with differences of 1 only, this is McNemar's exact test.
     """
+    return float(sign_flip_ps(differences, np.array([differences.sum()]))[0])
+
+
+def sign_flip_ps(differences: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """The same for other sums that the differences have with other signs."""
     from scipy.stats import binom
 
     sizes, counts = np.unique(np.abs(differences[differences != 0]).astype(int), return_counts=True)
@@ -83,48 +136,31 @@ def sign_flip_p(differences: np.ndarray) -> float:
         steps = np.zeros(2 * size * count + 1)
         steps[:: 2 * size] = binom.pmf(np.arange(count + 1), count, 0.5)
         chance = np.convolve(chance, steps)
-    reach = len(chance) // 2
-    as_extreme = np.abs(np.arange(-reach, reach + 1)) >= abs(int(differences.sum()))
-    return min(1.0, float(chance[as_extreme].sum()))
+    middle = len(chance) // 2
+    beyond = np.cumsum(chance[::-1])[::-1]  # as far to the right, or further
+    far = np.abs(sums).astype(int)
+    return np.where(far == 0, 1.0, 2 * beyond[middle + far]).clip(max=1.0)
 
 
-class ClusteredDifference:
-    """Means of differences between paired things that come in clusters (word pairs in sentences), in one pass."""
+def mcnemar_p(more: np.ndarray, differing: np.ndarray) -> np.ndarray:
+    """`sign_flip_p` of many arms at once, where differences are of 1: `more` is each arm's sum of them, `differing`
+    how many there are."""
+    from scipy.stats import binom
 
-    def __init__(self) -> None:
-        self._moments: dict[str, np.ndarray | float] = dict.fromkeys(("n", "nn", "groups", "d", "dd", "dn"), 0.0)
+    return np.minimum(2 * binom.cdf((differing - np.abs(more)) / 2, differing, 0.5), 1.0)
 
-    def add(self, sums: np.ndarray, sizes: np.ndarray, kind: np.ndarray) -> None:
-        """Take in clusters: `sums` [cluster, ...] of `sizes` [cluster] differences each; `kind` [cluster, kinds] is a
-        one-hot of what each cluster is about."""
-        flat = sums.reshape(len(sums), int(np.prod(sums.shape[1:])))  # there may be no cluster at all
-        one = {"n": sizes, "nn": sizes**2, "groups": sizes > 0, "d": flat, "dd": flat**2, "dn": flat * sizes[:, None]}
-        for name, values in one.items():
-            total = kind.T @ values
-            self._moments[name] += total.reshape(-1, *sums.shape[1:]) if values.ndim > 1 else total
 
-    @property
-    def size(self) -> np.ndarray:
-        """[kinds]: how many differences the means are over."""
-        return np.asarray(self._moments["n"])
+def t_test(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
+    """Two-sided p-values by Student's t of n independent differences, from their sums and the sums of their squares:
+    whatever signs they get, the squares stay. NaN where n is under 2."""
+    from scipy.special import stdtr
 
-    def test(self) -> tuple[np.ndarray, np.ndarray]:
-        """The mean difference, [kinds, ...], and its two-sided p-value: a t-test in which clusters are independent.
-
-        Both are NaN where nothing was compared, the p-value also where there is only one cluster.
-        """
-        from scipy.stats import t
-
-        d, dd, dn = (np.asarray(self._moments[name]) for name in ("d", "dd", "dn"))
-        n, nn, groups = (
-            np.asarray(self._moments[name]).reshape(-1, *[1] * (d.ndim - 1)) for name in ("n", "nn", "groups")
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = d / n
-            residual = np.maximum(dd - 2 * mean * dn + mean**2 * nn, 0)
-            error = np.sqrt(residual * groups / (groups - 1)) / n
-            p = 2 * t.sf(np.abs(mean) / error, groups - 1)
-        return mean, np.where((error == 0) & (mean == 0), 1.0, p)
+    if n < 2:
+        return np.full(np.broadcast_shapes(np.shape(sums), np.shape(squares)), np.nan)
+    spread = np.maximum(squares - sums**2 / n, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(sums) / np.sqrt(spread * n / (n - 1))
+    return np.where((sums == 0) & (spread == 0), 1.0, 2 * stdtr(n - 1, -t))
 
 
 def _swaps(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:

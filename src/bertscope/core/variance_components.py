@@ -7,13 +7,16 @@ once. V is known about as well as its parts are (Satterthwaite's degrees of free
 
 A bootstrap that draws runs and then examples is no substitute: of five runs it is too sure where they differ much,
 and not sure enough where they are alike. docs/methods.md has the coverage of this one.
+
+What is no mean over examples has pseudo-values, of examples (`example_values`) or of groups of texts that were left
+out in turn (`group_values`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from bertscope.core.intervals import few_runs, reach
+from bertscope.core.intervals import few_runs, reach, share_by_chance
 from bertscope.core.resampling import Value
 
 
@@ -27,8 +30,18 @@ def example_values(value: Value, moments: np.ndarray) -> np.ndarray:
     whole = value(moments.mean(-2))[..., None]
     if n == 1:
         return whole
-    without = value((moments.sum(-2, keepdims=True) - moments) / (n - 1))
-    return whole + (n - 1) * (without.mean(-1, keepdims=True) - without)
+    return _pseudo_values(whole, value((moments.sum(-2, keepdims=True) - moments) / (n - 1)))
+
+
+def group_values(draws: np.ndarray) -> np.ndarray:
+    """The same for groups: from a statistic of each run and of it without each group, [run, 1 + groups, ...], to
+    [..., run, groups]."""
+    found = np.moveaxis(draws, (0, 1), (-2, -1))
+    return _pseudo_values(found[..., :1], found[..., 1:])
+
+
+def _pseudo_values(whole: np.ndarray, without: np.ndarray) -> np.ndarray:
+    return whole + (without.shape[-1] - 1) * (without.mean(-1, keepdims=True) - without)
 
 
 def interval_over_runs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -53,8 +66,12 @@ def error_of_mean(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rest = values - of_runs[..., None] - of_examples[..., None, :] + values.mean((-2, -1))[..., None, None]
     by_run, by_example = of_runs.var(-1, ddof=1) / runs, of_examples.var(-1, ddof=1) / n
     by_both = (rest**2).sum((-2, -1)) / ((runs - 1) * (n - 1)) / (runs * n)
-    # The rest can come out larger than it is; the variance is never smaller than what runs, or examples, alone show.
-    variance = np.maximum(by_run + by_example - by_both, np.maximum(by_run, by_example))
+    # Examples that vary less than the rest alone makes them are an accident, since there are many: the runs' own
+    # variance is the least. Few runs are often that much alike, which says nothing, unless they are more alike than
+    # the rest lets them be in one case of forty: five runs that are right equally often are no interval of nothing.
+    least = np.maximum(by_run, by_both * share_by_chance(runs))
+    variance = np.maximum(by_run + by_example - by_both, least)
     unsure = by_run**2 / (runs - 1) + by_example**2 / (n - 1) + by_both**2 / ((runs - 1) * (n - 1))
-    freedom = np.divide(variance**2, unsure, out=np.full_like(variance, runs - 1.0), where=unsure > 0)
-    return np.sqrt(variance), np.maximum(freedom, 1.0)
+    fewest = min(runs, n) - 1.0  # no part is known from less
+    freedom = np.divide(variance**2, unsure, out=np.full_like(variance, fewest), where=unsure > 0)
+    return np.sqrt(variance), np.maximum(freedom, fewest)

@@ -61,6 +61,15 @@ def feature_words(examples: Examples, feature: str) -> tuple[np.ndarray, ...]:
     )
 
 
+def plain_words(examples: Examples) -> np.ndarray:
+    """Of each word of the corpus, end to end, whether it isn't punctuation: it has a letter or a digit, and
+    its part of speech, where there is one, isn't PUNCT."""
+    spelled = np.array([any(map(str.isalnum, word)) for words in _words(examples) for word in words], dtype=bool)
+    if "pos" not in examples.marks:
+        return spelled
+    return spelled & np.array([tag != "PUNCT" for tags in examples.marks["pos"] for tag in tags], dtype=bool)
+
+
 def _negates(word: str) -> bool:
     plain = word.casefold().replace("’", "'")
     return plain in NEGATIONS or plain.endswith("n't")

@@ -114,7 +114,7 @@ class TaskSource(Source):
             published = _PUBLISHED[split]
             raise UserError(f"{self.name} has no published {published} split; ask for train, validation or test")
         task = self.task()
-        return replace(getattr(task, split), name=task.name, notes=task.notes)
+        return replace(getattr(task, split), name=task.name, notes=task.notes, task=task.fingerprint)
 
     def _options_without_place(self) -> dict[str, object]:
         """What was asked for, but not where the files lie: a place is no identity."""

@@ -119,15 +119,31 @@ class Task:
 
     def outputs_to_predictions(self, predicted: Predictions | np.ndarray) -> np.ndarray:
         """From a model's outputs [..., n, c] to class indices, or scores, [..., n]."""
-        outputs = self.outputs(predicted)
-        self._refuse_other_width(outputs)
-        refuse_not_finite(outputs)
-        return self.output.predictions(outputs)
+        return self.output.predictions(self._finite(predicted))
 
     def moments(self, predicted: Predictions | np.ndarray, examples: Examples | None = None) -> np.ndarray:
         """The primary metric's moments [..., n, k] of outputs [..., n, c] for `examples` (test by default)."""
         outputs = self.outputs(predicted)
         return self.output.moments(self.outputs_to_predictions(outputs), self._gold(examples, outputs))
+
+    def losses(self, predicted: Predictions | np.ndarray, examples: Examples | None = None) -> np.ndarray:
+        """Each example's loss [..., n] of outputs [..., n, c] for `examples` (test by default): cross-entropy in
+        nats, or the squared error in the task's own unit."""
+        outputs = self._finite(predicted)
+        return self.output.losses(outputs, self._gold(examples, outputs))
+
+    @property
+    def loss_unit(self) -> str:
+        return "squared error" if self.kind == "regression" else "nats"
+
+    def divergence(self, whole: Predictions | np.ndarray, other: Predictions | np.ndarray) -> np.ndarray:
+        """How far outputs [..., n, c] say something else of each example [..., n] than the whole model's [n, c]:
+        KL(whole || other) in nats, or the squared change of the score."""
+        return self.output.divergence(self._finite(whole), self._finite(other))
+
+    def flips(self, whole: Predictions | np.ndarray, other: Predictions | np.ndarray) -> np.ndarray:
+        """Whether they predict another label of each example [..., n] than the whole model's do; NaN of scores."""
+        return self.output.flips(self._finite(whole), self._finite(other))
 
     @property
     def value(self) -> Value:
@@ -198,6 +214,13 @@ class Task:
         self._refuse_other_width(predicted.logits)
         order, notes = self.output.match(predicted.labels)
         return predicted.logits[..., order], notes
+
+    def _finite(self, predicted: Predictions | np.ndarray) -> np.ndarray:
+        """A model's outputs in the order of the labels, each a number."""
+        outputs = self.outputs(predicted)
+        self._refuse_other_width(outputs)
+        refuse_not_finite(outputs)
+        return outputs
 
     def _refuse_other_width(self, outputs: np.ndarray) -> None:
         if outputs.shape[-1] != self.n_outputs:

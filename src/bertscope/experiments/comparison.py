@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from bertscope.core.intervals import interval, percentile_ends
+from bertscope.core.resampling import Value, metric_draws
 from bertscope.core.statistics import paired_effects
 from bertscope.models.export import OnnxClassifier, weight_bytes
 from bertscope.models.latency import Inputs, Variant, in_torch, time_in_turn
@@ -74,6 +76,9 @@ def measured(
     first = contenders[0]
     moments = np.stack([task.moments(each.test) for each in contenders])
     found = paired_effects(task.value, moments[0], moments, permutations=0, seed=seed)
+    kept, kept_low, kept_high = skill_kept(
+        task.value, moments, task.moments(task.blind_outputs(task.test)), seed=seed
+    )
     scores = [task.score(each.test) for each in contenders]
     models = pd.DataFrame(
         {
@@ -90,6 +95,9 @@ def measured(
             "change": found.effect,
             "change_low": found.low,
             "change_high": found.high,
+            "kept": kept,
+            "kept_low": kept_low,
+            "kept_high": kept_high,
         }
     )
     rows = []
@@ -103,6 +111,24 @@ def measured(
                  "rounds": times.seconds.shape[1]}
             )  # fmt: skip
     return models, pd.DataFrame(rows)
+
+
+def skill_kept(
+    value: Value, moments: np.ndarray, constant: np.ndarray, *, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The share of the first model's score above a constant answer's that each has, and the ends of its interval.
+    `moments` is [model, n, k], `constant` [n, k].
+
+    A ratio of two differences, all of which are resampled alike. Where the first model isn't clearly above the
+    constant answer, what it is divided by may be 0: there is no interval, and none of a share that isn't above 0.
+    """
+    draws = metric_draws(value, np.concatenate([moments, constant[None]]), seed=seed)
+    skill = draws[:, :-1] - draws[:, -1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = skill / np.where(skill[:, :1] > 0, skill[:, :1], np.nan)
+    lowest, _ = percentile_ends(skill[1:, 0])
+    low, high = interval(shares) if lowest > 0 else (np.full(len(moments), np.nan),) * 2
+    return shares[0], low, high
 
 
 def texts_at_a_time(texts: int) -> str:

@@ -119,6 +119,21 @@ def tokenise_all(tokenizer: Any, texts: Examples, max_length: int, window: int =
     return Tokens(fields=fields, starts=np.cumsum(lengths) - lengths, lengths=lengths, encodings=(), **kept)
 
 
+def pieces_of_words(tokenizer: Any, texts: Examples, max_length: int) -> np.ndarray:
+    """How many tokens each marked word of the texts has, end to end; 0 in a text that is longer than `max_length`."""
+    assert texts.words is not None
+    sizes = np.array([len(words) for words in texts.words])
+    pieces = []
+    for first in range(0, len(texts), WINDOW):
+        rows = np.arange(first, min(first + WINDOW, len(texts)))
+        tokens = tokenise(tokenizer, texts.take(rows), max_length)
+        starts = np.cumsum(sizes[rows]) - sizes[rows]
+        row = np.repeat(np.arange(len(rows)), tokens.lengths)
+        shown = (tokens.words != NO_WORD) & ~tokens.truncated[row]
+        pieces.append(np.bincount((starts[row] + tokens.words)[shown], minlength=sizes[rows].sum()))
+    return np.concatenate(pieces)
+
+
 def pad(tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device: Any = "cpu") -> Batch:
     """The batch of these rows of `tokens`; `first` is where the tokens' first example stands in the corpus."""
     lengths = tokens.lengths[rows]

@@ -22,7 +22,7 @@ from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.units import MODES, Mode, Unit
 from bertscope.models.means import Means
-from bertscope.models.taps import Tap, tapped
+from bertscope.models.taps import Tap, allowed_keys, tapped
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -84,12 +84,16 @@ class Gates(Tap):
             return context
         gate = _placed(self.heads[..., layer, :n_heads, None], 2)
         left = context * gate
+        return left if self.mode == "zero" else left + (1 - gate) * self.left_behind(layer, context, value, mask)
+
+    def left_behind(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """What heads that are off put out instead of their context, in a shape that spreads to its own."""
         if self.mode == "uniform":
-            return left + (1 - gate) * _uniform(value, mask)
+            return _uniform(value, mask)
         if self.mode == "mean":
             assert self.means is not None
-            return left + (1 - gate) * self.means.heads[layer, :n_heads].to(context)
-        return left
+            return self.means.heads[layer, : context.shape[2]].to(context)
+        return context.new_zeros(1)
 
     def on_mlp(self, layer: int, output: Tensor) -> Tensor:
         if not self._busy["mlps"][layer]:
@@ -143,6 +147,6 @@ def _uniform(value: Tensor, mask: Tensor | None) -> Tensor:
     """What heads that attend equally to every allowed key put out: [batch, query (or 1), head, d]."""
     if mask is None:
         return value.mean(2, keepdim=True).transpose(1, 2)
-    allowed = (mask > torch.finfo(mask.dtype).min / 2).to(value.dtype)
+    allowed = allowed_keys(value, mask)
     # A padded query may be allowed nothing at all: it gets zeros, which nobody reads.
     return (allowed / allowed.sum(-1, keepdim=True).clamp(min=1) @ value).transpose(1, 2)

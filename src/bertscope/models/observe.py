@@ -17,12 +17,12 @@ from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches, tokenise
 from bertscope.models.evaluating import evaluating
-from bertscope.models.taps import Tap, tapped
+from bertscope.models.taps import Tap, allowed_keys, tapped
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
-INSIDE = frozenset({"maps", "norms", "contexts", "mlps"})
+INSIDE = frozenset({"maps", "allowed", "norms", "contexts", "mlps"})
 """What layers show."""
 NEEDS = INSIDE | {"hidden_states", "logits"}
 _CELLS = {True: 2**16, False: 2**21}  # of a head's maps of a batch, on a CPU and elsewhere: they grow with the square
@@ -34,6 +34,9 @@ class Seen:
 
     maps: list[Tensor] = field(default_factory=list)
     """Attention [batch, head, query, key]; padded queries are there too, padded keys get 0."""
+    allowed: list[Tensor] = field(default_factory=list)
+    """[batch, 1, query, key]: 1 where a query may look at a key, 0 at padding and outside a local layer's window. The
+    batch and the query are 1 long where all are alike."""
     norms: list[Tensor] = field(default_factory=list)
     """How long the vector is that a key's value adds to the layer's output for each unit of attention, |W_o v|
     [batch, head, key] (Kobayashi et al. 2020)."""
@@ -47,9 +50,9 @@ class Seen:
 
     def lowest_layer(self) -> Seen:
         """What the lowest layer showed, which then isn't here any more."""
-        inside = (self.maps, self.norms, self.contexts, self.mlps)
-        maps, norms, contexts, mlps = ([shown.pop(0)] if shown else [] for shown in inside)
-        return Seen(maps, norms, contexts, mlps)
+        inside = (self.maps, self.allowed, self.norms, self.contexts, self.mlps)
+        maps, allowed, norms, contexts, mlps = ([shown.pop(0)] if shown else [] for shown in inside)
+        return Seen(maps, allowed, norms, contexts, mlps)
 
 
 class Observer(Protocol):
@@ -211,6 +214,8 @@ class _Recorder(Tap):
     def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         if "contexts" in self._needs:
             self._seen.contexts.append(context)
+        if "allowed" in self._needs:
+            self._seen.allowed.append(allowed_keys(value, mask))
         if "norms" in self._needs:
             self._seen.norms.append(self._norms(layer, value))
         return context

@@ -8,7 +8,9 @@ the layers below k return what they returned then, and layer k begins at its out
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,18 +45,45 @@ def predict_without(
 
     `replay=False` runs all of the model every time: the plain way, to compare with.
     """
-    encoder.need_classifier()
     sets = [[unit.check(encoder.head_counts, encoder.neuron_counts) for unit in units] for units in off]
-    outputs = np.zeros((len(sets), len(examples), encoder.model.config.num_labels), dtype=np.float32)
+    with encoder.gates(mode=mode, reference=reference) as gates:
+        lowest = [min((unit.layer_index for unit in units), default=encoder.n_layers) for units in sets]
+        changes = [
+            TemporaryChange(first, partial(_off, gates, units)) for first, units in zip(lowest, sets, strict=True)
+        ]
+        return predict_each(encoder, examples, changes, replay=replay, tokens=tokens)
+
+
+@dataclass(frozen=True)
+class TemporaryChange:
+    """What is done to a model for one forward pass after the other; its taps are open already."""
+
+    first: int
+    """The lowest layer in which something changes, 0-based; as many as there are where nothing does."""
+    block: Callable[[], AbstractContextManager[None]]
+    """Makes the `with` block in which it holds."""
+
+
+def predict_each(
+    encoder: Encoder,
+    examples: Examples,
+    changes: Sequence[TemporaryChange],
+    *,
+    replay: bool = True,
+    tokens: int | None = None,
+) -> Predictions:
+    """The classifier's outputs [change, example, class] with each change, made inside the block that opened the taps;
+    `replay` and `tokens` as for `predict_without`."""
+    encoder.need_classifier()
+    outputs = np.zeros((len(changes), len(examples), encoder.model.config.num_labels), dtype=np.float32)
     # What is kept of a batch must stay in a CPU's cache between the passes: half of the usual budget is 1.15x faster.
     budget = tokens or default_budget(encoder) // (2 if encoder.device.type == "cpu" else 1)
-    truncated = 0
+    truncated, parts = 0, sum(change.first < encoder.n_layers for change in changes)
     with (
         evaluating([encoder]),
         torch.inference_mode(),
-        encoder.gates(mode=mode, reference=reference) as gates,
         first_token_only(encoder) if replay else nullcontext(),
-        progress(f"switching off {sum(map(bool, sets))} parts of {encoder.name}", len(examples) * len(sets)) as bar,
+        progress(f"switching off {parts} parts of {encoder.name}", len(examples) * len(changes)) as bar,
     ):
         for batch in batches(
             encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, device=encoder.device
@@ -63,10 +92,9 @@ def predict_without(
             if replay:
                 with recorded(encoder) as kept:
                     encoder.model(**batch.inputs)
-            logits = []  # copied from the device once per batch, not once per set
-            for units in sets:
-                first = min((unit.layer_index for unit in units), default=encoder.n_layers) if replay else 0
-                with _off(gates, units), replayed(encoder, kept, first):
+            logits = []  # copied from the device once per batch, not once per change
+            for change in changes:
+                with change.block(), replayed(encoder, kept, change.first if replay else 0):
                     logits.append(encoder.model(**batch.inputs).logits)
                 bar.advance(len(batch))
             outputs[:, batch.rows] = torch.stack(logits).float().cpu().numpy()

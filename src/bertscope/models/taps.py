@@ -3,8 +3,8 @@
 transformers looks its attention function up by name, so while a tap is open the model's attention is the function
 below. It computes what the library computes, fused where nobody wants the maps, and remembers values and mask. Hooks
 on each layer's parts do the rest: a tap may read the maps, and read or replace the layer's input, the heads' outputs,
-the MLP's input, neurons and output, and the layer's output. Families that don't ask for the attention function by
-name are read by hooks alone. When the last tap closes, the model is as it was.
+what they add up to, the MLP's input, neurons and output, and the layer's output. Families that don't ask for the
+attention function by name are read by hooks alone. When the last tap closes, the model is as it was.
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ class Tap:
         `value` is [batch, head, key, d]; `mask` is added to the scores ([batch, 1, query, key]) or None.
         """
         return context
+
+    def on_attention(self, layer: int, output: Tensor) -> Tensor:
+        """Called with what the output projection gives, its bias included, before residual and LayerNorm."""
+        return output
 
     def on_mlp_input(self, layer: int, inputs: Tensor) -> Tensor:
         """Called with the MLP's input [batch, token, hidden]."""
@@ -147,6 +151,7 @@ def _open(encoder: Encoder, undo: ExitStack) -> None:
         hooks += [
             block.register_forward_pre_hook(_entry_hook(run), with_kwargs=True),
             projection.register_forward_pre_hook(_context_hook(run, encoder.head_size)),
+            projection.register_forward_hook(lambda module, args, output: run.through("on_attention", output)),
             mlp.register_forward_pre_hook(_input_hook(run, "on_mlp_input")),
             mlp_out.register_forward_pre_hook(_input_hook(run, "on_neurons")),
             mlp_out.register_forward_hook(lambda module, args, output: run.through("on_mlp", output)),
@@ -165,6 +170,13 @@ def _open(encoder: Encoder, undo: ExitStack) -> None:
         AttentionMaskInterface.register(_NAME, eager_mask)  # padding arrives as a mask that is added to the scores
         undo.callback(encoder.model.set_attn_implementation, encoder.model.config._attn_implementation)
         encoder.model.set_attn_implementation(_NAME)
+
+
+def allowed_keys(value: Tensor, mask: Tensor | None) -> Tensor:
+    """[batch or 1, 1, query or 1, key]: 1 where a query may look at a key, else 0; as taps see values and mask."""
+    if mask is None:
+        return value.new_ones(1, 1, 1, value.shape[2])
+    return (mask > torch.finfo(mask.dtype).min / 2).to(value.dtype)
 
 
 def _attention(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from bertscope.core import null_panel
 from bertscope.core.figure import Figure
 
 ENDS = "ends of the 95% interval"
@@ -20,10 +21,21 @@ BY_DEFAULT = {
     "runs": "how many runs, one for each seed, it is the mean of",
     "sd": "standard deviation over these runs",
     "seed": "of the run",
+    "kl": "how far predictions move: KL(whole || without) in nats, of scores the squared change",
+    "flips": "the share of predictions that become another",
+    "random_weights": "the same in the same model with random weights",
 }
 """Figures may say it more exactly."""
 OF_PARTS = {"unit": "the part, by its kind, layer and number"}
 """Where there are layers; other tables call other things so."""
+OF_NULL = {
+    "tests": "which were corrected together",
+    "draws": "how often data was drawn in which there is nothing to find",
+    "findings": "in how many of these draws anything was found",
+    "quantile": "in how many a sound test finds something at most, 99 times of 100",
+    "passes": "whether it is not more",
+}
+"""Of the null panel, whichever question's."""
 _SIDES = ("low", "high")
 
 
@@ -34,6 +46,7 @@ def explained(
     in one. `own` is what the question itself says of them."""
     columns = list(columns)
     shared = BY_DEFAULT | (OF_PARTS if "layer" in columns else {}) | _labels(table, figures) | ALWAYS
+    shared |= OF_NULL if table == null_panel.TABLE else {}
     found: dict[str, str] = {}
     for place, column in enumerate(columns):
         of, _, side = column.rpartition("_")

@@ -80,8 +80,21 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
         notes=[
             "intervals that overlap may still belong to numbers that differ: only a paired comparison, such as "
             "similarity or change, can tell",
+            *_of_other_sizes(numbers),
         ],
     )
+
+
+def _of_other_sizes(numbers: pd.DataFrame) -> list[str]:
+    """Numbers that move with the size of their sample, where the sizes differ."""
+    moving = [key in find(question).moves_with_n if question in QUESTIONS else False
+              for question, key in zip(numbers["question"], numbers["key"], strict=True)]  # fmt: skip
+    apart = numbers[moving & (numbers["one_n"] != numbers["other_n"])]
+    return [
+        f"{question}: {', '.join(rows['number'].drop_duplicates())} move with the number that they are of, which "
+        "differs here; the difference isn't one of models"
+        for question, rows in apart.groupby("question", sort=False)
+    ]
 
 
 def _counted(key: str, count: int, label: str, of: int | None = None) -> Number:
@@ -157,7 +170,7 @@ def _abouts(findings: Sequence[Finding]) -> dict[str, str]:
 
 _COLUMNS = [
     "question", "about", "other_about", "key", "number", "unit", "main", "one", "one_low", "one_high", "other",
-    "other_low", "other_high", "difference", "overlap",
+    "other_low", "other_high", "difference", "overlap", "one_n", "other_n",
 ]  # fmt: skip
 
 
@@ -177,6 +190,7 @@ def _numbers(pair: Pair, abouts: Sequence[Mapping[str, str]]) -> Iterator[dict[s
                 "one": mine.value, "one_low": mine.low, "one_high": mine.high,
                 "other": yours.value, "other_low": yours.low, "other_high": yours.high,
                 "difference": yours.value - mine.value, "overlap": _overlap(mine, yours),
+                "one_n": mine.n, "other_n": yours.n,
             }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ class Scale:
     effect: float
     low: float | None
     high: float | None
-    bound: float
+    bound: float | None
     published: float | None
     above: bool
     """Whether the claimed side is right of the bound."""
@@ -169,7 +169,7 @@ def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float
         effect=effect,
         interval=None if row["low"] is None else f"{low} to {high}",
         published=None if row["published"] is None else published,
-        bound=f"{_WORDS[row['asks']]} {row['at']:.3g}".replace("-", MINUS),
+        bound=bound(row),
         scale=_scale(row, ends),
         rests_on=_rests_on(row),
         why=row["why"],
@@ -192,7 +192,24 @@ def _rests_on(row: Mapping[str, Any]) -> str:
         clauses.append(f"the largest of {row['others'] + 1} results; {row['agree']} of the others agree")
     if row["earlier"]:
         clauses.append(earlier(row["earlier"]))
+    if row.get("null"):  # a ledger of before has no such column
+        clauses.append(f"null panel: {find(QUESTION).words['null'][row['null']]}")
+    if row.get("reference") is not None:
+        clauses.append(f"random weights: {row['reference']:.3g}".replace("-", MINUS))
     return ", ".join(clauses)
+
+
+def bound(row: Mapping[str, Any]) -> str:
+    """What is claimed of a number: where that is a share of a skill, which share, and where it lies if the skill is
+    known.
+
+    >>> bound({"asks": ">", "at": 0.5}), bound({"asks": "<", "at": 0.031, "share": 0.1})
+    ('above 0.5', 'below 0.031 (10% of the skill)')
+    """
+    share = row.get("share")
+    of = "" if share is None else f"{share:.0%} of the skill"
+    written = of if row["at"] is None else f"{row['at']:.3g}" + (f" ({of})" if of else "")
+    return f"{_WORDS[row['asks']]} {written}".replace("-", MINUS)
 
 
 def earlier(models: int) -> str:
@@ -222,6 +239,6 @@ def _scale(row: Mapping[str, Any], ends: tuple[float, float]) -> Scale:
     def place(value: float | None) -> float | None:
         return None if value is None else round(6 + 88 * (value - least) / span, 2)
 
-    effect, low, high, bound, published = (place(row[key]) for key in _PLACED)
-    assert effect is not None and bound is not None
-    return Scale(effect, low, high, bound, published, above=row["asks"].startswith(">"))
+    effect, low, high, at, published = (place(row[key]) for key in _PLACED)
+    assert effect is not None
+    return Scale(effect, low, high, at, published, above=row["asks"].startswith(">"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bertscope.core import registry
+from bertscope.core import null_panel, registry
 from bertscope.core.differences import differences
 from bertscope.core.number import Number
 from bertscope.core.question import Question
@@ -72,6 +72,19 @@ class Table:
 
 
 @dataclass(frozen=True)
+class NullPanel:
+    """How often the question finds something where there is nothing: what its p-values are worth."""
+
+    verdict: str
+    """As the panel's own `verdict` has it."""
+    line: str
+    null: str
+    """Where there is nothing to find: the question's own words."""
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
 class Answer:
     """One result: one subject's answer to a question."""
 
@@ -84,6 +97,7 @@ class Answer:
     cards: list[Card]
     numbers: list[Card]
     """The rest of many, for a list."""
+    null: NullPanel | None
     pictures: list[Picture]
     tables: list[Table]
     notes: list[str]
@@ -180,14 +194,25 @@ def _answer(
              "part": part}  # fmt: skip
     first = len(cards) if len(cards) <= _CARDS else _FIRST
     own = declared.columns if declared else {}
+    null = _null(result, declared)
     return Answer(
         id=step.id, about=name, models=models, tasks=tasks, one_seed=subjects.one_seed(step), main=main,
-        cards=cards[:first], numbers=cards[first:], pictures=pictures,
+        cards=cards[:first], numbers=cards[first:], null=null, pictures=pictures,
         tables=[Table(table, len(frame), len(frame.columns),
                       explained(table, frame.columns, result.figures, own.get(table, {})))
                 for table, frame in result.tables.items()],
-        notes=result.notes, origin=_origin(finding), data=packed.pack(data), entry=entry,
+        notes=result.notes[1:] if null else result.notes,  # the first is the panel's, which is shown above
+        origin=_origin(finding), data=packed.pack(data), entry=entry,
     )  # fmt: skip
+
+
+def _null(result: Result, declared: Question | None) -> NullPanel | None:
+    if not (verdict := null_panel.verdict(result)):
+        return None
+    table = result.tables[null_panel.TABLE]
+    rows = zip(*(texts(table[column]) for column in table.columns), strict=True)
+    null = declared.null if declared else ""
+    return NullPanel(verdict, null_panel.in_words(result), null, list(table.columns), [list(row) for row in rows])
 
 
 def _tasks(finding: Finding) -> list[str]:

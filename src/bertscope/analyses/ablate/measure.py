@@ -1,14 +1,45 @@
-"""`ablate`: the model's outputs on the test set, whole and without each part."""
+"""`ablate`: the model's outputs on the test set, whole and without each part, and what the difference is."""
 
 from __future__ import annotations
 
-from bertscope.analyses.ablate.question import AblateConfig, named_sets
-from bertscope.analyses.ablate.result import Off, ablate_result
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bertscope.analyses.ablate.question import DRAWS_OF_PARTS, AblateConfig, named_sets
+from bertscope.analyses.ablate.result import LEVEL, ablate_result, is_exact
+from bertscope.core import null_panel
+from bertscope.core.intervals import interval, share_interval
+from bertscope.core.predictions import Predictions
+from bertscope.core.reliability import ENOUGH, Reliability, split_half, split_half_of_means
+from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
-from bertscope.core.units import every
+from bertscope.core.statistics import holm, mcnemar_p, paired_effects, paired_p_of_nothing
+from bertscope.core.units import Unit, every
+from bertscope.core.variance_components import error_of_mean
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
+from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.random_part import predict_without_random_parts
 from bertscope.models.replay import predict_without
+
+
+@dataclass(frozen=True)
+class Off:
+    """What one row is about: a part, or a named set of parts, that is switched off."""
+
+    kind: str
+    name: str
+    units: Sequence[Unit]
+    layer: int | None = None
+    head: int | None = None
+
+    @classmethod
+    def part(cls, unit: Unit) -> Off:
+        return cls(unit.kind, str(unit), [unit], unit.layer, unit.number)
 
 
 def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
@@ -16,8 +47,180 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
     off = [Off.part(unit) for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
     for name, units in named_sets(config.sets).items():
         off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))
+    switched = _without(model, task, off, config)
+    reliability = _reliability(task, switched, [one.kind for one in off])
+    effects = _effects(task, switched, off, config)
+    told_by = _told_by(task, switched, reliability)
+    effects["told_by"] = [told_by.get(one.kind, "metric") for one in off]
+    tables = {"reliability": reliability}
+    if config.null:
+        references = (_random_weights(model, task, off, config), _random_parts(model, task, switched, off, config))
+        effects = pd.concat([effects, *references], axis=1)
+        tables[null_panel.TABLE] = _nothing(task, switched, effects["kind"], config)
+    improves = effects[effects["effect"] > 0].sort_values("effect", ascending=False, kind="stable", ignore_index=True)
+    return ablate_result(
+        model, task, switched, {"effects": effects, "improves": improves, **tables},
+        config, [f"{one.name} is {' + '.join(map(str, one.units))}" for one in off if one.kind == "set"],
+    )  # fmt: skip
+
+
+def _without(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig) -> Predictions:
+    """The outputs of the whole model and without each part."""
     reference = model.means(task.validation) if config.mode == "mean" else None
-    switched = predict_without(
-        model, task.test, [[], *(one.units for one in off)], mode=config.mode, reference=reference
-    )
-    return ablate_result(model, task, off, switched, config)
+    sets = [[], *(one.units for one in off)]
+    return predict_without(model, task.test, sets, mode=config.mode, reference=reference)
+
+
+def _mean(means: np.ndarray) -> np.ndarray:
+    return means[..., 0]
+
+
+def _effects(task: Task, switched: Predictions, off: Sequence[Off], config: AblateConfig) -> pd.DataFrame:
+    moments, losses = task.moments(switched), task.losses(switched)[..., None]  # [1 + parts, examples, k]
+    how: dict[str, Any] = {"repeats": config.repeats, "seed": config.seed}
+    swaps = 0 if is_exact(task.metric) else config.permutations
+    found = paired_effects(task.value, moments[0], moments[1:], permutations=swaps, **how)
+    by_loss = paired_effects(_mean, losses[0], losses[1:], permutations=config.permutations, **how)
+    more_hits = moments[1:, :, 0] - moments[0, :, 0]
+    p = mcnemar_p(more_hits.sum(1), np.abs(more_hits).sum(1)) if is_exact(task.metric) else found.p
+    kinds = np.array([one.kind for one in off])
+    columns = {
+        "unit": [one.name for one in off],
+        "kind": kinds,
+        "layer": pd.array([one.layer for one in off], dtype="Int64"),
+        "head": pd.array([one.head for one in off], dtype="Int64"),
+        "score": task.value(moments[1:].mean(1)),
+        "effect": found.effect,
+        "low": found.low,
+        "high": found.high,
+        **_tested(p, kinds),
+        "loss_rise": by_loss.effect,
+        "loss_low": by_loss.low,
+        "loss_high": by_loss.high,
+        **_tested(by_loss.p, kinds, "loss_"),
+        **_effect_sizes(task, switched, how),
+    }
+    return pd.DataFrame(columns)
+
+
+def _tested(p: np.ndarray, kinds: np.ndarray, prefix: str = "") -> dict[str, np.ndarray]:
+    """Each kind is a family of tests of its own: 12 layers need not pay for 144 heads."""
+    corrected = np.empty_like(p)
+    for kind in dict.fromkeys(kinds):
+        corrected[..., kinds == kind] = holm(p[..., kinds == kind])
+    return {f"{prefix}p": p, f"{prefix}p_holm": corrected, f"{prefix}certain": corrected < LEVEL}
+
+
+def _effect_sizes(task: Task, switched: Predictions, how: dict[str, Any]) -> dict[str, np.ndarray]:
+    """How far predictions move, whatever is right. Whatever a part does, that is no less than 0: there is no test."""
+    whole, key = switched.of_change(0), task.output.divergence_key
+    draws = metric_draws(_mean, task.divergence(whole, switched)[1:, :, None], **how)
+    low, high = interval(draws)
+    sizes = {key: draws[0], f"{key}_low": low, f"{key}_high": high}
+    flips = task.flips(whole, switched)[1:].mean(1)
+    if not np.isnan(flips).all():
+        low, high = share_interval(flips, len(task.test))
+        sizes |= {"flips": flips, "flips_low": low, "flips_high": high}
+    return sizes
+
+
+def _reliability(task: Task, switched: Predictions, kinds: Sequence[str]) -> pd.DataFrame:
+    """Of the ranking of the parts of each kind, by the metric and by the loss; kinds of fewer than 3 have none."""
+    moments, losses = task.moments(switched)[1:], task.losses(switched)[1:]
+
+    def of(kind: str, measure: str) -> Reliability:
+        at = np.array(kinds) == kind
+        return split_half_of_means(losses[at]) if measure == "loss" else split_half(task.value, moments[at])
+
+    each = {
+        (kind, measure): of(kind, measure)
+        for kind in dict.fromkeys(kinds) if kind != "set"
+        for measure in ("metric", "loss")
+    }  # fmt: skip
+    rows = [
+        (kind, measure, one.pearson, one.spearman, kinds.count(kind))
+        for (kind, measure), one in each.items() if not np.isnan(one.pearson)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["kind", "measure", "pearson", "spearman", "parts"])
+
+
+def _told_by(task: Task, switched: Predictions, reliability: pd.DataFrame) -> dict[str, str]:
+    """What each kind of part is told by: the metric, or the loss where the metric's ranking is mostly noise and the
+    loss's is less so. The loss of scores in another unit than the task's says nothing."""
+    by = reliability.pivot(index="kind", columns="measure", values="pearson")
+    if by.empty or _in_another_unit(task, switched):
+        return {}
+    noisy = (by["metric"] < ENOUGH) & (by["loss"] > by["metric"])
+    return noisy.map({True: "loss", False: "metric"}).to_dict()
+
+
+def _in_another_unit(task: Task, switched: Predictions) -> bool:
+    """Whether a model of scores is further from the right ones than their mean is."""
+    if task.labels:
+        return False
+    blind = task.losses(task.blind_outputs(task.test)).mean()
+    return bool(task.losses(switched.of_change(0)).mean() > blind)
+
+
+def _nothing(task: Task, switched: Predictions, kinds: pd.Series, config: AblateConfig) -> pd.DataFrame:
+    """The null panel: the whole model's outputs and those without a part exchanged row by row, tested as they are."""
+    moments, losses = task.moments(switched), task.losses(switched)[..., None]
+    how: dict[str, Any] = {"draws": null_panel.DRAWS, "permutations": config.permutations, "seed": config.seed}
+    p = {"loss": paired_p_of_nothing(_mean, losses[0], losses[1:], **how)}
+    if is_exact(task.metric):
+        more_hits = moments[1:, :, 0] - moments[0, :, 0]
+        coins = np.random.default_rng(config.seed).choice([-1.0, 1.0], size=(null_panel.DRAWS, more_hits.shape[1]))
+        p["metric"] = mcnemar_p(coins @ more_hits.T, np.abs(more_hits).sum(1))
+    else:
+        p["metric"] = paired_p_of_nothing(task.value, moments[0], moments[1:], **how)
+    certain = {measure: _tested(p[measure], kinds.to_numpy())["certain"] for measure in ("metric", "loss")}
+    found: dict[Hashable, np.ndarray] = {
+        (kind, measure): certain[measure][:, kinds == kind].sum(1)
+        for kind in dict.fromkeys(kinds) for measure in certain
+    }  # fmt: skip
+    return null_panel.panel(found, ["kind", "measure"])
+
+
+def _random_weights(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig) -> pd.DataFrame:
+    """What the same parts do in the same model with random weights."""
+    switched = _without(with_random_weights(model, config.seed, classifier=True), task, off, config)
+    losses, far = task.losses(switched), task.divergence(switched.of_change(0), switched)
+    rise, key = (losses[1:] - losses[0]).mean(1), task.output.divergence_key
+    return pd.DataFrame({"random_weights": rise, f"random_weights_{key}": far[1:].mean(1)})
+
+
+def _random_parts(
+    model: Encoder, task: Task, switched: Predictions, off: Sequence[Off], config: AblateConfig
+) -> pd.DataFrame:
+    """What a random part in a head's place costs, and whether the head costs more. Other parts have as many
+    directions as the layer has: nothing random is like them."""
+    places = [place for place, one in enumerate(off) if one.kind == "head"]
+    if not places:
+        return pd.DataFrame(index=range(len(off)))
+    reference = model.means(task.validation) if config.mode == "mean" else None
+    random = predict_without_random_parts(
+        model, task.test, [off[place].units[0] for place in places], draws=DRAWS_OF_PARTS, mode=config.mode,
+        reference=reference, seed=config.seed,
+    )  # fmt: skip
+    losses, without_any = task.losses(switched), task.losses(random)  # [1 + parts, n], [head, draw, n]
+    rise = (without_any - losses[0]).mean(-1)
+    over = losses[1:][places][:, None] - without_any
+    p, more = holm(_p_over_draws(over)), over.mean((1, 2))
+    found = {
+        "random_part": rise.mean(1),
+        "random_most": rise.max(1),
+        "over_random": more,
+        "over_random_p_holm": p,
+        "above_random": pd.array((more > 0) & (p < LEVEL), dtype="boolean"),
+    }
+    return pd.DataFrame(found, index=places).reindex(range(len(off)))
+
+
+def _p_over_draws(values: np.ndarray) -> np.ndarray:
+    """Whether the mean of values [head, draw, n] is 0: draws and examples vary (variance components, Student's t)."""
+    from scipy.stats import t
+
+    error, freedom = error_of_mean(values)
+    mean = values.mean((-2, -1))
+    size = np.divide(np.abs(mean), error, out=np.where(mean == 0, 0.0, np.inf), where=error > 0)
+    return 2 * t.sf(size, freedom)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from bertscope.core.config import check_choices, check_known, check_least
@@ -15,6 +15,8 @@ from bertscope.core.units import Mode, Unit
 
 PartKind = Literal["head", "heads", "mlp", "layer"]
 KINDS: tuple[PartKind, ...] = get_args(PartKind)
+DRAWS_OF_PARTS = 5
+"""Random parts in each head's place: as many as an interval over draws needs."""
 _SET = re.compile(r"(?P<name>[\w -]+)=(?P<units>[^=]+)")
 
 
@@ -34,8 +36,11 @@ class AblateConfig:
     """Bootstrap resamples behind each interval."""
     permutations: int = 9999
     """Random swaps behind each p-value; that of accuracy is exact and needs none."""
+    null: bool = False
+    """Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model
+    with random weights, and what random parts cost in the place of heads: about seven times the work."""
     seed: int = 0
-    """Of the resampling; the predictions have nothing random in them."""
+    """Of the resampling, random weights and random parts; the model's predictions have nothing random in them."""
 
     def __post_init__(self) -> None:
         check_known("kind of part", self.units, KINDS)
@@ -64,33 +69,54 @@ def named_sets(written: Sequence[str]) -> dict[str, list[Unit]]:
     return sets
 
 
+_BY_LOSS = HeadFact(
+    "effects", "loss_rise", "rise of the loss without it", "loss_low", "loss_high",
+    beside={"loss_p": "p", "loss_p_holm": "p (Holm)", "kl": "KL", "flips": "flips", "random_part": "a random part"},
+    middle=0.0,
+)  # fmt: skip
+
 ablate = Question(
     __name__,
-    """Each part, or named set of parts, is switched off alone, and the model's score on the test set is compared
-    with its score when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
-    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm).""",
+    """Each part, or named set of parts, is switched off alone, and the model's score and loss on the test set are
+    compared with those when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
+    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm). How far predictions
+    move and how many flip stand beside, and how reliable each ranking of parts is: where the score's reliability is
+    under .5, the loss is told first.""",
     config=AblateConfig,
     inputs={"model": MODEL, "task": TASK},
-    version=3,
+    version=4,
     main="score",
+    null="whole and ablated outputs are exchanged row by row at random",
+    reference="the same of random weights, and what a random part of the same rank and norm costs in a head's place",
     numbers={
         "score": "score",
         "chance": "chance",
+        "loss": "loss",
+        "reliability": "reliability of the ranking, each {kind} by its {measure}",
+        "most_loss_rise": "largest rise of the loss without one {kind} ({unit})",
         "lowest_score": "lowest without one {kind} ({unit})",
         "highest_score": "highest without one {kind} ({unit})",
+        "loss_rise_without": "rise of the loss without {unit}",
         "change_without": "change without {unit}",
         "parts_needed": "parts it needs (p < .05, Holm)",
         "parts_that_harm": "parts that harm (p < .05, Holm)",
         "parts_better_without": "parts without which the score is higher",
+        "heads_above_random": "heads that raise the loss more than random parts (p < .05, Holm)",
     },
-    words={"kind": {"heads": "layer's heads", "mlp": "MLP"}},
+    words={
+        "kind": {"heads": "layer's heads", "mlp": "MLP"},
+        "measure": {"metric": "score"},
+        "told_by": {"metric": "score"},
+    },
     compared="the most that one head costs",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Michel et al. 2019, Are Sixteen Heads Really "
     "Better than One?",
     card=(
+        replace(_BY_LOSS, where={"kind": "head", "told_by": "loss"}),
         HeadFact(
             "effects", "effect", "change of the score without it", "low", "high", where={"kind": "head"},
             beside={"p": "p", "p_holm": "p (Holm)"}, middle=0.0,
         ),
+        replace(_BY_LOSS, where={"kind": "head", "told_by": "metric"}),
     ),
 )  # fmt: skip

@@ -1,9 +1,9 @@
-"""The answer of `ablate`: what was lost without each part, as a table, numbers and figures."""
+"""The answer of `ablate`: what was lost without each part, as numbers, figures and a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -12,20 +12,38 @@ from bertscope.analyses.ablate.question import AblateConfig, ablate
 from bertscope.analyses.caveats import cautions
 from bertscope.core.estimate import Estimate, column, extreme
 from bertscope.core.figure import Figure
+from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
+from bertscope.core.reliability import ENOUGH
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, counted, in_points, points, sure
-from bertscope.core.statistics import holm, paired_effects, sign_flip_p
-from bertscope.core.units import Unit
+from bertscope.core.statement import Statement, counted, decimals, in_points, points, sure
 
 if TYPE_CHECKING:
     from bertscope.core.predictions import Predictions
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
 
-_LABELS = {"low": "from", "high": "to", "p_holm": "p (Holm)", "certain": "p < .05, corrected (Holm)"}
-_LEVEL = 0.05
+LEVEL = 0.05
+_LABELS = {
+    "p_holm": "p (Holm)",
+    "certain": "p < .05, corrected (Holm)",
+    "loss_p": "p of the rise of the loss, not corrected",
+    "loss_p_holm": "that p, corrected (Holm)",
+    "loss_certain": "rise of the loss: p < .05, corrected (Holm)",
+    "kl": "KL from the whole model's prediction, in nats",
+    "squared_change": "mean squared change of the score that is predicted",
+    "flips": "share of the texts that get another label",
+    "told_by": "what parts of this kind are told by first",
+    "random_weights": "rise of the loss in the same model with random weights",
+    "random_weights_kl": "KL there",
+    "random_weights_squared_change": "squared change there",
+    "random_part": "rise of the loss without a random part in the head's place, of its rank and norm: mean of 5",
+    "random_most": "the largest of the 5",
+    "over_random": "rise of the loss beyond random_part",
+    "over_random_p_holm": "its p, over texts and random parts, corrected (Holm)",
+    "above_random": "costs more than a random part: p < .05, corrected (Holm)",
+}
 _WORDS = {
     "head": "one head",
     "heads": "all heads of a layer",
@@ -36,162 +54,206 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Off:
-    """What one row is about: a part, or a named set of parts, that is switched off."""
+class _Measure:
+    """What parts are told by: its columns in `effects`."""
 
-    kind: str
-    name: str
-    units: Sequence[Unit]
-    layer: int | None = None
-    head: int | None = None
-
-    @classmethod
-    def part(cls, unit: Unit) -> Off:
-        return cls(unit.kind, str(unit), [unit], unit.layer, unit.number)
+    value: str
+    low: str
+    high: str
+    certain: str
+    needed: int
+    """The sign of the value where the model needs the part."""
 
 
-def ablate_result(model: Encoder, task: Task, off: list[Off], switched: Predictions, config: AblateConfig) -> Result:
-    full = task.score(switched.of_change(0))
-    effects = _effects(task, switched, off, config)
-    improves = effects[effects["effect"] > 0].sort_values("effect", ascending=False, kind="stable", ignore_index=True)
+_MEASURES = {
+    "metric": _Measure("effect", "low", "high", "certain", -1),
+    "loss": _Measure("loss_rise", "loss_low", "loss_high", "loss_certain", 1),
+}
+
+
+def is_exact(metric: str) -> bool:
+    """Whether the metric's permutation test has a closed form, which is McNemar's exact test."""
+    return metric == "accuracy"
+
+
+def ablate_result(
+    model: Encoder,
+    task: Task,
+    switched: Predictions,
+    tables: Mapping[str, pd.DataFrame],
+    config: AblateConfig,
+    notes: Sequence[str],
+) -> Result:
+    effects, reliability = tables["effects"], tables["reliability"]
+    full, losses = task.score(switched.of_change(0)), task.losses(switched.of_change(0))
+    ends = bootstrap_interval(lambda means: means[..., 0], losses[:, None])
+    names = {"metric": task.metric, "loss": "loss"}
     return ablate.result(
-        tables={"effects": effects, "improves": improves},
-        headline=_headline(full, effects),
-        figures=_figures(task.metric, config),
+        tables=dict(tables),
+        headline=[
+            full.keyed("score"),
+            Number("chance", full.chance, n=full.n, unit=full.metric),
+            Number("loss", float(losses.mean()), *ends, full.n, task.output.loss),
+            *_headline(full, task.output.loss, effects, reliability),
+        ],
+        figures=_figures(names, config, effects, reliability),
         models=records([model]),
         subject={"task": task.name, "mode": config.mode},
         notes=[
             *task.notes,
             *full.notes,
-            *(f"{one.name} is {' + '.join(map(str, one.units))}" for one in off if one.kind == "set"),
+            *notes,
             *cautions(model, task, full, switched.truncated),
-            *_too_few(task, effects, config),
+            *_too_few(task.metric, effects, config),
+            *(
+                f"ranking of parts ({_WORDS[kind]}): {_reliability_told(reliability, kind, names)}"
+                for kind in dict.fromkeys(reliability["kind"])
+            ),
         ],
     )
 
 
-def _too_few(task: Task, effects: pd.DataFrame, config: AblateConfig) -> list[str]:
-    """Kinds with so many parts that no p-value can survive the correction."""
-    if _exact(task):
-        return []
+def _too_few(metric: str, effects: pd.DataFrame, config: AblateConfig) -> list[str]:
+    """Kinds with so many parts that no p-value by permutation can survive the correction."""
+    by = " by the loss" if is_exact(metric) else ""
     return [
-        f"{config.permutations} permutations are too few for any of {count} {kind} parts to be certain"
+        f"{config.permutations} permutations are too few for any of {count} {kind} parts to be certain{by}"
         for kind, count in effects["kind"].value_counts(sort=False).items()
-        if count / (config.permutations + 1) > _LEVEL
+        if count / (config.permutations + 1) > LEVEL
     ]
 
 
-def _exact(task: Task) -> bool:
-    """Whether the permutation test has a closed form, which is McNemar's exact test."""
-    return task.metric == "accuracy"
-
-
-def _effects(task: Task, switched: Predictions, off: list[Off], config: AblateConfig) -> pd.DataFrame:
-    moments = task.moments(switched)  # [1 + parts, examples, k]
-    found = paired_effects(
-        task.value, moments[0], moments[1:],
-        repeats=config.repeats, permutations=0 if _exact(task) else config.permutations, seed=config.seed,
-    )  # fmt: skip
-    more_hits = moments[1:, :, 0] - moments[0, :, 0]
-    table = pd.DataFrame(
-        {
-            "unit": [one.name for one in off],
-            "kind": [one.kind for one in off],
-            "layer": pd.array([one.layer for one in off], dtype="Int64"),
-            "head": pd.array([one.head for one in off], dtype="Int64"),
-            "score": task.value(moments[1:].mean(1)),
-            "effect": found.effect,
-            "low": found.low,
-            "high": found.high,
-            "p": [sign_flip_p(differences) for differences in more_hits] if _exact(task) else found.p,
-        }
-    )
-    # Each kind is a family of tests of its own: 12 layers need not pay for 144 heads.
-    table["p_holm"] = table.groupby("kind")["p"].transform(lambda p: holm(p.to_numpy()))
-    table["certain"] = table["p_holm"] < _LEVEL
-    return table
-
-
-def _headline(full: Scores, effects: pd.DataFrame) -> list[Number]:
+def _headline(full: Scores, loss: str, effects: pd.DataFrame, reliability: pd.DataFrame) -> list[Number]:
     parts, sets = effects[effects["kind"] != "set"], effects[effects["kind"] == "set"]
     numbers = [
-        full.keyed("score"),
-        Number("chance", full.chance, n=full.n, unit=full.metric),
-        *_ranges(full, parts),
-        *(
-            Number(
-                "change_without",
-                row["effect"],
-                row["low"],
-                row["high"],
-                full.n,
-                full.metric,
-                of={"unit": row["unit"]},
-            )
-            for row in sets.to_dict("records")
-        ),
+        Number("reliability", row["pearson"], n=full.n, unit="r", of={"kind": row["kind"], "measure": row["measure"]})
+        for row in reliability.to_dict("records")
     ]
+    numbers += _ranges(full, loss, parts)
+    for row in sets.to_dict("records"):
+        of = {"unit": row["unit"]}
+        numbers += [
+            Number("change_without", row["effect"], row["low"], row["high"], full.n, full.metric, of=of),
+            Number("loss_rise_without", row["loss_rise"], row["loss_low"], row["loss_high"], full.n, loss, of=of),
+        ]
     if len(parts):
-        certain = parts[parts["certain"]]["effect"]
-        counts = {
-            "parts_needed": (certain < 0).sum(),
-            "parts_that_harm": (certain > 0).sum(),
-            "parts_better_without": (parts["effect"] > 0).sum(),
-        }
-        numbers += [Number(key, float(count), n=len(parts)) for key, count in counts.items()]
+        needed, harm = counts(parts)
+        found = {"parts_needed": needed, "parts_that_harm": harm, "parts_better_without": (parts["effect"] > 0).sum()}
+        numbers += [Number(key, float(count), n=len(parts)) for key, count in found.items()]
+    if "above_random" in parts:
+        above = parts["above_random"].dropna()
+        numbers.append(Number("heads_above_random", float(above.sum()), n=len(above)))
     return numbers
 
 
-def _ranges(full: Scores, parts: pd.DataFrame) -> list[Number]:
+def counts(effects: pd.DataFrame) -> tuple[int, int]:
+    """How many parts are needed, and how many do harm, each by what parts of its kind are told by."""
+    needed = harm = 0
+    for name, rows in effects.groupby("told_by"):
+        by = _MEASURES[name]
+        value = by.needed * rows[rows[by.certain]][by.value]
+        needed, harm = needed + int((value > 0).sum()), harm + int((value < 0).sum())
+    return needed, harm
+
+
+def _ranges(full: Scores, loss: str, parts: pd.DataFrame) -> list[Number]:
     """From the lowest to the highest score without a single head, and without a layer's heads, as in Dark Secrets;
-    where no heads were switched off, without a part of the first kind."""
+    where no heads were switched off, without a part of the first kind. What is told by the loss begins with it."""
     kinds = list(dict.fromkeys(parts["kind"]))
     numbers = []
     for kind in [kind for kind in kinds if kind in ("head", "heads")] or kinds[:1]:
-        ordered = parts[parts["kind"] == kind].sort_values("score", kind="stable")
-        for key, row in (("lowest_score", ordered.iloc[0]), ("highest_score", ordered.iloc[-1])):
-            # The extremes of many get no interval: the one that belongs to each row ignores that it was picked.
-            of = {"kind": kind, "unit": row["unit"]}
-            numbers.append(Number(key, float(row["score"]), n=full.n, unit=full.metric, of=of))
+        rows = parts[parts["kind"] == kind]
+        ordered = rows.sort_values("score", kind="stable")
+        most = rows.iloc[int(rows["loss_rise"].argmax())]
+        # The extremes of many get no interval: the one that belongs to each row ignores that it was picked.
+        by_loss = Number(
+            "most_loss_rise", float(most["loss_rise"]), n=full.n, unit=loss, of={"kind": kind, "unit": most["unit"]}
+        )
+        by_score = [
+            Number(key, float(row["score"]), n=full.n, unit=full.metric, of={"kind": kind, "unit": row["unit"]})
+            for key, row in (("lowest_score", ordered.iloc[0]), ("highest_score", ordered.iloc[-1]))
+        ]
+        numbers += [by_loss, *by_score] if (rows["told_by"] == "loss").all() else [*by_score, by_loss]
     return numbers
 
 
-def _figures(metric: str, config: AblateConfig) -> list[Figure]:
-    grid = Figure(
+def _reliability_told(reliability: pd.DataFrame, kind: str, names: Mapping[str, str]) -> str:
+    """How reliable the ranking of a kind's parts is by either measure, and what follows; nothing where there are too
+    few to rank."""
+    of = reliability[reliability["kind"] == kind].set_index("measure")["pearson"]
+    if of.empty:
+        return ""
+    told = f"split-half reliability {of['metric']:.2f} by {names['metric']}, {of['loss']:.2f} by the loss"
+    if of["metric"] >= ENOUGH:
+        return told
+    noise = f"{told}; under {ENOUGH} a ranking is mostly noise"
+    return f"{noise}, so the loss is told first" if of["loss"] > of["metric"] else noise
+
+
+def _figures(
+    names: Mapping[str, str], config: AblateConfig, effects: pd.DataFrame, reliability: pd.DataFrame
+) -> list[Figure]:
+    figures = []
+    for kind in dict.fromkeys(effects["kind"]):
+        lead = effects[effects["kind"] == kind]["told_by"].iloc[0]
+        why = _reliability_told(reliability, kind, names)
+        if kind == "head":
+            other = "loss" if lead == "metric" else "metric"
+            figures += [
+                _heat_map(names, lead, config, why, key="head"),
+                _heat_map(names, other, config, why, key=f"head_{other}"),
+            ]
+        else:
+            figures.append(_intervals(names, lead, kind, why))
+    return figures
+
+
+def _heat_map(names: Mapping[str, str], measure: str, config: AblateConfig, why: str, *, key: str) -> Figure:
+    by, what = _MEASURES[measure], names[measure]
+    sides = ("Below", "above") if by.needed < 0 else ("Above", "below")
+    return Figure(
         "heatmap",
         "effects",
         x="head",
         y="layer",
-        value="effect",
-        low="low",
-        high="high",
+        value=by.value,
+        low=by.low,
+        high=by.high,
         where={"kind": "head"},
-        title="One head switched off at a time",
-        caption=f"The change of {metric} when a single head is switched off ({config.mode}). Below 0 the model "
-        "needs the head, above 0 it does better without it. A dot: a paired test, corrected for the number of heads "
-        "(Holm), finds a difference. Intervals are in the table: paired bootstrap, not corrected.",
-        mark="certain",
-        labels=_LABELS | {"effect": f"change of {metric}"},
+        title=f"One head switched off at a time: {what}",
+        caption=f"The change of the {what} when a single head is switched off ({config.mode}). {sides[0]} 0 the "
+        f"model needs the head, {sides[1]} 0 it does better without it. A dot: a paired test, corrected for the "
+        "number of heads (Holm), finds a difference. Intervals are in the table: paired bootstrap, not corrected."
+        + (f" This ranking of heads: {why}." if why else ""),
+        mark=by.certain,
+        labels=_labels(names, by),
         middle=0.0,
-        key="head",
+        key=key,
     )
-    rows = [
-        replace(
-            grid,
-            kind="intervals",
-            x="effect",
-            y="unit" if kind == "set" else "layer",
-            value=None,
-            mark=None,
-            where={"kind": kind},
-            title=f"Without {_WORDS[kind]}",
-            caption=f"The change of {metric} without {_WORDS[kind]}, with its 95% paired bootstrap interval.",
-            key=kind,
-        )
-        for kind in ("heads", "mlp", "layer", "set")
-        if kind in config.units or (kind == "set" and config.sets)
-    ]
-    return [grid, *rows] if "head" in config.units else rows
+
+
+def _intervals(names: Mapping[str, str], measure: str, kind: str, why: str) -> Figure:
+    by, what = _MEASURES[measure], names[measure]
+    return Figure(
+        "intervals",
+        "effects",
+        x=by.value,
+        y="unit" if kind == "set" else "layer",
+        low=by.low,
+        high=by.high,
+        where={"kind": kind},
+        title=f"Without {_WORDS[kind]}",
+        caption=f"The change of the {what} without {_WORDS[kind]}, with its 95% paired bootstrap interval."
+        + (f" This ranking: {why}." if why else ""),
+        labels=_labels(names, by),
+        middle=0.0,
+        key=kind,
+    )
+
+
+def _labels(names: Mapping[str, str], by: _Measure) -> dict[str, str]:
+    values = {one.value: f"change of the {names[name]}" for name, one in _MEASURES.items()}
+    return {**_LABELS, **values, by.low: "from", by.high: "to"}
 
 
 def sentence(result: Result) -> Statement | None:
@@ -199,13 +261,24 @@ def sentence(result: Result) -> Statement | None:
     heads = effects[effects["kind"] == "head"]
     if heads.empty:
         return None
-    worst = heads.iloc[int(heads["effect"].argmin())]
     lost = Estimate(0.0, 0.0, 0.0) - extreme(column(heads, "effect"), min, heads["certain"].tolist())
-    certain = effects[effects["certain"]]
-    needed, harm = (int(side.sum()) for side in (certain["effect"] < 0, certain["effect"] > 0))
+    told = f"costs at most {sure(lost, points)} points ({_place(heads, heads['effect'].argmin())})"
+    if (heads["told_by"] == "loss").all():
+        rise = extreme(column(heads, "loss_rise", "loss_low", "loss_high"), max, heads["loss_certain"].tolist())
+        of = {number.of["measure"]: number.value for number in result.numbers(key="reliability", kind="head")}
+        told = (
+            f"raises the loss by at most {sure(rise, decimals)} ({_place(heads, heads['loss_rise'].argmax())}) and "
+            f"{told}; the loss comes first, since the score ranks the heads with a reliability of {of['metric']:.2f} "
+            f"only, the loss with {of['loss']:.2f}"
+        )
+    needed, harm = counts(effects)
     told = (
-        f"Switching off one head costs at most {sure(lost, points)} points (head {worst['layer']}.{worst['head']}); "
+        f"Switching off one head {told}; "
         f"of {len(effects)} parts {counted(needed, 'is needed', 'are needed')} and "
         f"{counted(harm, 'does harm', 'do harm')} (p < .05, Holm)."
     )
     return Statement(told, lost.value, in_points)
+
+
+def _place(heads: pd.DataFrame, at: int) -> str:
+    return f"head {heads['layer'].iloc[at]}.{heads['head'].iloc[at]}"

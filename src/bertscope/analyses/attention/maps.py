@@ -14,8 +14,9 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 
+from bertscope.analyses.attention.between_words import between_words, received
+from bertscope.analyses.attention.uniform import Uniform
 from bertscope.core.examples import Examples
 from bertscope.models.batches import WINDOW, Batch
 from bertscope.models.encoder import Encoder
@@ -104,26 +105,17 @@ class View:
         return self.in_word.sum(1)
 
 
-def _queries_of_words(view: View, heads: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Which rows of maps [row x head x query, key] are each word's, for each [row, word, head] end to end; the share
-    of each in its word; and where each word's end."""
-    row, token = torch.nonzero(view.words >= 0, as_tuple=True)
-    head = torch.arange(heads, device=row.device)
-    word = (row * view.word_count + view.words[row, token])[:, None] * heads + head
-    query = (row[:, None] * heads + head) * view.words.shape[1] + token[:, None]
-    word, order = word.flatten().sort(stable=True)
-    pieces = view.pieces.flatten().repeat_interleave(heads)
-    ends = torch.cat([word.new_zeros(1), pieces.long().cumsum(0)])
-    return query.flatten()[order], 1 / pieces[word], ends
-
-
 class LayerMaps:
     """One layer's attention on one batch: maps [row, head, query, key], all zero for padded queries and keys."""
 
-    def __init__(self, maps: Tensor, view: View, context: Tensor | None = None) -> None:
+    def __init__(
+        self, maps: Tensor, view: View, context: Tensor | None = None, uniform: Uniform | None = None
+    ) -> None:
         self.maps, self.view = maps, view
         self.context = context
         """The heads' outputs [row, query, head, d], if a reader needs them."""
+        self.uniform = uniform
+        """What a head gives that attends to all keys alike, if a reader needs it."""
 
     @cached_property
     def flat(self) -> Tensor:
@@ -133,8 +125,7 @@ class LayerMaps:
     @cached_property
     def received(self) -> Tensor:
         """[row, head, key]: the attention each token gets, averaged over the queries."""
-        mean = self.view.real / self.view.lengths[:, None]
-        return (mean[:, None, None] @ self.maps)[:, :, 0]
+        return received(self.view, self.maps)
 
     @cached_property
     def squares(self) -> Tensor:
@@ -153,21 +144,8 @@ class LayerMaps:
 
     @cached_property
     def between_words(self) -> Tensor:
-        """[row, to, from, head]: attention from a word is the mean over its pieces, to another the sum over them.
-
-        What a word gives itself is left out: 0. The largest over `to` is quick to find in this layout.
-        """
-        rows, heads, _, tokens = self.maps.shape
-        queries, shares, ends = self.view.once(_queries_of_words, heads)
-        # Of the two products with `in_word` this saves the first: most means are over one piece.
-        from_words = embedding_bag(
-            queries, self.maps.reshape(-1, tokens), ends, mode="sum", per_sample_weights=shares,
-            include_last_offset=True,
-        ).view(rows, self.view.word_count * heads, tokens)  # fmt: skip
-        between = self.view.in_word.transpose(1, 2) @ from_words.transpose(1, 2)
-        between = between.unflatten(2, (self.view.word_count, heads))
-        between.diagonal(dim1=1, dim2=2).zero_()
-        return between
+        """[row, to, from, head]: see `between_words`."""
+        return between_words(self.view, self.maps)
 
 
 def read_notes(passed: Passed) -> list[str]:
@@ -259,17 +237,30 @@ class _Pass:
     def update(self, batch: Batch, layer: int, seen: Sequence[Seen]) -> None:
         if layer == 0:
             self._view = View.of(batch, self._n_layers)
+            self._uniforms: list[Uniform] = []
         maps = [self._layer(one) for one in seen]
         for reader in self._readers:
             reader.read(layer, self._view, maps)
         if layer + 1 == self._n_layers:
-            del self._view
+            del self._view, self._uniforms
 
     def _layer(self, seen: Seen) -> LayerMaps:
         (maps,) = seen.maps
+        uniform = self._uniform(seen) if seen.allowed else None
         if self._weighted:
             maps = maps * seen.norms[0][:, :, None]
             maps /= maps.sum(-1, keepdim=True).clamp_min(_TINY)
         row, query = self._view.padding
         maps[row, :, query] = 0
-        return LayerMaps(maps, self._view, seen.contexts[0] if seen.contexts else None)
+        return LayerMaps(maps, self._view, seen.contexts[0] if seen.contexts else None, uniform)
+
+    def _uniform(self, seen: Seen) -> Uniform:
+        """Most layers of most models may look at the same keys: then it is the same for all."""
+        (allowed,) = seen.allowed
+        if self._weighted:
+            return Uniform(self._view, allowed * seen.norms[0][:, :, None])
+        known = [one for one in self._uniforms if torch.equal(one.allowed, allowed)]
+        if not known:
+            known = [Uniform(self._view, allowed)]
+            self._uniforms += known
+        return known[0]

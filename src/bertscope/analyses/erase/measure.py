@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bertscope.analyses.erase.leace import Eraser, Whitened
 from bertscope.analyses.erase.question import EraseConfig
-from bertscope.analyses.erase.result import AS_THEY_ARE, ERASED, READ_AFRESH, Check, Erasing, erase_result
+from bertscope.analyses.erase.result import AS_THEY_ARE, ERASED, READ_AFRESH, Check, Erasing, Measured, erase_result
 from bertscope.analyses.probe.question import OF_WORDS
 from bertscope.analyses.probe.sample import (
     TEST,
@@ -56,14 +56,14 @@ def measure(
     layers = sorted(set(config.layers)) or list(store.layers)
     erased = [learn_erasers(target, examples, store, layers, limits, config) for target in targets]
     changes = [change for one in erased for layer in layers for change in _changes(one, layer, model.device)]
-    draws = ability.draws([None, *changes])
+    measured = ability.measured([None, *changes])
     subject = {"task": task.name} if task else {}
     subject |= {"corpus": examples.name} if examples.name else {}
     left_out = [f"{len(store.left_out)} texts of {examples.name} are longer than the model reads and were left out"]
     notes = [
         *examples.notes, *(task.notes if task else ()), *ability.notes, *(left_out if store.left_out else ())
     ]  # fmt: skip
-    return erase_result(ability, draws, erased, layers, config, model.record, subject, notes)
+    return erase_result(ability, measured, erased, layers, config, model.record, subject, notes)
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,13 @@ class Ability:
     sign: int
     """1 where more is better, -1 where less is."""
     n: int
-    draws: Callable[[Sequence[Change | None]], np.ndarray]
-    """Its value in the texts and in resamples of them, [1 + repeats, change]."""
+    measured: Callable[[Sequence[Change | None]], Measured]
+    """With each change."""
     chance: float | None = None
     """What whoever ignores the texts would reach."""
+    loss_unit: str = "nats"
     notes: list[str] = field(default_factory=list)
-    """What a reader must know; complete once `draws` was called."""
+    """What a reader must know; complete once `measured` was called."""
 
 
 def ability_of(model: Encoder, examples: Examples, task: Task | None, config: EraseConfig) -> Ability:
@@ -103,14 +104,18 @@ def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> Ability:
     if model.tuned_on not in (None, task.fingerprint):
         notes.append("the model was fine-tuned on another split or other data: it may have seen some test rows")
 
-    def draws(changes: Sequence[Change | None]) -> np.ndarray:
+    def measured(changes: Sequence[Change | None]) -> Measured:
         found = logits_with(model, test, changes)
         if found.truncated:
             notes.append(f"{found.truncated} test texts are longer than {model.max_length} tokens and were cut")
-        moments = task.moments(found, test)
-        return metric_draws(task.value, moments, repeats=config.repeats, seed=config.seed)
+        how = {"repeats": config.repeats, "seed": config.seed}
+        losses = task.losses(found, test)[..., None]
+        return Measured(
+            metric_draws(task.value, task.moments(found, test), **how),
+            metric_draws(lambda means: means[..., 0], losses, **how),
+        )
 
-    return Ability("score", task.metric, 1, len(test), draws, task.chance(test), notes)
+    return Ability("score", task.metric, 1, len(test), measured, task.chance(test), task.loss_unit, notes)
 
 
 def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -> Ability:
@@ -120,15 +125,15 @@ def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -
     resampling = Resampling(texts.ids, repeats=config.repeats, seed=config.seed)
     notes: list[str] = []
 
-    def draws(changes: Sequence[Change | None]) -> np.ndarray:
+    def measured(changes: Sequence[Change | None]) -> Measured:
         losses = masked_losses(model, texts, changes, seed=config.seed)
         if losses.truncated:
             notes.append(f"{losses.truncated} texts are longer than {model.max_length} tokens and were cut")
         mean = RunningMean(resampling)
         mean.add(np.arange(len(texts)), losses.sums.T, losses.counts)
-        return mean.draws
+        return Measured(mean.draws, mean.draws)
 
-    return Ability("masked_lm_loss", "nats", -1, len(texts), draws, notes=notes)
+    return Ability("masked_lm_loss", "nats", -1, len(texts), measured, notes=notes)
 
 
 def _few(examples: Examples, rows: np.ndarray, config: EraseConfig) -> np.ndarray:
@@ -147,8 +152,8 @@ def learn_erasers(
     place = rows.of(sample.target)[:, 0]
     train, labels = place[sample.items(TRAIN)], sample.target.label[sample.items(TRAIN)]
     every = _train_rows(store, examples, config)
-    generator = np.random.default_rng(config.seed)
-    concept, random = {}, {}
+    generator, further = np.random.default_rng(config.seed), np.random.default_rng([config.seed, 1])
+    concept, random, stand_ins = {}, {}, {}
     for layer in layers:
         whitened = Whitened(store.vectors(layer)[every])
         concept[layer] = whitened.leace(store.vectors(layer)[train], labels)
@@ -157,13 +162,17 @@ def learn_erasers(
             like: [whitened.random(rank, generator, moved=moved[like]) for _ in range(config.random)]
             for like in dict.fromkeys(config.like)
         }
+        stand_ins[layer] = {
+            like: whitened.random(rank, further, moved=moved[like]) for like in random[layer] if config.null
+        }
     checks = _checked(sample, place, store, concept, config)
-    return Erasing(target.name, concept, random, checks, float(majority(sample).mean()))
+    return Erasing(target.name, concept, random, stand_ins, checks, float(majority(sample).mean()))
 
 
 def _changes(one: Erasing, layer: int, device: torch.device) -> list[Change]:
-    """The concept's, then the random ones, kind by kind."""
-    erasers = (one.concept[layer], *chain.from_iterable(one.random[layer].values()))
+    """The concept's, then the random ones, kind by kind, then one more of each kind, where there are any."""
+    random, stand_ins = one.random[layer].values(), one.stand_ins[layer].values()
+    erasers = (one.concept[layer], *chain.from_iterable(random), *stand_ins)
     return [Change(layer, eraser.on(device)) for eraser in erasers]
 
 

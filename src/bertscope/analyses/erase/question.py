@@ -33,7 +33,7 @@ class EraseConfig:
     """After which layers, each alone; 0 is the embeddings' output. All, if none are named."""
     random: int = 5
     """Random subspaces of each kind that are erased instead, for each target and layer. Each costs on average half a
-    pass through the model; a p-value can't be lower than 1 / (1 + random)."""
+    pass through the model; a label is found to be used by how far it lies from them, which few tell less surely."""
     like: tuple[Likeness, ...] = LIKENESSES
     """What random subspaces have in common with what is erased. rank: nothing but the rank; variance: also about as
     much of the vectors' variance, of which a label mostly has more than a random subspace."""
@@ -43,6 +43,9 @@ class EraseConfig:
     """At most so many texts to measure the score or the loss on."""
     types: int = 50
     """Of the target `word`: how many of the most frequent words."""
+    null: bool = False
+    """Also erase a further random subspace of each kind, and let each play the label in turn: how often is it found
+    to be used?"""
     repeats: int = 2000
     """Bootstrap resamples of the texts behind each interval."""
     seed: int = 0
@@ -55,7 +58,7 @@ class EraseConfig:
         if not self.like:
             raise UserError(f"nothing to compare with; name some of {', '.join(LIKENESSES)}")
         check_known("likeness", self.like, LIKENESSES)
-        check_least(self, random=1, words=10, texts=2, types=2, repeats=100, seed=0)
+        check_least(self, random=2, words=10, texts=2, types=2, repeats=100, seed=0)
 
 
 def plan(model: Step | Root, examples: Root, config: EraseConfig = EraseConfig()) -> Step:  # noqa: B008 (frozen)
@@ -81,19 +84,25 @@ erase = Question(
     """At one layer after the other, all that a linear probe could read of a label is erased from the vectors of all
     words (LEACE), and the layers above go on from there. What that costs the fine-tuned model on its task, or the
     masked language model in its guesses, is compared with the cost of random subspaces of the same rank, and of such
-    that have as much of the variance.""",
+    that have as much of the variance. A layer uses the label if erasing it raises the loss by more than random
+    subspaces of either kind could (p < .05, Holm over the layers), and surely so on other texts.""",
     config=EraseConfig,
     inputs={"model": MODEL, "examples": EXAMPLES},
     optional={"task": TASK, "states": Input("states")},
-    version=2,
+    version=3,
     main="score",
     cite="Belrose et al. 2023, LEACE: Perfect linear concept erasure in closed form; Elazar et al. 2021, Amnesic "
     "Probing: Behavioral Explanation with Amnesic Counterfactuals",
+    null="a random subspace of the same rank, or of the same rank and variance, is erased in the label's place",
+    reference="the cost of random subspaces of the same rank, and of the same rank and variance",
     plan=plan,
     check=check,
     columns={
         "curves": {"low, high": "ends of the 95% interval; of random subspaces the lowest and the highest"},
-        "effects": {"random_low, random_high": "the lowest and the highest of the random subspaces"},
+        "effects": {
+            "random_low, random_high": "the lowest and the highest of the random subspaces",
+            "p_holm": "the larger p of the layer's kinds of subspaces, corrected for the number of layers (Holm)",
+        },
     },
     numbers={
         "score": "score",
@@ -101,7 +110,9 @@ erase = Question(
         "chance": "chance",
         "change_erased": "{target} erased: change, mean of layers",
         "change_random": "{like}: the same",
-        "layers_used": "layers whose {target} is used",
+        "loss_rise_erased": "{target} erased: rise of the loss, mean of layers",
+        "loss_rise_random": "{like}: rise of the loss",
+        "layers_used": "layers whose {target} is used (p < .05, Holm)",
     },
     words={
         "like": _RANDOM,

@@ -1,7 +1,8 @@
 """`features`: how much attention falls on words that have a feature.
 
 Everything is measured per example and averaged over those that have the feature. A strongest word is compared with
-its expectation over random words, which has a closed form: nothing is drawn.
+its expectation over random words, which has a closed form: nothing is drawn. Words are compared by what they get
+beyond what a head gives that attends to all tokens alike: of that, words of more pieces get more.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View, ascending, product
 from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.attention.uniform import Uniform
 from bertscope.analyses.features.question import ANY, FEATURES, SPECIAL, FeaturesConfig
 from bertscope.analyses.features.result import features_result
 from bertscope.analyses.side_by_side import side_by_side, subject
@@ -24,15 +26,18 @@ from bertscope.core.examples import Examples
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.units import heads_of_layers
 from bertscope.data.annotate import annotated
-from bertscope.data.features import feature_words
+from bertscope.data.features import feature_words, plain_words
 from bertscope.models.encoder import Encoder
+
+_LEAST = -2.0  # less than any attention, and than any beyond uniform
 
 
 def part(models: Sequence[Encoder], examples: Examples, config: FeaturesConfig) -> PassPart:
     checkpoints = side_by_side(models)
     examples, unmarked = _with_words(examples)
     marked, missing = _mark_features(examples, config.features)
-    reader = FeatureReader(marked, examples.ids, repeats=config.repeats, seed=config.seed)
+    plain = plain_words(examples) if marked else None
+    reader = FeatureReader(marked, examples.ids, plain=plain, repeats=config.repeats, seed=config.seed)
     finish = partial(
         features_result,
         reader,
@@ -74,13 +79,13 @@ class LayerMeans:
     """
 
     attention: np.ndarray
-    """[by, F, (strongest, the same of random words), head]."""
+    """[by, F, (strongest, strongest beyond uniform, the same of random words), head]."""
     special: np.ndarray
     """[([CLS], [SEP] together, [SEP] each), head]: attention of all tokens."""
     pairs: np.ndarray
-    """[from W, to W, (attention, the same of any two words)]: the mean over heads."""
+    """[from W, to W, (attention, beyond uniform, the same of any two words)]: the mean over heads."""
     pairs_of_heads: np.ndarray
-    """[from W, to W, (attention, the same of any two words), head], of the sample only."""
+    """[from W, to W, (attention, beyond uniform, the same of any two words), head], of the sample only."""
 
 
 class FeatureReader:
@@ -88,12 +93,19 @@ class FeatureReader:
 
     marked   for each feature, which words of each example have it
     ids      the examples' ids, which decide the resamples
+    plain    of each word of the corpus, whether it may be one of the random words: it isn't punctuation
     """
 
-    needs: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset({"allowed"})
 
     def __init__(
-        self, marked: Mapping[str, Sequence[np.ndarray]], ids: Sequence[str], *, repeats: int = 1000, seed: int = 0
+        self,
+        marked: Mapping[str, Sequence[np.ndarray]],
+        ids: Sequence[str],
+        *,
+        plain: np.ndarray | None = None,
+        repeats: int = 1000,
+        seed: int = 0,
     ) -> None:
         self.features = (*marked, *SPECIAL)
         self.words = (*marked, ANY)
@@ -102,7 +114,8 @@ class FeatureReader:
         """[([CLS], [SEP] together, [SEP] each)]: what a head gives them that attends to all tokens alike."""
         columns = [np.concatenate([*rows, np.zeros(0, bool)]) for rows in marked.values()]
         lengths = [len(row) for row in next(iter(marked.values()), ())] or [0] * len(ids)
-        self._has = np.stack([*columns, np.ones(sum(lengths), dtype=bool)])  # [W, word of the corpus]
+        any_word = np.ones(sum(lengths), dtype=bool) if plain is None else plain
+        self._has = np.stack([*columns, any_word])  # [W, word of the corpus]
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
         self._plain = not marked  # no words are marked then: all that a tokenizer shows are words
         self._means: list[_Means] = []
@@ -120,11 +133,10 @@ class FeatureReader:
     def _measure(self, batch: _Batch) -> None:
         of_encoders = list(zip(*batch.layers, strict=True))
         if not self._means:
-            counts = [[between.shape[-1] for _, between in layers] for layers in of_encoders]
+            counts = [[shown[0].shape[-1] for shown in layers] for layers in of_encoders]
             self._means = [_Means(self.resampling, of_layers) for of_layers in counts]
         for means, layers in zip(self._means, of_encoders, strict=True):
-            on_tokens, between = (torch.cat(parts, -1) for parts in zip(*layers, strict=True))
-            batch.measure(on_tokens, between, means)
+            batch.measure(means, *(torch.cat(parts, -1) for parts in zip(*layers, strict=True)))
 
     @property
     def n(self) -> np.ndarray:
@@ -177,9 +189,10 @@ class _Batch:
 
     def __init__(self, view: View, words: Tensor) -> None:
         self._view = view
-        self.layers: list[list[tuple[Tensor, Tensor]]] = []  # what `reduce` gave, for each encoder
+        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `reduce` gave, for each encoder
+        self._uniform: Uniform | None = None  # of which `_alike` is the reduction
         self._words = words
-        self._has = words[:, :-1].float()
+        self._has = words[:, :-1]
         sizes = words.sum(-1)  # [row, W]
         total = sizes[:, -1:]
         special = torch.stack([view.cls.sum(1), view.sep.sum(1)], 1)
@@ -201,19 +214,30 @@ class _Batch:
         self._per_pair = self._paired / pairs.clamp_min(1)
         self._pair_counts = self._paired.cpu().numpy()
 
-    def reduce(self, maps: LayerMaps) -> tuple[Tensor, Tensor]:
+    def reduce(self, maps: LayerMaps) -> tuple[Tensor, ...]:
         """[row, token, by, head]: the attention of all tokens and of [CLS]; [row, from W, to W, head]: the mean over
-        pairs of two different words, 0 where there are none."""
-        on_tokens = torch.stack([maps.received, maps.maps[:, :, 0]], 2).transpose(1, 3)
-        between = maps.between_words  # [row, to, from, head]
+        pairs of two different words, 0 where there are none; and both beyond uniform."""
+        if maps.uniform is not self._uniform:
+            assert maps.uniform is not None
+            one = self._uniform = maps.uniform
+            self._alike = self._reduced(one.received, one.maps, one.between_words)
+        got = self._reduced(maps.received, maps.maps, maps.between_words)
+        return *got, *(one - alike for one, alike in zip(got, self._alike, strict=True))
+
+    def _reduced(self, received: Tensor, maps: Tensor, between: Tensor) -> tuple[Tensor, Tensor]:
+        on_tokens = torch.stack([received, maps[:, :, 0]], 2).transpose(1, 3)
         to = (self._members @ between.flatten(2)).unflatten(2, between.shape[2:])  # [row, to W, from, head]
         both = self._members @ to.transpose(1, 2).flatten(2)  # [row, from W, to W x head]
         return on_tokens, both.unflatten(2, to.shape[1::2]) * self._per_pair[..., None]
 
-    def measure(self, on_tokens: Tensor, between: Tensor, means: _Means) -> None:
+    def measure(
+        self, means: _Means, on_tokens: Tensor, between: Tensor, tokens_beyond: Tensor, beyond: Tensor
+    ) -> None:
         """Take in what all heads gave; the shapes are those of `reduce`."""
         rows = self._view.rows
-        found = torch.stack(self._strongest(on_tokens), 2).permute(0, 3, 1, 2, 4)  # [row, by, F, 2, head]
+        found = torch.stack(self._strongest(on_tokens, tokens_beyond), 2).permute(
+            0, 3, 1, 2, 4
+        )  # [row, by, F, 3, head]
         means.attention.add(rows, found.cpu().numpy() * self._counts[..., None, None], self._counts)
 
         by_all = on_tokens[:, :, 0]
@@ -221,22 +245,36 @@ class _Batch:
         each = sep / self._view.sep.sum(1).clamp_min(1)[:, None, None]
         means.special.add(rows, torch.cat([cls, sep, each], 1).cpu().numpy(), self.special_counts)
 
-        any_two = between[:, -1, -1]  # [row, head]
+        any_two = beyond[:, -1, -1]  # [row, head]
         paired, mean = self._paired.flatten(1), torch.from_numpy(means.mean).to(between.device)
-        of_heads = between.sum(0), (paired.T @ any_two).unflatten(0, between.shape[1:3])  # [from W, to W, head] each
+        any_two_summed = (paired.T @ any_two).unflatten(0, between.shape[1:3])
+        of_heads = between.sum(0), beyond.sum(0), any_two_summed  # [from W, to W, head] each
         means.pairs_of_heads += torch.stack(of_heads, 2).double().cpu().numpy()
-        of_layers = between @ mean, self._paired[..., None] * (any_two @ mean)[:, None, None]
+        of_layers = between @ mean, beyond @ mean, self._paired[..., None] * (any_two @ mean)[:, None, None]
         means.pairs.add(rows, torch.stack(of_layers, 3).cpu().numpy(), self._pair_counts)
 
-    def _strongest(self, on_tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """[row, F, by, head] twice: attention to the feature's strongest word, and that expected of random words."""
-        flat = on_tokens.flatten(2)
-        on_words = self._view.in_word.transpose(1, 2) @ flat  # [row, word, by x head]
-        strongest = [(on_words * has[..., None]).amax(1) for has in self._has.unbind(1)]
-        strongest += [(flat * which[..., None]).amax(1) for which in (self._view.cls, self._view.sep)]
-        shown = on_words.masked_fill(~self._words[:, -1, :, None], -1)  # the others sort first, where weights are 0
+    def _strongest(self, on_tokens: Tensor, beyond: Tensor) -> tuple[Tensor, ...]:
+        """[row, F, by, head] each: attention to the feature's strongest word, the strongest beyond uniform, and that
+        expected of random words."""
+        flat, flat_beyond = on_tokens.flatten(2), beyond.flatten(2)
+        words, words_beyond = (self._view.in_word.transpose(1, 2) @ one for one in (flat, flat_beyond))
+        special = (self._view.cls, self._view.sep)
+        strongest = (
+            torch.stack(
+                [_largest(on_words, has) for has in self._has.unbind(1)]
+                + [_largest(tokens, which) for which in special],
+                1,
+            )
+            for on_words, tokens in ((words, flat), (words_beyond, flat_beyond))
+        )
+        shown = words_beyond.masked_fill(~self._words[:, -1, :, None], _LEAST)  # they sort first, where weights are 0
         expected = self._weights @ ascending(shown.transpose(1, 2).contiguous()).transpose(1, 2)
-        return tuple(one.unflatten(2, on_tokens.shape[2:]) for one in (torch.stack(strongest, 1), expected))
+        return tuple(one.unflatten(2, on_tokens.shape[2:]) for one in (*strongest, expected))
+
+
+def _largest(values: Tensor, among: Tensor) -> Tensor:
+    """[row, ...]: the largest of values [row, place, ...] among some places."""
+    return values.masked_fill(~among[..., None], _LEAST).amax(1)
 
 
 def expected_maximum_weights(drawn: Tensor, total: Tensor, width: int) -> Tensor:

@@ -38,12 +38,12 @@ class FeaturesConfig:
 features = Question(
     __name__,
     """For each head: the attention that the strongest noun, verb, subject ... of a text receives, averaged over the
-    texts that have one, beside what as many random words of the text would receive; the same for the attention of
-    [CLS] alone; and the attention from words of one kind to words of another. Several checkpoints are compared on the
-    same texts.""",
+    texts that have one; what it receives beyond uniform attention, beside as many random words of the text; the same
+    for the attention of [CLS] alone; and the attention from words of one kind to words of another. Several
+    checkpoints are compared on the same texts.""",
     config=FeaturesConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
-    version=1,
+    version=2,
     main="mostly_on_special",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Kobayashi et al. 2020, Attention is Not Only a "
     "Weight",

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 Axes = dict[str, Sequence]
 _FEW = 30  # texts with a feature, under which a note says so
-_LABELS = {"low": "at least", "high": "at most", "null": "as many random words", "by": "attention of", "n": "texts"}
+_LABELS = {
+    "low": "at least", "high": "at most", "over_uniform": "beyond uniform", "null": "as many random words",
+    "by": "attention of", "n": "texts",
+}  # fmt: skip
 
 
 def features_result(
@@ -124,18 +127,20 @@ def _of_layer(reader: FeatureReader, means: LayerMeans) -> dict[str, pd.DataFram
             ends | {"head": heads},
             n=_like(n_pairs[..., None], between[:, :, 0]),
             attention=between[:, :, 0],
-            null=between[:, :, 1],
+            over_uniform=between[:, :, 1],
+            null=between[:, :, 2],
         ),
     }
 
 
 def _against_null(axes: Axes, n: np.ndarray, draws: np.ndarray) -> pd.DataFrame:
-    """A table of draws [1 + repeats, axes ..., (attention, null)]."""
-    attention, excess = draws[..., 0], draws[..., 0] - draws[..., 1]
+    """A table of draws [1 + repeats, axes ..., (attention, beyond uniform, null)]."""
+    attention, excess = draws[..., 0], draws[..., 1] - draws[..., 2]
     low, high = interval(attention)
     excess_low, excess_high = interval(excess)
     return tidy(
-        axes, n=_like(n, attention[0]), attention=attention[0], low=low, high=high, null=draws[0, ..., 1],
+        axes, n=_like(n, attention[0]), attention=attention[0], low=low, high=high,
+        over_uniform=draws[0, ..., 1], null=draws[0, ..., 2],
         excess=excess[0], excess_low=excess_low, excess_high=excess_high,
     )  # fmt: skip
 
@@ -188,8 +193,8 @@ def _figures(tables: Mapping[str, pd.DataFrame], names: Mapping[str, str]) -> li
             "lines", "layers", x="layer", y="attention", color="feature", low="low", high="high",
             where={"checkpoint": model, "by": by}, title=f"{title}{of[model]}",
             caption=f"{whose} to the strongest word of each kind in a text, averaged over heads and over the texts "
-            "that have such a word, with its 95% bootstrap interval over texts. The table has beside it what as many "
-            "random words would get: a maximum grows with the number of words.",
+            "that have such a word, with its 95% bootstrap interval over texts. The table has beside it what it gets "
+            "beyond uniform attention, and what as many random words would: a maximum grows with their number.",
             labels=_LABELS, key=figure_key(f"layers_{by}", model, names),
         )
         for model in names
@@ -223,7 +228,7 @@ def _figures(tables: Mapping[str, pd.DataFrame], names: Mapping[str, str]) -> li
         "heatmap", "pairs", x="to", y="from", value="excess", low="excess_low", high="excess_high", middle=0.0,
         facet="layer", where={"checkpoint": last}, title=f"From words to words{of[last]}",
         caption="The attention from a word of one kind to another word of one kind, averaged over all such pairs "
-        "of a text, over texts and over heads, minus that between any two words of the same texts.",
+        "of a text, over texts and over heads, beyond uniform attention, minus that between any two words.",
         labels=_LABELS | {"null": "between any two words", "excess": "more than between any two words"},
         key="pairs",
     )  # fmt: skip

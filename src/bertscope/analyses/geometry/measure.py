@@ -18,8 +18,10 @@ from bertscope.analyses.geometry.result import (
     BASELINE,
     INTRA,
     INTRINSIC,
+    ISOSCORE,
     MEV,
     MEV_BASELINE,
+    OF_SAMPLE,
     RANK,
     SELF,
     UNIFORMITY,
@@ -32,7 +34,9 @@ from bertscope.analyses.geometry.vectors import (
     AS_IT_IS,
     LayerVectors,
     by_text,
+    effective_rank,
     explained,
+    isoscore,
     moments,
     self_similarity,
 )
@@ -81,15 +85,22 @@ def layer_geometry(
     texts = by_text(vectors, words, forms)
     types = self_similarity(vectors, words, forms)
     shares, by_chance = (explained(vectors, words, forms, sets) for sets in (words.sets, words.random_sets))
+    reaching = max(1, round(float(words.weights[0].sum())))  # types that have enough occurrences, on average
     found = []
     for name in forms:
         baseline, inside = texts[name]
         found += [Measured("layers", BASELINE, name, baseline, len(words.text))]
         found += _adjusted(INTRA, name, inside, baseline, int((np.bincount(words.text) > 1).sum()))
         if len(words.types):
-            found += _adjusted(SELF, name, _mean(types[name]), baseline, len(words.types))
-            found += _explained(name, shares[name], by_chance[name], words)
-    found += [Measured("dimensions", RANK, AS_IT_IS, spread.effective_rank(), len(words.text))]
+            found += _adjusted(SELF, name, _mean(types[name], words.weights), baseline, reaching)
+            of_chance = _mean(by_chance[name])
+            found += _adjusted(MEV, name, _mean(by_type(shares[name], words), words.weights), of_chance, reaching)
+            found += [Measured("plain", MEV_BASELINE, name, of_chance, len(words.random_sets))]
+    for measure, function in ((RANK, effective_rank), (ISOSCORE, isoscore)):
+        most = store.dim if measure == RANK else 1.0
+        both = {measure: spread.extrapolated(function), OF_SAMPLE[measure]: spread.of_sample(function)}
+        for key, draws in both.items():
+            found += [Measured("dimensions", key, AS_IT_IS, draws.clip(0, most), len(words.text))]
     found += [_intrinsic(vectors, words, config)]
     if pairs is not None:
         alignment, uniformity = pair_spread(vectors, pairs)
@@ -108,12 +119,14 @@ def _adjusted(measure: str, form: str, draws: np.ndarray, baseline: np.ndarray, 
     ]
 
 
-def _explained(form: str, shares: np.ndarray, by_chance: np.ndarray, words: Words) -> list[Measured]:
-    """MEV has a baseline of its own: that of random occurrences, in as many sets of each size as there are types."""
-    weights = np.repeat([one.weight for one in words.random_sets], [len(one.rows) for one in words.random_sets])
-    baseline = _mean(by_chance, weights)
-    adjusted = _adjusted(MEV, form, _mean(shares), baseline, len(words.types))
-    return [*adjusted, Measured("plain", MEV_BASELINE, form, baseline, len(weights))]
+def by_type(shares: np.ndarray, words: Words) -> np.ndarray:
+    """[1 + groups, type]: the mean over a type's sets of what each draw has a value of."""
+    means = np.full((len(shares), len(words.types)), np.nan)
+    types, first = np.unique(words.type_of_set, return_index=True)
+    known = ~np.isnan(shares)
+    sums, counts = (np.add.reduceat(part, first, axis=1) for part in (np.nan_to_num(shares), known.astype(float)))
+    means[:, types] = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    return means
 
 
 def _intrinsic(vectors: LayerVectors, words: Words, config: GeometryConfig) -> Measured:

@@ -21,13 +21,16 @@ _MEASURES = {
     "mev_baseline": "MEV baseline",
     "mev_adjusted": "MEV*",
     "effective_rank": "effective rank",
+    "effective_rank_of_sample": "effective rank of these words",
+    "isoscore": "IsoScore",
+    "isoscore_of_sample": "IsoScore of these words",
     "intrinsic_dimension": "intrinsic dimension",
     "alignment": "alignment",
     "uniformity": "uniformity",
 }
 """What is left of a measure beyond its baseline has a star, as in the paper; its key ends in `adjusted`."""
 HEADLINE = (
-    "baseline", "self_similarity_adjusted", "intra_sentence_adjusted", "mev_adjusted", "effective_rank",
+    "baseline", "self_similarity_adjusted", "intra_sentence_adjusted", "mev_adjusted", "effective_rank", "isoscore",
     "intrinsic_dimension",
 )  # fmt: skip
 
@@ -38,8 +41,10 @@ class GeometryConfig:
 
     least: int = 5
     """Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts)."""
-    occurrences: int = 64
-    """Of a type with more occurrences than this, so many are taken for MEV, by a hash. SelfSim takes all."""
+    words: int = 2000
+    """SelfSim and MEV are those of a corpus of so many words: a type counts with the chance that it has `least`
+    occurrences among so many of the words. In a larger corpus ever rarer types have them, and the mean over all of
+    these would move."""
     top: int | None = None
     """How many top directions are removed, beside the mean; by default a hundredth of the dimensions, at least 1, as
     in Mu and Viswanath (2018)."""
@@ -56,9 +61,9 @@ class GeometryConfig:
     """Decides what is sampled, and the random occurrences behind the baseline of MEV."""
 
     def __post_init__(self) -> None:
-        check_least(self, least=2, occurrences=2, top=1, sample=50, listed=0, groups=2, seed=0)
-        if self.occurrences < self.least:
-            raise UserError(f"occurrences is {self.occurrences}, less than the {self.least} that a type needs")
+        check_least(self, least=2, words=2, top=1, sample=50, listed=0, groups=2, seed=0)
+        if self.words < self.least:
+            raise UserError(f"words is {self.words}, less than the {self.least} occurrences that a type needs")
         if self.sample > 5000:
             raise UserError(
                 f"sample is {self.sample}; it can be at most 5000, as all distances between them are held"
@@ -79,22 +84,23 @@ geometry = Question(
     __name__,
     """By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word
     with its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
-    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank,
-    intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The result's
-    arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group of them.""",
+    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank
+    and IsoScore, intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The
+    result's arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group.""",
     config=GeometryConfig,
     inputs={"states": STATES, "examples": EXAMPLES},
     given={"models": MODELS, "examples": EXAMPLES},
-    version=3,
+    version=4,
     main="baseline",
     cite="Ethayarajh 2019, How Contextual are Contextualized Word Representations?; Mu and Viswanath 2018, "
     "All-but-the-Top; Timkey and van Schijndel 2021, All Bark and No Bite; Roy and Vetterli 2007 (effective rank); "
-    "Facco et al. 2017 (TwoNN); Wang and Isola 2020 (alignment and uniformity)",
+    "Rudman et al. 2022 (IsoScore); Facco et al. 2017 (TwoNN); Wang and Isola 2020 (alignment and uniformity)",
     plan=plan,
     numbers={
         **{key: f"{_MEASURES[key]}, last layer" for key in HEADLINE},
         "baseline_mended": "baseline, last layer, {form}",
     },
+    moves_with_n=("intrinsic_dimension",),
     words={
         "measure": _MEASURES,
         "form": {

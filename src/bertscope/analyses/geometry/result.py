@@ -28,26 +28,33 @@ if TYPE_CHECKING:
     from bertscope.models.states_store import StatesStore
 
 BASELINE, SELF, INTRA, MEV, MEV_BASELINE = "baseline", "self_similarity", "intra_sentence", "mev", "mev_baseline"
-RANK, INTRINSIC, ALIGNMENT, UNIFORMITY = "effective_rank", "intrinsic_dimension", "alignment", "uniformity"
+RANK, ISOSCORE, INTRINSIC = "effective_rank", "isoscore", "intrinsic_dimension"
+ALIGNMENT, UNIFORMITY = "alignment", "uniformity"
+OF_SAMPLE = {measure: f"{measure}_of_sample" for measure in (RANK, ISOSCORE)}
+"""As they are defined, of the words at hand: they move with their number."""
 ADJUSTED = {measure: f"{measure}_adjusted" for measure in (SELF, INTRA, MEV)}
 """What is left of a measure beyond its baseline."""
 _WORDS = geometry.words["measure"]
 _BOUNDED = (BASELINE, SELF, INTRA, MEV, MEV_BASELINE)
-_UNITS = {RANK: "dimensions", INTRINSIC: "dimensions", ADJUSTED[MEV]: "share"}
+_UNITS = {RANK: "dimensions", ISOSCORE: "score", INTRINSIC: "dimensions", ADJUSTED[MEV]: "share"}
 _LABELS = {"checkpoint": "", "form": "", "kind": "", "word": "", "low": "from", "high": "to"}
 _BAND = "Bands are 95% intervals by leaving groups of texts out."
 _MEANINGS = (
     "Baseline: the mean cosine of two random words; 0 where words point everywhere, 1 where all point one way. The "
     "others are what is left beyond chance. SelfSim*: the mean cosine of two occurrences of a word, less the "
     "baseline; 0 where context decides everything. Intra-sentence*: the mean cosine of a word with its text, less "
-    "the baseline. MEV*: how much of a word's occurrences one direction explains, less what it explains of random "
-    "ones."
+    "the baseline. MEV*: how much of a few occurrences of a word one direction explains, less what it explains of as "
+    "many random ones. SelfSim* and MEV* are of the words that are frequent enough in a corpus of the size that a "
+    "note says."
 )
 _DIMENSIONS = {
     RANK: "The exponential of the entropy of the covariance's eigenvalues: to how many equally strong directions the "
-    "spread of the words amounts.",
+    "spread of the words amounts. Extrapolated to endless texts: that of the sample itself, which the table has too, "
+    "is lower the fewer its words.",
+    ISOSCORE: "How evenly the words spread over all directions: 1 where all vary alike, 0 where one does. "
+    "Extrapolated as the effective rank is.",
     INTRINSIC: "TwoNN, from the distances of sampled words to their two nearest neighbours: how many dimensions the "
-    "surface has on which they lie.",
+    "surface has on which they lie. It moves with their number: compare it with that of as many.",
 }
 
 
@@ -139,8 +146,10 @@ def _tables(found: list[LayerGeometry]) -> dict[str, pd.DataFrame]:
 def _range(measure: str) -> dict[str, Any]:
     """Between what an interval can be: dimensions are positive, and what is left is a cosine, a share, a squared
     distance or a difference of two of them."""
-    if measure in (RANK, INTRINSIC):
+    if measure in (RANK, OF_SAMPLE[RANK], INTRINSIC):
         return {"least": 0.0}
+    if measure in (ISOSCORE, OF_SAMPLE[ISOSCORE]):
+        return {"least": 0.0, "most": 1.0}
     if measure in _BOUNDED:
         return {"least": -1.0, "most": 1.0}
     return {}
@@ -196,9 +205,11 @@ def sentence(result: Result) -> Statement | None:
 def _notes(name: str, store: StatesStore, words: Words, config: GeometryConfig) -> list[str]:
     directions = config.directions(store.dim)
     types = f"{len(words.types):,} word types occur {config.least} times or more"
+    few = ": fewer than were asked for, and both move with that number" if words.corpus < config.words else ""
     return [
         f"{name}: {len(store):,} words, special tokens left out; {types}"
         + ("" if len(words.types) else ": no SelfSim and no MEV"),
+        f"{name}: SelfSim and MEV are those of a corpus of {words.corpus:,} words{few}",
         f"{name}: top directions removed are the mean and {directions} of {store.dim}",
     ]
 
@@ -244,7 +255,7 @@ def _by_layer(table: str, measure: str, meaning: str) -> Figure:
     words = _WORDS[measure]
     return Figure(
         "lines", table, key=measure, x="layer", y="value", low="low", high="high", color="checkpoint",
-        where={"measure": measure}, title=words.capitalize(), caption=f"{meaning} {_BAND}",
+        where={"measure": measure}, title=f"{words[0].upper()}{words[1:]}", caption=f"{meaning} {_BAND}",
         labels=_LABELS | {"value": words},
     )  # fmt: skip
 

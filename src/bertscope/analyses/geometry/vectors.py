@@ -9,6 +9,7 @@ Everything measured is returned as draws [1 + groups, ...] (see `core.resampling
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +17,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from bertscope.analyses.geometry.words import Sets, Words
+from bertscope.analyses.geometry.words import Words
 from bertscope.core.resampling import left_out
 from bertscope.models.evaluating import best_device
 
 AS_IT_IS, TOP_REMOVED, STANDARDISED = "as_it_is", "top_removed", "standardised"
 _CELLS = 2**22  # numbers of a stack of occurrence matrices
-_SQUARINGS, _STEPS, _NUDGE = 16, 8, 0.01  # of the power method
 
 
 class LayerVectors:
@@ -66,6 +66,10 @@ class Moments:
     spectrum: np.ndarray
     """[1 + groups, direction]: the variance along them. Leaving a group out, the directions are kept: right to first
     order, as an eigenvalue doesn't feel a small turn of its direction."""
+    halves: tuple[np.ndarray, ...]
+    """The same of every other group of texts and of the rest, along their own directions; none of a single group."""
+    smaller: float
+    """How many times smaller a half is."""
 
     def forms(self, top: int) -> dict[str, Form]:
         scale = torch.where(self.deviation > 0, 1 / self.deviation, 1.0)
@@ -75,10 +79,35 @@ class Moments:
             STANDARDISED: Form(self.mean, scale=scale),
         }
 
-    def effective_rank(self) -> np.ndarray:
-        """The exponential of the entropy of the covariance's eigenvalues, as shares of their sum."""
-        shares = self.spectrum.clip(0) / self.spectrum.clip(0).sum(1, keepdims=True)
-        return np.exp(-(shares * np.log(shares, out=np.zeros_like(shares), where=shares > 0)).sum(1))
+    def of_sample(self, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """A measure of the spectrum [1 + groups]: that of few words is less even than that of many."""
+        return measure(self.spectrum)
+
+    def extrapolated(self, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """The measure as it would be of endless texts: what is lacking falls as 1 / n, so that the whole lacks as
+        much as it has more than its halves, where they are equal."""
+        whole = self.of_sample(measure)
+        if not self.halves:
+            return whole
+        half = np.mean([measure(spectrum) for spectrum in self.halves], 0)
+        return whole + (whole - half) / (self.smaller - 1)
+
+
+def effective_rank(spectrum: np.ndarray) -> np.ndarray:
+    """The exponential of the entropy of the covariance's eigenvalues, as shares of their sum."""
+    shares = spectrum.clip(0) / spectrum.clip(0).sum(-1, keepdims=True)
+    return np.exp(-(shares * np.log(shares, out=np.zeros_like(shares), where=shares > 0)).sum(-1))
+
+
+def isoscore(spectrum: np.ndarray) -> np.ndarray:
+    """Rudman et al.'s (2022): the variances along the principal directions, brought to the length of (1, ..., 1), are
+    |them - 1| / sqrt(2 (n - sqrt n)) = d away from it; of n dimensions the share phi = (n - d^2 (n - sqrt n))^2 / n^2
+    is used, and the score is (n phi - 1) / (n - 1): 1 where all directions vary alike, 0 where one does."""
+    variances, n = spectrum.clip(0), spectrum.shape[-1]
+    scaled = np.sqrt(n) * variances / np.linalg.norm(variances, axis=-1, keepdims=True)
+    defect = np.linalg.norm(scaled - 1, axis=-1) / np.sqrt(2 * (n - np.sqrt(n)))
+    used = (n - defect**2 * (n - np.sqrt(n))) ** 2 / n**2
+    return (n * used - 1) / (n - 1)
 
 
 def moments(vectors: LayerVectors, words: Words) -> Moments:
@@ -90,13 +119,32 @@ def moments(vectors: LayerVectors, words: Words) -> Moments:
         centred, group = vectors[begin:end] - centre, words.group[begin]
         sums[group] += centred.sum(0).double()
         products[group] += (centred.T @ centred).double()
-    _, directions = torch.linalg.eigh(products.sum(0) / n)
+    sizes = np.diff(words.edges).astype(np.float64)
+    every = np.arange(groups)
+    directions, spectrum = _spectrum(sums, products, sizes, every)
+    parts = [every[start::2] for start in (0, 1)] if groups > 1 else []
+    halves = tuple(_spectrum(sums, products, sizes, part)[1] for part in parts)
+    smaller = float(np.mean([n / sizes[part].sum() for part in parts])) if parts else 1.0
+    deviation = (products.sum(0) / n).diagonal().sqrt()
+    return Moments(centre, deviation.float(), directions.float(), spectrum, halves, smaller)
+
+
+def _spectrum(sums: Tensor, products: Tensor, sizes: np.ndarray, part: np.ndarray) -> tuple[Tensor, np.ndarray]:
+    """The principal directions of some groups' words, and the variance along them: of all these groups, and without
+    each [1 + groups], which changes nothing where it isn't one of them."""
+    mine, n = torch.from_numpy(part).to(sums.device), sizes[part].sum()
+    products, sums = products[mine], sums[mine]
+    mean = sums.sum(0) / n
+    _, directions = torch.linalg.eigh(products.sum(0) / n - mean[:, None] * mean)
     directions = directions.flip(1)
     squares = left_out(((products @ directions) * directions).sum(1).cpu().numpy())
     along = left_out((sums @ directions).cpu().numpy())
-    sizes = sizes_left(words)[:, None]
-    deviation = (products.sum(0) / n).diagonal().sqrt()
-    return Moments(centre, deviation.float(), directions.float(), squares / sizes - (along / sizes) ** 2)
+    left = left_out(sizes[part])[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):  # a half of one group, left out
+        variances = squares / left - (along / left) ** 2
+    draws = np.repeat(variances[:1], 1 + len(sizes), axis=0)
+    draws[1 + part] = variances[1:]
+    return directions, draws
 
 
 def sizes_left(words: Words) -> np.ndarray:
@@ -156,49 +204,23 @@ def self_similarity(vectors: LayerVectors, words: Words, forms: dict[str, Form])
     }
 
 
-def explained(
-    vectors: LayerVectors, words: Words, forms: dict[str, Form], sets: tuple[Sets, ...]
-) -> dict[str, np.ndarray]:
+def explained(vectors: LayerVectors, words: Words, forms: dict[str, Form], sets: np.ndarray) -> dict[str, np.ndarray]:
     """MEV: the share of a set of vectors that lies along its first direction, s1^2 / sum of s^2, s being the singular
-    values of the matrix as it is, not centred [1 + groups, set]."""
+    values of the matrix as it is, not centred [1 + groups, set]. It depends on how many vectors there are: without a
+    group of texts, only the sets that lose none count, and the others are NaN."""
     groups, dim = len(words.edges) - 1, vectors[:1].shape[1]
-    draws: dict[str, list[np.ndarray]] = {name: [np.zeros((1 + groups, 0))] for name in forms}
-    for rows in (one.rows for one in sets):
-        size = max(1, _CELLS // (rows.shape[1] * dim))
-        for start in range(0, len(rows), size):
-            some = rows[start : start + size]
-            occurrences = vectors[some]
-            for name, form in forms.items():
-                draws[name].append(_explained(form(occurrences), words.group[some], groups))
-    return {name: np.concatenate(parts, 1) for name, parts in draws.items()}
-
-
-def _explained(occurrences: Tensor, group: np.ndarray, groups: int) -> np.ndarray:
-    """Of matrices [set, occurrence, dimension], by the Gram matrices of their rows.
-
-    Leaving a group out, a few steps of the power method lead from the first direction to that of what is left.
-    """
-    gram = occurrences @ occurrences.mT
-    whole = _first_direction(gram)[:, None]  # [set, 1, occurrence]
-    left = torch.from_numpy(group[:, None] != np.arange(groups)[:, None]).to(gram)  # [set, group, occurrence]
-    along = (whole + _NUDGE) * left  # a direction that lay in one group alone would leave nothing
-    for _ in range(_STEPS):
-        along = normalize((along @ gram) * left, dim=-1)
-    along = torch.cat([whole, along], 1)
-    own = gram.diagonal(dim1=1, dim2=2)[:, None]
-    first, total = (along * (along @ gram)).sum(-1), torch.cat([own.sum(-1), (own * left).sum(-1)], 1)
-    return _ratio(torch.stack([first, total], -1).double().cpu().numpy()).T
-
-
-def _first_direction(gram: Tensor) -> Tensor:
-    """Each matrix's eigenvector of the largest eigenvalue, by squaring it again and again: 65,536 steps of the power
-    method in 16 products, which no eigenvalues short of equal outlast. Faster than LAPACK on many small matrices."""
-    power = gram
-    for _ in range(_SQUARINGS):
-        power = power / power.diagonal(dim1=1, dim2=2).sum(1)[:, None, None]
-        power = power @ power
-    longest = power.diagonal(dim1=1, dim2=2).argmax(1)
-    return normalize(power[torch.arange(len(power), device=power.device), longest], dim=1)
+    shares: dict[str, list[np.ndarray]] = {name: [np.zeros(0)] for name in forms}
+    size = max(1, _CELLS // (sets.shape[1] * dim))
+    for start in range(0, len(sets), size):
+        occurrences = vectors[sets[start : start + size]]
+        for name, form in forms.items():
+            formed = form(occurrences)
+            squares = torch.linalg.eigvalsh((formed @ formed.mT).double())
+            parts = torch.stack([squares[:, -1], squares.sum(1)], -1)
+            shares[name].append(_ratio(parts.cpu().numpy()))
+    whole = (words.group[sets][None] != np.arange(groups)[:, None, None]).all(2)
+    kept = np.concatenate([np.ones((1, len(sets)), bool), whole])
+    return {name: np.where(kept, np.concatenate(parts), np.nan) for name, parts in shares.items()}
 
 
 def _mean_cosine(squares: np.ndarray, sizes: np.ndarray) -> np.ndarray:

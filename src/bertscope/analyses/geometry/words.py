@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,25 +11,18 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.occurrences import owners, word_forms, word_keys
-from bertscope.core.resampling import group_bounds
+from bertscope.core.resampling import group_bounds, left_out
 
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
     from bertscope.core.examples import Examples
     from bertscope.models.states_store import StatesStore
 
-_SETS = 32  # random sets of one size at most, behind the baseline of MEV
+# Sets of occurrences for MEV, of a type that counts in full, and of any words for the baseline. They are so many as
+# the interval takes their luck for that of the texts, eight times over: a fifth of the sets lose a word with a group.
+_SETS, _RANDOM_SETS = 128, 8192
+_NEGLIGIBLE = 1e-6  # a type that counts less than this needs no sets
 _ROWS = 8192  # rows read at a time
-
-
-@dataclass(frozen=True)
-class Sets:
-    """Sets of as many occurrences each."""
-
-    rows: np.ndarray
-    """[set, occurrence]"""
-    weight: float
-    """How much each set counts."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +43,20 @@ class Words:
     """[type]"""
     order: np.ndarray
     """The types' rows, type after type."""
-    sets: tuple[Sets, ...]
-    """The types' occurrences by their number, in the order of the types; of frequent types a sample."""
-    random_sets: tuple[Sets, ...]
-    """Random occurrences of any words, in sets as large, and together as heavy."""
-
-    @cached_property
-    def by_group(self) -> np.ndarray:
-        """[group, type]: how often each type occurs."""
-        groups, types = len(self.edges) - 1, len(self.types)
-        cell = self.group[self.order] * types + np.repeat(np.arange(types), self.counts)
-        return np.bincount(cell, minlength=groups * types).reshape(groups, types)
+    by_group: np.ndarray
+    """[group, type]: how often each type occurs."""
+    weights: np.ndarray
+    """[1 + groups, type]: how much each type counts in means over types, in all texts and without each group: the
+    chance that it has enough occurrences among as many words as `corpus` says, drawn of those that are there. What is
+    a mean over the types of all texts moves with their number, as rarer types come in; this doesn't."""
+    corpus: int
+    """Of how many words that is; all, where there are fewer than were asked for."""
+    sets: np.ndarray
+    """[set, occurrence]: rows of one type, as many as a type needs, drawn at random."""
+    type_of_set: np.ndarray
+    """[set], from the first type to the last."""
+    random_sets: np.ndarray
+    """[set, occurrence]: random rows of any words."""
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """From which row to which, in blocks of about equal size: whole texts, of one group."""
@@ -94,37 +89,54 @@ def read_words(store: StatesStore, examples: Examples, config: GeometryConfig) -
     renumbered[kept] = np.arange(len(kept))
     number = renumbered[number]
     order = np.lexsort((np.arange(len(number)), number))[(number < 0).sum() :]
-    sets = _sets(number, keys, counts[kept], config.occurrences)
+    group = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    cell = group[order] * len(kept) + np.repeat(np.arange(len(kept)), counts[kept])
+    by_group = np.bincount(cell, minlength=(len(edges) - 1) * len(kept)).reshape(len(edges) - 1, len(kept))
+    weights = _weights(by_group, np.diff(edges), config)
+    sets, type_of_set = _sets(number, keys, counts[kept], weights[0], config)
     return Words(
         edges=edges,
-        group=np.repeat(np.arange(len(edges) - 1), np.diff(edges)),
+        group=group,
         text=np.cumsum(np.diff(2 * owner + store.segments, prepend=-1) != 0) - 1,
         keys=keys,
         types=names[kept],
         counts=counts[kept],
         order=order,
+        by_group=by_group,
+        weights=weights,
+        corpus=min(config.words, len(store)),
         sets=sets,
-        random_sets=_random_sets(sets, len(store), config.seed),
+        type_of_set=type_of_set,
+        random_sets=np.sort(_some_of(np.full(_RANDOM_SETS if len(kept) else 0, len(store)), config)),
     )
 
 
-def _sets(number: np.ndarray, keys: np.ndarray, counts: np.ndarray, most: int) -> tuple[Sets, ...]:
-    """Each type's rows, by a hash the first `most` of them; types of the same number of rows together."""
-    order = np.lexsort((keys, number))[(number < 0).sum() :]
-    rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows, sizes = order[rank < most], counts.clip(max=most)
-    found, start = [], 0
-    for size, many in zip(*np.unique(sizes, return_counts=True), strict=True):
-        found.append(Sets(np.sort(rows[start : start + size * many].reshape(many, size)), 1.0))
-        start += size * many
-    return tuple(found)
+def _weights(by_group: np.ndarray, sizes: np.ndarray, config: GeometryConfig) -> np.ndarray:
+    """By the hypergeometric distribution: the mean over all ways to draw that many words of those that are there."""
+    from scipy.stats import hypergeom
+
+    there = left_out(sizes)[:, None]
+    return hypergeom.sf(config.least - 1, there, left_out(by_group), np.minimum(config.words, there))
 
 
-def _random_sets(sets: tuple[Sets, ...], n: int, seed: int) -> tuple[Sets, ...]:
-    generator = np.random.default_rng(seed)
-    drawn = []
-    for many, size in (one.rows.shape for one in sets):
-        few = min(many, _SETS)
-        rows = [generator.choice(n, size, replace=False, shuffle=False) for _ in range(few)]
-        drawn.append(Sets(np.sort(rows), many / few))
-    return tuple(drawn)
+def _sets(
+    number: np.ndarray, keys: np.ndarray, counts: np.ndarray, weights: np.ndarray, config: GeometryConfig
+) -> tuple[np.ndarray, np.ndarray]:
+    """Random sets of each type's rows, the more the more it counts; of one that has no more, the only one."""
+    many = np.where(counts > config.least, np.ceil(_SETS * weights), 1) * (weights > _NEGLIGIBLE)
+    types = np.repeat(np.arange(len(counts)), many.astype(int))
+    order = np.lexsort((keys, number))[(number < 0).sum() :]  # by a hash: the order of the texts doesn't matter
+    first = np.cumsum(counts) - counts
+    return np.sort(order[first[types][:, None] + _some_of(counts[types], config)]), types
+
+
+def _some_of(sizes: np.ndarray, config: GeometryConfig) -> np.ndarray:
+    """[set, occurrence]: for each set as many different numbers under its size as a type needs occurrences (Floyd's
+    way: a number that was drawn before gives place to the highest that could be drawn)."""
+    generator = np.random.default_rng(config.seed)
+    drawn = np.empty((len(sizes), config.least), int)
+    for place in range(config.least):
+        highest = sizes - config.least + place
+        number = generator.integers(highest + 1)
+        drawn[:, place] = np.where((drawn[:, :place] == number[:, None]).any(1), highest, number)
+    return drawn

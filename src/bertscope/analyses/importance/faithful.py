@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 
 from bertscope.analyses.gradients import losses
 from bertscope.core.intervals import interval
+from bertscope.core.reliability import Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import Resampling, metric_draws, resampled_means
 from bertscope.core.units import Unit
 from bertscope.models.replay import predict_without
@@ -21,10 +22,13 @@ from bertscope.models.replay import predict_without
 if TYPE_CHECKING:
     from bertscope.analyses.importance.measure import Importances
     from bertscope.analyses.importance.question import ImportanceConfig
+    from bertscope.core.examples import Examples
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
     from bertscope.models.gates import Means
 
+Reliabilities = Mapping[tuple[str, str], Reliability]
+"""(kind, by what parts are ranked) to how reliable that is."""
 Orders = Mapping[tuple[str, str], Sequence[Sequence[Unit]]]
 """(kind, name) to the order, or the orders, in which the parts of that kind go."""
 IMPORTANCE, NORMALISED, ABLATION, RANDOM = "importance", "normalised_importance", "effect_alone", "random"
@@ -36,6 +40,11 @@ class Faithfulness:
     effects: dict[str, np.ndarray]
     """What switching each part off alone does, [1 + repeats, unit]: `rise` of the mean loss, `size` of the change of
     each example's loss, `drop` of the score."""
+    moved: dict[str, np.ndarray]
+    """How far that takes predictions from the whole model's, [1 + repeats, unit]: `kl`, and `flips`, the share that
+    becomes another; no flips of scores."""
+    reliability: Reliabilities
+    """Of the ranking of the parts of a kind by each effect."""
     agreement: pd.DataFrame
     curves: pd.DataFrame
     areas: pd.DataFrame
@@ -50,37 +59,55 @@ def faithfulness(
     """What each part's absence does, on the validation set; and the parts going one after the other, on the test
     set, in orders that the validation set decides."""
     reference = encoder.means(task.validation) if config.mode == "mean" else None
-    effects = single_effects(encoder, task, found.units, resampling, config, reference)
+    effects, moved, reliability = single_effects(encoder, task, found, resampling, config, reference)
     curves = fall(encoder, task, _orders(found, effects["rise"][0], config), config, reference)
-    return Faithfulness(effects, _agreement(found, effects), *curves)
+    agreement = _agreement(found, effects, {**found.reliability, **reliability})
+    return Faithfulness(effects, moved, reliability, agreement, *curves)
 
 
 def single_effects(
     encoder: Encoder,
     task: Task,
-    units: Sequence[Unit],
+    found: Importances,
     resampling: Resampling,
     config: ImportanceConfig,
     reference: Means | None,
-) -> dict[str, np.ndarray]:
-    """What switching each part off alone does on the validation set, [1 + repeats, unit]; above 0: it is missed."""
-    validation, off = task.validation, [[], *([unit] for unit in units)]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], Reliabilities]:
+    """What switching each part off alone does on the validation set, [1 + repeats, unit]; above 0: it is missed. And
+    how far it moves predictions, and how reliable rankings by each effect are."""
+    validation, off = task.validation, [[], *([unit] for unit in found.units)]
     outputs = task.outputs(predict_without(encoder, validation, off, mode=config.mode, reference=reference))
-    assert validation.label is not None
-    loss = losses(task, torch.from_numpy(outputs).double(), torch.from_numpy(validation.label)).numpy()
+    loss = _losses(task, outputs, validation)
     change = (loss[1:] - loss[0]).T  # [example, unit]
-    score = task.value(resampled_means(resampling, task.moments(outputs, validation).swapaxes(0, 1)))
-    return {
+    moments = task.moments(outputs, validation)
+    score = task.value(resampled_means(resampling, moments.swapaxes(0, 1)))
+    effects = {
         "rise": resampled_means(resampling, change),
         "size": resampled_means(resampling, np.abs(change)),
         "drop": score[:, :1] - score[:, 1:],
     }
+    moved = {"kl": task.divergence(outputs[0], outputs[1:]), "flips": task.flips(outputs[0], outputs[1:])}
+    reliability: dict[tuple[str, str], Reliability] = {}
+    for kind in found.kinds:
+        here = found.of_kind(kind)
+        values = {"rise": change[:, here], "size": np.abs(change[:, here])}
+        reliability |= {(kind, name): split_half_of_means(each.T, seed=config.seed) for name, each in values.items()}
+        reliability[kind, "drop"] = split_half(task.value, moments[1:][here], seed=config.seed)
+    shown = {name: resampled_means(resampling, each.T) for name, each in moved.items() if not np.isnan(each).any()}
+    return effects, shown, reliability
+
+
+def _losses(task: Task, outputs: np.ndarray, examples: Examples) -> np.ndarray:
+    """Each example's loss, as the gradients have it: [..., n] of outputs [..., n, c]."""
+    assert examples.label is not None
+    return losses(task, torch.from_numpy(outputs).double(), torch.from_numpy(examples.label)).numpy()
 
 
 def fall(
     encoder: Encoder, task: Task, orders: Orders, config: ImportanceConfig, reference: Means | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, Scores, int]:
-    """The test set's score as parts go one after the other, in each order; and the area under each such curve."""
+    """The test set's score and loss as parts go one after the other, in each order; and the area under each such
+    curve."""
     places: dict[frozenset[Unit], int] = {frozenset(): 0}  # orders begin and end alike: no set is run twice
     lines = {
         key: [
@@ -92,14 +119,21 @@ def fall(
     switched = predict_without(
         encoder, task.test, [sorted(off) for off in places], mode=config.mode, reference=reference
     )
-    draws = metric_draws(task.value, task.moments(switched), repeats=config.repeats, seed=config.seed)
-    counts = {kind: sizes(len(several[0]), config.steps) for (kind, _), several in orders.items()}
-    scores = {key: draws[:, several] for key, several in lines.items()}  # [1 + repeats, orders, points]
-    curves = [_curve(kind, name, counts[kind], each) for (kind, name), each in scores.items()]
-    areas = {
-        (kind, name): trapezoid(each.mean(1), counts[kind] / counts[kind][-1], axis=-1)
-        for (kind, name), each in scores.items()
+    resample: dict[str, int] = {"repeats": config.repeats, "seed": config.seed}
+    losses_off = _losses(task, task.outputs(switched), task.test)
+    draws = {
+        "score": metric_draws(task.value, task.moments(switched), **resample),
+        "loss": metric_draws(lambda means: means[..., 0], losses_off[..., None], **resample),
     }
+    counts = {kind: sizes(len(several[0]), config.steps) for (kind, _), several in orders.items()}
+    # [1 + repeats, orders, points]
+    along = {key: {by: each[:, several] for by, each in draws.items()} for key, several in lines.items()}
+    curves = [_curve(kind, name, counts[kind], each) for (kind, name), each in along.items()]
+    areas = {
+        (kind, name): {by: trapezoid(each.mean(1), counts[kind] / counts[kind][-1], axis=-1)
+                       for by, each in measures.items()}
+        for (kind, name), measures in along.items()
+    }  # fmt: skip
     return pd.concat(curves, ignore_index=True), _areas(areas), task.score(switched.of_change(0)), switched.truncated
 
 
@@ -129,7 +163,7 @@ def _orders(found: Importances, rise: np.ndarray, config: ImportanceConfig) -> O
     return orders
 
 
-def _agreement(found: Importances, effects: dict[str, np.ndarray]) -> pd.DataFrame:
+def _agreement(found: Importances, effects: dict[str, np.ndarray], reliability: Reliabilities) -> pd.DataFrame:
     rows = []
     for kind in found.kinds:
         here = found.of_kind(kind)
@@ -138,26 +172,42 @@ def _agreement(found: Importances, effects: dict[str, np.ndarray]) -> pd.DataFra
                 correlation = rank_correlation(draws[:, here], values[:, here])
                 low, high = interval(correlation)
                 rows.append({"kind": kind, "ranked_by": name, "effect": effect, "correlation": correlation[0],
-                             "low": low, "high": high, "n": len(here)})  # fmt: skip
+                             "low": low, "high": high, "n": len(here),
+                             "reliability": _spearman(reliability, kind, name),
+                             "effect_reliability": _spearman(reliability, kind, effect)})  # fmt: skip
     return pd.DataFrame(rows).astype({"low": float, "high": float})
 
 
-def _curve(kind: str, order: str, counts: np.ndarray, each: np.ndarray) -> pd.DataFrame:
-    """Of one order its bootstrap interval, of several their range; `each` is [1 + repeats, orders, points]."""
-    several = each.shape[1] > 1
-    low, high = (each[0].min(0), each[0].max(0)) if several else interval(each[:, 0])
-    return pd.DataFrame(
-        {"kind": kind, "order": order, "off": counts, "share": counts / counts[-1], "score": each[0].mean(0),
-         "low": low, "high": high}
-    )  # fmt: skip
+def _spearman(reliability: Reliabilities, kind: str, by: str) -> float:
+    """NaN where there is none."""
+    return reliability[kind, by].spearman if (kind, by) in reliability else np.nan
 
 
-def _areas(areas: dict[tuple[str, str], np.ndarray]) -> pd.DataFrame:
-    """Each order's area with its interval, and how much more it is than that of random order, paired."""
+def _curve(kind: str, order: str, counts: np.ndarray, along: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Of one order its bootstrap interval, of several their range; all `along` are [1 + repeats, orders, points]."""
+    columns: dict[str, Any] = {"kind": kind, "order": order, "off": counts, "share": counts / counts[-1]}
+    for by, each in along.items():
+        low, high = (each[0].min(0), each[0].max(0)) if each.shape[1] > 1 else interval(each[:, 0])
+        columns |= {by: each[0].mean(0), **dict(zip(_ends(by), (low, high), strict=True))}
+    return pd.DataFrame(columns)
+
+
+def _areas(areas: dict[tuple[str, str], dict[str, np.ndarray]]) -> pd.DataFrame:
+    """Each order's area with its interval, and how much more it is than that of random order, paired; by the score,
+    and by the loss, of which a good order has less."""
     rows = []
-    for (kind, name), area in areas.items():
-        more = area - areas[kind, RANDOM]
-        (low, high), (more_low, more_high) = interval(area), interval(more)
-        rows.append({"kind": kind, "order": name, "area": area[0], "low": low, "high": high,
-                     "more_than_random": more[0], "more_low": more_low, "more_high": more_high})  # fmt: skip
-    return pd.DataFrame(rows).astype(dict.fromkeys(("low", "high", "more_low", "more_high"), float))
+    for (kind, name), measures in areas.items():
+        row: dict[str, Any] = {"kind": kind, "order": name}
+        for by, area in measures.items():
+            of = "" if by == "score" else f"{by}_"
+            for column, draws in (("area", area), ("more", area - areas[kind, RANDOM][by])):
+                (low, high), begins = interval(draws), of if column == "area" else f"{of}{column}_"
+                value = f"{of}area" if column == "area" else f"{begins}than_random"
+                row |= {value: draws[0], f"{begins}low": float(low), f"{begins}high": float(high)}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _ends(by: str) -> tuple[str, str]:
+    """What the ends of a curve's band are called."""
+    return ("low", "high") if by == "score" else (f"{by}_low", f"{by}_high")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,10 +10,11 @@ import numpy as np
 import torch
 
 from bertscope.analyses.gradients import Gradients, cumulated, example_gradients, losses, unit_length
-from bertscope.analyses.importance.faithful import faithfulness
+from bertscope.analyses.importance.faithful import IMPORTANCE, NORMALISED, faithfulness
 from bertscope.analyses.importance.question import ImportanceConfig
 from bertscope.analyses.importance.result import importance_result
 from bertscope.core.errors import UserError
+from bertscope.core.reliability import Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import Resampling, resampled_means
 from bertscope.core.result import Result
 from bertscope.core.units import Unit, every
@@ -50,6 +52,9 @@ class Importances:
     score: Scores
     """The whole model's on the validation set."""
     truncated: int
+    reliability: Mapping[tuple[str, str], Reliability]
+    """Of the rankings of heads, and of MLPs, by importance, and of heads by normalised importance; none of the
+    cumulative form, which isn't a mean over examples."""
 
     @cached_property
     def draws(self) -> np.ndarray:
@@ -121,7 +126,32 @@ def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resa
         loss=resampled_means(resampling, loss),
         score=task.score(outputs, validation),
         truncated=truncated,
+        reliability={} if config.form == "cumulative" else _reliability(units, heads, mlps, config.seed),
     )
+
+
+def _reliability(
+    units: list[Unit], heads: np.ndarray, mlps: np.ndarray, seed: int
+) -> dict[tuple[str, str], Reliability]:
+    """From each example's gradients of heads [example, layer, head] and MLPs [example, layer]."""
+    found: dict[tuple[str, str], Reliability] = {}
+    of_heads, of_mlps = ([unit for unit in units if unit.kind == kind] for kind in ("head", "mlp"))
+    if of_heads:
+        layer = np.array([unit.layer_index for unit in of_heads])
+        values = np.abs(heads[:, layer, [unit.index for unit in of_heads]]).T
+        member = np.equal.outer(layer, np.unique(layer)).astype(float)  # [head, layer]
+
+        def of_length_1(means: np.ndarray) -> np.ndarray:
+            """Divided by the length of the layer's vector; where that is 0, so are they."""
+            length = np.sqrt(np.square(means[..., 0]) @ member @ member.T)
+            return np.divide(means[..., 0], length, out=np.zeros_like(length), where=length > 0)
+
+        found["head", IMPORTANCE] = split_half_of_means(values, seed=seed)
+        found["head", NORMALISED] = split_half(of_length_1, values[..., None], seed=seed)
+    if of_mlps:
+        values = np.abs(mlps[:, [unit.layer_index for unit in of_mlps]]).T
+        found["mlp", IMPORTANCE] = split_half_of_means(values, seed=seed)
+    return found
 
 
 def _units(encoder: Encoder, config: ImportanceConfig) -> list[Unit]:

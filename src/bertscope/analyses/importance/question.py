@@ -15,6 +15,8 @@ GatedKind = Literal["head", "mlp", "neuron"]
 KINDS: tuple[GatedKind, ...] = get_args(GatedKind)
 _ORDERS = {"normalised_importance": "normalised importance", "effect_alone": "effect alone"}
 
+_EFFECTS = {"rise": "the loss's rise", "size": "the size of the loss's change", "drop": "the score's drop"}
+
 
 @dataclass(frozen=True)
 class ImportanceConfig:
@@ -58,26 +60,29 @@ importance = Question(
     __name__,
     """Each part has a gate, which multiplies what it puts out; its importance is the expected size of the loss's
     gradient at that gate, on the validation set. Whether that is to be believed: the rank correlation with what
-    switching each part off alone does to loss and score, and the test set's score when parts go one after the
-    other, in the order of importance, of their effects alone, and at random.""",
+    switching each part off alone does to loss and score, and the test set's score and loss when parts go one after
+    the other, in the order of importance, of their effects alone, and at random. Each ranking has its reliability:
+    would other texts have ranked the parts alike?""",
     config=ImportanceConfig,
     inputs={"model": MODEL, "task": TASK},
-    version=1,
+    version=2,
     main="rank_correlation",
     better="higher",
     numbers={
         "rank_correlation": "Spearman with {effect} ({kind}s)",
         "score": "score",
         "area": "area, {kind}s (order: {order})",
+        "loss_area": "area of the loss, {kind}s (order: {order})",
+        "reliability": "reliability of the ranking of {kind}s by {ranked_by}",
         "highest_importance": "most important {kind} ({unit})",
         "neurons_with_half": "share of neurons with half of the importance",
         "loss": "loss",
     },
     words={
         "kind": {"mlp": "MLP"},
-        "effect": {"rise": "the loss's rise", "size": "the size of the loss's change", "drop": "the score's drop"},
+        "effect": _EFFECTS,
         "order": _ORDERS,
-        "ranked_by": _ORDERS,
+        "ranked_by": _ORDERS | _EFFECTS,
     },
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Prasanna et al. 2020, When BERT Plays the "
     "Lottery, All Tickets Are Winning",
@@ -90,7 +95,14 @@ importance = Question(
         ),
     ),
     columns={
-        "curves": {"low, high": "ends of the 95% interval; in random order the lowest and the highest"},
+        "curves": {
+            "low, high": "ends of the 95% interval; in random order the lowest and the highest",
+            "loss_low, loss_high": "the same of the loss",
+        },
+        "agreement": {
+            "reliability": "of the ranking by importance: Spearman between halves of the texts, stepped up",
+            "effect_reliability": "of the ranking by the effect",
+        },
         "neurons_by_layer": {"low, high": "between them are eight tenths of the layer's neurons"},
     },
 )  # fmt: skip

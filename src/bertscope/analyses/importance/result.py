@@ -15,6 +15,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.intervals import interval, normal_interval
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
+from bertscope.core.reliability import ENOUGH
 from bertscope.core.result import Result
 from bertscope.core.units import Unit, columns
 
@@ -50,6 +51,7 @@ def importance_result(
         tables |= {"agreement": checked.agreement, "curves": checked.curves, "areas": checked.areas}
         if checked.truncated:
             notes.append(f"{checked.truncated} test texts are longer than {model.max_length} tokens and were cut")
+        notes += [_why(task, checked, kind) for kind in found.kinds if loss_leads(checked, kind)]
     if config.form == "cumulative":
         notes.append(
             f"cumulative, in batches of {config.batch_size}: another order or batch size gives another answer, and "
@@ -58,7 +60,7 @@ def importance_result(
     return importance.result(
         tables=tables,
         headline=_headline(task, found, checked),
-        figures=_figures(task, checked, config),
+        figures=_figures(task, found, checked, config),
         models=records([model]),
         subject={"task": task.name, "form": config.form} | ({} if checked is None else {"mode": config.mode}),
         notes=notes,
@@ -78,7 +80,7 @@ def _parts_table(found: Importances, checked: Faithfulness | None, config: Impor
     )
     for rank, by in (("rank", "importance"), ("normalised_rank", "normalised")):
         table[rank] = table.groupby("kind")[by].rank(ascending=False, method="min").astype(int)  # 1 for the most
-    effects = {} if checked is None else checked.effects
+    effects = {} if checked is None else checked.effects | checked.moved
     for name, draws in effects.items():
         low, high = interval(draws)
         table = table.assign(**{name: draws[0], f"{name}_low": low, f"{name}_high": high})
@@ -130,7 +132,7 @@ def _half(values: np.ndarray) -> float:
 def _headline(task: Task, found: Importances, checked: Faithfulness | None) -> list[Number]:
     numbers = []
     if checked is not None:
-        numbers += _agreement_numbers(checked) + _area_numbers(checked)
+        numbers += _agreement_numbers(checked) + _area_numbers(checked, _loss_unit(task))
     values = found.draws[0]
     for kind in found.kinds:
         here = found.of_kind(kind)
@@ -145,6 +147,12 @@ def _headline(task: Task, found: Importances, checked: Faithfulness | None) -> l
     numbers.append(
         Number("loss", float(found.loss[0]), float(low), float(high), len(task.validation), _loss_unit(task))
     )
+    rankings = {**found.reliability, **(checked.reliability if checked else {})}
+    numbers += [
+        Number("reliability", each.pearson, n=len(found.of_kind(kind)), of={"kind": kind, "ranked_by": by})
+        for (kind, by), each in rankings.items()
+        if not np.isnan(each.pearson)
+    ]
     return numbers
 
 
@@ -165,29 +173,50 @@ def _agreement_numbers(checked: Faithfulness) -> list[Number]:
     ]  # fmt: skip
 
 
-def _area_numbers(checked: Faithfulness) -> list[Number]:
-    whole = checked.score
-    return [
-        whole.keyed("score"),
-        *(
-            Number(
-                "area", row["area"], row["low"], row["high"], whole.n,
-                of={"kind": row["kind"], "order": row["order"]},
-            )
-            for row in checked.areas.to_dict("records")
-        ),
-    ]  # fmt: skip
+def _area_numbers(checked: Faithfulness, loss_unit: str) -> list[Number]:
+    """By the score and by the loss; of each kind of parts, that comes first which ranks them less by chance."""
+    whole, numbers = checked.score, []
+    for row in checked.areas.to_dict("records"):
+        of = {"kind": row["kind"], "order": row["order"]}
+        both = [
+            Number("area", row["area"], row["low"], row["high"], whole.n, of=of),
+            Number("loss_area", row["loss_area"], row["loss_low"], row["loss_high"], whole.n, loss_unit, of=of),
+        ]
+        numbers += both[::-1] if loss_leads(checked, row["kind"]) else both
+    return [whole.keyed("score"), *numbers]
 
 
-def _figures(task: Task, checked: Faithfulness | None, config: ImportanceConfig) -> list[Figure]:
+def loss_leads(checked: Faithfulness, kind: str) -> bool:
+    """Whether the score ranks the parts of a kind mostly by chance."""
+    return checked.reliability[kind, "drop"].pearson < ENOUGH
+
+
+def _why(task: Task, checked: Faithfulness, kind: str) -> str:
+    """Why the loss leads."""
+    drop, rise = (checked.reliability[kind, by].pearson for by in ("drop", "rise"))
+    return (
+        f"{task.metric} ranks {_PLURAL[kind]} mostly by chance (reliability {drop:.2f}, under {ENOUGH}; by the "
+        f"rise of the loss {rise:.2f}): so the loss leads"
+    )
+
+
+def _figures(task: Task, found: Importances, checked: Faithfulness | None, config: ImportanceConfig) -> list[Figure]:
     kinds = [kind for kind in ("head", "mlp") if kind in config.units]
-    figures = [figure for kind in config.units for figure in _measured(kind, _FORMS[config.form])]
+    figures = [figure for kind in config.units for figure in _measured(kind, _FORMS[config.form], found)]
     if checked is not None:
-        figures += [*_scatters(), *(_falls(kind, task, checked, config) for kind in kinds)]
+        figures += [*_scatters(), *(figure for kind in kinds for figure in _falls(kind, task, checked, config))]
     return figures
 
 
-def _measured(kind: str, what: str) -> list[Figure]:
+def _reliable(found: Importances, kind: str, by: str) -> str:
+    """What a figure says of the ranking that it shows."""
+    each = found.reliability.get((kind, by))
+    if each is None or np.isnan(each.pearson):
+        return ""
+    return f" Reliability of this ranking (other texts of the same kind would rank alike): {each.pearson:.2f}."
+
+
+def _measured(kind: str, what: str, found: Importances) -> list[Figure]:
     """The importance of the parts of one kind."""
     if kind == "neuron":
         return [Figure(
@@ -201,17 +230,20 @@ def _measured(kind: str, what: str) -> list[Figure]:
         return [Figure(
             "intervals", "parts", x="importance", y="layer", low="low", high="high", where={"kind": "mlp"},
             title="Importance of each layer's MLP",
-            caption=f"{what} With its 95% bootstrap interval over examples.", labels=_LABELS, key="mlps",
+            caption=f"{what} With its 95% bootstrap interval over examples.{_reliable(found, kind, IMPORTANCE)}",
+            labels=_LABELS, key="mlps",
         )]  # fmt: skip
     grid = Figure(
         "heatmap", "parts", x="head", y="layer", value="importance", low="low", high="high", where={"kind": "head"},
         title="Importance of each head",
-        caption=f"{what} Its 95% bootstrap interval over examples is in the table.", labels=_LABELS, key="heads",
+        caption=f"{what} Its 95% bootstrap interval over examples is in the table."
+        f"{_reliable(found, kind, IMPORTANCE)}", labels=_LABELS, key="heads",
     )  # fmt: skip
     normalised = replace(
         grid, value="normalised", low=None, high=None, title="Importance of each head, normalised",
         caption="The same as the papers rank heads by it: divided by the length of its layer's vector, so that no "
-        "layer outweighs another, then set between 0 and 1.", key="heads_normalised",
+        f"layer outweighs another, then set between 0 and 1.{_reliable(found, kind, NORMALISED)}",
+        key="heads_normalised",
     )  # fmt: skip
     return [grid, normalised]
 
@@ -234,16 +266,28 @@ def _scatters() -> list[Figure]:
     ]  # fmt: skip
 
 
-def _falls(kind: str, task: Task, checked: Faithfulness, config: ImportanceConfig) -> Figure:
-    """How the score falls as parts of one kind go."""
+def _falls(kind: str, task: Task, checked: Faithfulness, config: ImportanceConfig) -> list[Figure]:
+    """How the score falls, and the loss rises, as parts of one kind go; what ranks parts less by chance is first."""
     words = importance.words["order"]
     by_gradient = "importance" if kind == "mlp" else f"importance, by {words[NORMALISED]}"
-    return Figure(
+    leads = loss_leads(checked, kind)
+    how = (
+        f" as {_PLURAL[kind]} are switched off ({config.mode}), the least important first: by {by_gradient}, by what "
+        f"each does to the loss when it alone is off ({words[ABLATION]}), and in random order (the mean of "
+        f"{config.random}). The validation set decides the orders. Bands are 95% bootstrap intervals, for random "
+        "order its range."
+    )
+    by_score = Figure(
         "lines", "curves", x="share", y="score", color="order", low="low", high="high", where={"kind": kind},
         title=f"Without {_PLURAL[kind]}, one after the other",
-        caption=f"The test set's {task.metric} as {_PLURAL[kind]} are switched off ({config.mode}), the least "
-        f"important first: by {by_gradient}, by what each does to the loss when it alone is off ({words[ABLATION]}), "
-        f"and in random order (the mean of {config.random}). The validation set decides the orders. Bands are 95% "
-        "bootstrap intervals, for random order its range. A good order stays high for long.",
+        caption=f"The test set's {task.metric}{how} A good order stays high for long.",
         labels=_LABELS | {"score": task.metric}, rules={"chance": checked.score.chance}, key=f"{kind}s_off",
     )  # fmt: skip
+    why = f" {_why(task, checked, kind)}." if leads else ""
+    by_loss = replace(
+        by_score, y="loss", low="loss_low", high="loss_high", rules={}, key=f"{kind}s_off_loss",
+        title=f"Without {_PLURAL[kind]}, one after the other: the loss",
+        caption=f"The test set's mean loss ({_loss_unit(task)}){how} A good order stays low for long.{why}",
+        labels=_LABELS | {"loss_low": "from", "loss_high": "to"},
+    )  # fmt: skip
+    return [by_loss, by_score] if leads else [by_score, by_loss]

@@ -66,7 +66,7 @@ def part(models: Sequence[Encoder], data: Task | Examples, config: RedundancyCon
         found = zip(checkpoints.items(), reader.maps, reader.outputs, strict=True)
         compared = [_compare(key, encoder, maps, outputs, task, config) for (key, encoder), maps, outputs in found]
         about = subject(data, weighted=config.weighted)
-        return redundancy_result(compared, task, passed, subject=about, notes=data.notes)
+        return redundancy_result(compared, task, passed, config, subject=about, notes=data.notes)
 
     return PassPart(models, examples, reader, finish, weighted=config.weighted)
 
@@ -81,13 +81,15 @@ def _compare(
     rows, columns = np.triu_indices(len(units), 1)
     nearest = np.argsort(divergence[rows, columns], kind="stable")[: config.pairs]
     similar = [(units[rows[at]], units[columns[at]]) for at in nearest]
-    random = random_partners(similar, encoder.head_counts, config.seed)
-    how: dict[str, Any] = {"mode": config.mode, "repeats": config.repeats, "seed": config.seed}
+    partners = random_partners(similar, encoder.head_counts, config.seed)
+    how: dict[str, Any] = {
+        "mode": config.mode, "repeats": config.repeats, "seed": config.seed, "null": config.null
+    }  # fmt: skip
     off: Interactions | None = None
     notes = []
     if task is not None and similar:
         try:
-            off = interactions(encoder, task, [*similar, *random], **how)
+            off = interactions(encoder, task, similar, partners, **how)
         except UserError as reason:  # heads can be compared on any texts; only this part needs the task's classifier
             notes.append(f"no pairs were switched off: {reason}")
     return Compared(
@@ -104,7 +106,7 @@ def _compare(
         places=places,
         stress=stress,
         similar=similar,
-        random=random,
+        random=[pair for pair in partners if pair],
         interactions=off,
         together=together(encoder, task, config.together, **how) if task is not None and config.together else None,
         notes=notes,

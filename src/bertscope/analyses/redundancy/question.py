@@ -35,6 +35,9 @@ class RedundancyConfig:
     weighted: bool = False
     """Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and
     taking nothing from it doesn't count (Kobayashi et al. 2020)."""
+    null: bool = False
+    """Also test, 200 times, what the test set would look like if heads that are off together did nothing beyond what
+    they do alone, and switch the same heads off in the same model with random weights."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
@@ -50,10 +53,11 @@ redundancy = Question(
     """For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
     on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
     alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
-    together: if both cost more than each alone adds up to, one does what the other could.""",
+    together: if both cost more than each alone adds up to, one does what the other could. That is told by the score
+    and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).""",
     config=RedundancyConfig,
     inputs={"models": MODELS, "data": EITHER},
-    version=1,
+    version=2,
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
     "Representations Revisited; the review of Kovaleva et al. 2019",
@@ -68,9 +72,39 @@ redundancy = Question(
         "silhouette": "silhouette",
         "interaction": "interaction of {kind} pairs",
         "interaction_difference": "interaction, {kind} minus {against}",
+        "loss_interaction": "interaction of {kind} pairs, by the loss",
+        "loss_interaction_difference": "interaction by the loss, {kind} minus {against}",
+        "loss_interaction_p": "p that {against} pairs interact as much, by the loss",
+        "pairs_redundant": "{kind} pairs that cost more than their sum (p < .05, Holm)",
+        "reliability": "reliability of the ranking of pairs by {measure}",
         "together_effect": "named heads off together",
         "random_together_effect": "random heads off together, mean",
         "together_p": "p that random heads cost as much",
+        "together_loss_rise": "named heads off together: rise of the loss",
+        "random_together_loss_rise": "random heads off together: rise of the loss, mean",
+        "together_loss_p": "p that they change the loss",
+        "together_against_random_p": "p that random heads raise the loss as much",
+        "together_kl": "named heads off together: how far predictions move",
+        "together_flips": "named heads off together: predictions that flip",
+    },
+    words={
+        "measure": {"score": "the score", "loss": "the loss"},
+        "tests": {
+            "pair": "each pair's interaction",
+            "similar_against_random": "similar pairs against random ones",
+            "together": "the named heads",
+            "together_against_random": "the named heads against random sets",
+        },
+    },
+    null="both sides of each comparison are exchanged at random: of a pair, both or no heads off with one head off, "
+    "text by text; similar pairs with their random partners; the whole model with the named heads off, text by text; "
+    "the named heads with a random set",
+    reference="the same of the same model with random weights",
+    columns={
+        "pairs": {
+            "loss_p": "that its interaction by the loss is 0; not corrected for the number of pairs",
+            "loss_p_holm": "the same, corrected for the number of pairs (Holm)",
+        },
     },
     shares_pass=True,
     card=(

@@ -10,11 +10,20 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
-from bertscope.analyses.redundancy.question import NAMED, RANDOM, SIMILAR, redundancy
+from bertscope.analyses.redundancy.off_together import (
+    interaction_columns,
+    null_findings,
+    pairs_figure,
+    reliability_notes,
+    switched_numbers,
+    together_table,
+)
+from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
 from bertscope.analyses.side_by_side import figure_key
 from bertscope.analyses.tables import tidy
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number, interval
+from bertscope.core.null_panel import TABLE, panel
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.units import every
@@ -37,24 +46,28 @@ def redundancy_result(
     compared: Sequence[Compared],
     task: Task | None,
     passed: Passed,
+    config: RedundancyConfig,
     *,
     subject: Mapping[str, str],
     notes: Sequence[str] = (),
 ) -> Result:
     """`task` is what pairs were scored on, `notes` are the data's."""
-    tell = {"heads": _heads_table, "layers": _layers_table, "pairs": _pairs_table, "together": _together_table}
+    tell = {"heads": _heads_table, "layers": _layers_table, "pairs": _pairs_table, "together": together_table}
     tables = {name: [table(one).assign(checkpoint=one.key) for one in compared] for name, table in tell.items()}
     models = {one.key: one.model for one in compared}
     names = model_names(models)
     headline: list[Number] = []
     notes = list(notes)
     for one in compared:
-        numbers = [*_apart(one, passed.examples), *_alike(one), *_grouped(one.groups), *_switched_off(one, task)]
+        numbers = [*_apart(one, passed.examples), *_alike(one), *_grouped(one.groups), *switched_numbers(one, task)]
         headline += [replace(number, of={**number.of, "model": one.key}) for number in numbers]
         which = f", {names[one.key]}" if len(compared) > 1 else ""
-        notes += [f"{note}{which}" for note in [*one.notes, *_caution(one)]]
+        notes += [f"{note}{which}" for note in [*one.notes, *_caution(one), *reliability_notes(one, task)]]
+    shown = {name: pd.concat(each, ignore_index=True) for name, each in tables.items() if any(map(len, each))}
+    if config.null and (nothing := null_findings(compared, config.seed)):
+        shown[TABLE] = panel(nothing, ["checkpoint", "tests"])
     return redundancy.result(
-        tables={name: pd.concat(each, ignore_index=True) for name, each in tables.items() if any(map(len, each))},
+        tables=shown,
         arrays={
             f"{measure}.{one.key}": matrix
             for one in compared
@@ -113,45 +126,7 @@ def _pairs_table(one: Compared) -> pd.DataFrame:
             "cka": one.alike[at],
         }
     )
-    if (found := one.interactions) is None:
-        return table
-    low, high = interval(found.draws)
-    return table.assign(
-        without_one=found.one, without_other=found.other, without_both=found.both,
-        interaction=found.draws[0], low=low, high=high,
-    )  # fmt: skip
-
-
-def _together_table(one: Compared) -> pd.DataFrame:
-    """The named heads off together, beside random sets of the same layers."""
-    if (found := one.together) is None:
-        return pd.DataFrame()
-    kinds = [NAMED, *[RANDOM] * len(found.random)]
-    return pd.DataFrame({"set": kinds, "effect": [found.effect, *found.random]})
-
-
-def _switched_off(one: Compared, task: Task | None) -> list[Number]:
-    """What pairs, and the named heads, do together; nothing where they weren't switched off."""
-    numbers: list[Number] = []
-    if task is None:
-        return numbers
-    n, change = len(task.test), f"change of {task.metric}"
-    if one.interactions is not None:
-        draws, kinds = one.interactions.draws, np.array(one.kinds)
-        means = {kind: draws[:, kinds == kind].mean(1) for kind in dict.fromkeys(one.kinds)}
-        numbers += [drawn_number("interaction", mean, n, task.metric, kind=kind) for kind, mean in means.items()]
-        if len(means) == 2:
-            apart = means[SIMILAR] - means[RANDOM]
-            of = {"kind": SIMILAR, "against": RANDOM}
-            numbers.append(drawn_number("interaction_difference", apart, n, task.metric, **of))
-    if (found := one.together) is not None:
-        sets = len(found.random)
-        numbers += [
-            Number("together_effect", found.effect, found.low, found.high, n, change),
-            Number("random_together_effect", float(found.random.mean()), n=sets, unit=change),
-            Number("together_p", found.p, n=sets, unit="p"),
-        ]
-    return numbers
+    return table.assign(**(interaction_columns(one.interactions) if one.interactions else {}))
 
 
 def _apart(one: Compared, n: int) -> list[Number]:
@@ -202,7 +177,7 @@ def _figures(compared: Sequence[Compared], names: Mapping[str, str]) -> list[Fig
             for color, meaning in _COLOURS.items()
         ]
         if one.interactions is not None and not np.isnan(one.interactions.draws[0]).all():
-            figures.append(_pairs_figure(one, figure_key("pairs", one.key, names), of))
+            figures.append(pairs_figure(one, one.interactions, figure_key("pairs", one.key, names), of))
     return [*figures, *_grids("checkpoint" if several else None)]
 
 
@@ -214,17 +189,6 @@ def _plane(one: Compared, key: str, of: str, color: str, meaning: str) -> Figure
         f"the root of the Jensen-Shannon divergence). The plane distorts the distances by {one.stress:.0%} "
         f"(Kruskal's stress). {meaning}",
         labels=_LABELS | {"x": "", "y": ""},
-    )  # fmt: skip
-
-
-def _pairs_figure(one: Compared, key: str, of: str) -> Figure:
-    return Figure(
-        "intervals", "pairs", x="interaction", y="pair", color="kind", low="low", high="high",
-        where={"checkpoint": one.key}, key=key, title=f"Pairs of heads switched off{of}", middle=0.0,
-        caption="What switching off both costs beyond what each costs alone, for the most similar pairs "
-        "and for random pairs of the same layers, with 95% paired bootstrap intervals. Below 0, one head "
-        "does what the other could.",
-        labels=_LABELS | {"interaction": "change of the score beyond the sum"},
     )  # fmt: skip
 
 

@@ -11,9 +11,11 @@ import pandas as pd
 
 from bertscope.analyses.relations.pairs import OFFSETS
 from bertscope.analyses.relations.question import BEST_HEAD, BEST_OFFSET, DIRECTIONS
+from bertscope.core.hashing import mixed
 from bertscope.core.intervals import interval
+from bertscope.core.null_panel import DRAWS
 from bertscope.core.resampling import RunningMean
-from bertscope.core.statistics import holm, sign_flip_p
+from bertscope.core.statistics import holm, sign_flip_p, sign_flip_ps
 
 if TYPE_CHECKING:
     from bertscope.analyses.relations.measure import HeadSums, RelationReader
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 TEST, VALIDATION = 0, 1
 _ROWS = 1024  # sentences resampled at a time
+_EXCHANGE = np.uint64(2**33)  # apart from the numbers of resamples
 
 
 @dataclass(frozen=True)
@@ -33,28 +36,34 @@ class Best:
     """The accuracy of the best head and of the best offset, a row each, for the relations that were tested."""
     draws: np.ndarray
     """[1 + repeats, checkpoint, (head, offset)]: the mean accuracy over the relations that were tested."""
+    by_chance: np.ndarray
+    """[checkpoint, draw]: in how many relations one of the two is better where head and offset are exchanged at
+    random; no draws unless they are asked for."""
 
 
-def best_heads(reader: RelationReader, models: Sequence[str], least: int) -> Best:
+def best_heads(
+    reader: RelationReader, models: Sequence[str], sums: Sequence[HeadSums], least: int, *, null: bool = False
+) -> Best:
     """For each relation the head and direction, and the offset, that find most pairs of the validation half."""
     validation_pairs, test_pairs = np.asarray(reader.counts)[[VALIDATION, TEST]]
     known = validation_pairs > 0
     offsets = np.asarray(reader.near).reshape(len(validation_pairs), -1).argmax(1)  # direction x offset
     at = reader.test[reader.seen]
     relation = reader.pairs.relation[at]
-    chosen = [_choose(sums) for sums in reader.sums]
+    chosen = [_choose(one) for one in sums]
     direction, offset = np.divmod(offsets, len(OFFSETS))
-    hits = [_hits(sums, picked, relation, reader.seen) for sums, picked in zip(reader.sums, chosen, strict=True)]
+    hits = [_hits(one, picked, relation, reader.seen) for one, picked in zip(sums, chosen, strict=True)]
     hits.append(reader.pairs.near[at, direction[relation]] >> offset[relation] & 1)
-    sums, counts, rows = _by_sentence(reader, at, relation, np.stack(hits, 1))  # [sentence, R, ...]
-    accuracy = _resampled(reader, rows, sums, counts)  # [1 + repeats, R, checkpoints + 1]
+    found, counts, rows = _by_sentence(reader, at, relation, np.stack(hits, 1))  # [sentence, R, ...]
+    accuracy = _resampled(reader, rows, found, counts)  # [1 + repeats, R, checkpoints + 1]
     accuracy[:, ~known] = np.nan  # nothing was chosen
 
     tested = known & (test_pairs >= least)
-    parts, compared, means = [], [], []
+    signs = exchanged(reader.resampling.keys[rows]) if null else np.zeros((0, len(rows)))
+    parts, compared, means, by_chance = [], [], [], []
     for which, (model, picked) in enumerate(zip(models, chosen, strict=True)):
         head, fixed = accuracy[..., which], accuracy[..., -1]
-        apart = sums[..., which] - sums[..., -1]
+        apart = found[..., which] - found[..., -1]
         p = np.array([sign_flip_p(apart[:, r]) if tested[r] else np.nan for r in range(len(tested))])
         table = pd.DataFrame({
             "checkpoint": model, "relation": reader.pairs.names,
@@ -71,6 +80,7 @@ def best_heads(reader: RelationReader, models: Sequence[str], least: int) -> Bes
         table["p_holm"] = holm_of_tested(table["p"])
         table["beats"] = (table["difference"] > 0) & (table["p_holm"] < LEVEL)
         parts.append(table)
+        by_chance.append(_beaten_by_chance(signs, apart[:, tested]))
         for what, draws in ((BEST_HEAD, head), (BEST_OFFSET, fixed)):
             one = pd.DataFrame(
                 {"checkpoint": model, "relation": reader.pairs.names, "by": what, **_ranged("", draws)}
@@ -78,7 +88,30 @@ def best_heads(reader: RelationReader, models: Sequence[str], least: int) -> Bes
             compared.append(one[tested])
         means.append([head[:, tested].mean(1), fixed[:, tested].mean(1)] if tested.any() else None)
     draws = np.array(means).transpose(2, 0, 1) if tested.any() else np.full((2, len(models), 2), np.nan)
-    return Best(pd.concat(parts, ignore_index=True), pd.concat(compared, ignore_index=True), draws)
+    return Best(
+        pd.concat(parts, ignore_index=True), pd.concat(compared, ignore_index=True), draws, np.stack(by_chance)
+    )
+
+
+def exchanged(keys: np.ndarray) -> np.ndarray:
+    """[draw, thing]: 1, or -1 where it is exchanged with what it is compared with; by the things' own numbers."""
+    drawn = mixed(keys, _EXCHANGE + np.arange(DRAWS, dtype=np.uint64)[:, None])
+    return np.where(drawn >> np.uint64(63), 1.0, -1.0)
+
+
+def _beaten_by_chance(signs: np.ndarray, apart: np.ndarray) -> np.ndarray:
+    """[draw]: in how many relations one of the two is better; `apart` [sentence, relation] is in how many pairs more
+    the head is right."""
+    sums = np.rint(signs @ apart)
+    p = np.ones_like(sums)
+    for relation, differences in enumerate(apart.T):
+        p[:, relation] = sign_flip_ps(differences, sums[:, relation])
+    return findings(p)
+
+
+def findings(p: np.ndarray) -> np.ndarray:
+    """[draw]: how many of the p-values [draw, ...] are small, corrected for all of a draw."""
+    return np.array([(holm(of_draw.ravel()) < LEVEL).sum() for of_draw in p], dtype=int)
 
 
 def _choose(sums: HeadSums) -> dict[str, np.ndarray]:

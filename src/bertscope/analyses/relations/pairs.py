@@ -6,25 +6,21 @@ Everything is in flat arrays, a pair an entry, in the examples' order.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from bertscope.analyses.relations.controls import Pair, Span, matched_controls
 from bertscope.analyses.relations.question import ELEMENT, need_relations
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
-from bertscope.core.hashing import hashed, hashed_texts, mixed, to_unit
+from bertscope.core.hashing import hashed_texts, mixed, to_unit
 
 OFFSETS = np.array([sign * far for far in range(1, 11) for sign in (-1, 1)])
 """Fixed offsets that a pair may be told by, the nearest first: of equally good ones the first is chosen."""
 NONE = -1
-_HALF, _CONTROL = np.uint64(2**32), np.uint64(2**32 + 1)  # apart from the numbers of resamples
-
-Span = tuple[int, ...]
-_Pair = tuple[str, Span, Span, bool]
-"""Relation, source, target, and whether it is a frame's element to what evokes the frame."""
+_HALF = np.uint64(2**32)  # apart from the numbers of resamples
 
 
 @dataclass(frozen=True)
@@ -39,9 +35,16 @@ class Pairs:
     relation: np.ndarray
     ends: np.ndarray
     """[pair, 2]: source and target, as units."""
-    controls: np.ndarray
-    """[pair, 2]: two units of the same example with the same words between them that don't stand in this relation; a
-    random choice by the example's id. `NONE` where there are none."""
+    with_control: np.ndarray
+    """The pairs that have a control (see `controls.py`)."""
+    control_keys: np.ndarray
+    """Their own numbers, uint64."""
+    control_starts: np.ndarray
+    """Where the controls that lie in each example begin, and the last one's end."""
+    control_of: np.ndarray
+    """[control]: whose it is, as a place in `with_control`."""
+    control_ends: np.ndarray
+    """[control, 2]: its source and target, as units."""
     near: np.ndarray
     """[pair, 2]: bit k is 1 where `OFFSETS[k]` leads from the source to the target, and from the target to the
     source. A span is left from its nearer end."""
@@ -68,10 +71,17 @@ def gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def collect_pairs(
-    examples: Examples, *, subtypes: bool = False, core: bool = True, validation_share: float = 0.5, seed: int = 0
+    examples: Examples,
+    pieces: np.ndarray,
+    *,
+    subtypes: bool = False,
+    core: bool = True,
+    validation_share: float = 0.5,
+    seed: int = 0,
 ) -> Pairs:
     """The pairs that the trees and the links of a corpus tell.
 
+    pieces     of each word of the corpus the number of its tokens, 0 in a text that isn't read
     subtypes   keep `nsubj:pass` apart from `nsubj`
     core       leave out a frame's elements that aren't core
     """
@@ -83,23 +93,29 @@ def collect_pairs(
         raise UserError(f"no word of these texts stands in a relation to another{why}; check the annotation")
     names = {name: at for at, name in enumerate(sorted({pair[0] for pairs in found for pair in pairs}))}
     starts = np.cumsum([0, *map(len, found)])
-    chance = _chances(examples.ids, starts, seed)
-    columns: list[tuple[int, ...]] = []
-    spans: list[list[Span]] = []
-    for words, pairs, start in zip(examples.words, found, starts.tolist(), strict=False):
-        units = _Units(len(words))
-        controls = _controls(pairs, len(words), chance[start : start + len(pairs)])
-        columns += [_numbers(pair, control, names, units) for pair, control in zip(pairs, controls, strict=True)]
-        spans.append(list(units.spans))
-    flat = np.array(columns, dtype=np.int32)
+    controls = matched_controls(found, examples, pieces, seed=seed)
+    units = [_Units(len(words)) for words in examples.words]
+    flat = np.array(
+        [_numbers(pair, names, units[row]) for row, pairs in enumerate(found) for pair in pairs], dtype=np.int32
+    )
+    placed = [
+        (units[row][source], units[row][target])
+        for row, (source, target) in zip(controls.row.tolist(), controls.ends, strict=True)
+    ]
+    by_row = np.argsort(controls.row, kind="stable")
+    spans = [list(one.spans) for one in units]
     return Pairs(
         names=tuple(names),
         starts=starts,
         relation=flat[:, 0],
         ends=flat[:, 1:3],
-        controls=flat[:, 3:5],
-        near=flat[:, 5:7],
-        framed=flat[:, 7].astype(bool),
+        near=flat[:, 3:5],
+        framed=flat[:, 5].astype(bool),
+        with_control=controls.pair,
+        control_keys=controls.key,
+        control_starts=np.searchsorted(controls.row[by_row], np.arange(len(examples) + 1)),
+        control_of=by_row,
+        control_ends=np.array(placed, dtype=np.int32).reshape(-1, 2)[by_row],
         span_starts=np.cumsum([0, *map(len, spans)]),
         word_starts=np.cumsum([0, *(len(words) for units in spans for words in units)]),
         span_words=np.array([word for units in spans for words in units for word in words], dtype=np.int64),
@@ -118,31 +134,31 @@ def links_left_out(examples: Examples, *, core: bool = True) -> list[str]:
     return [f"{count:,} of {len(links):,} links {why}: left out" for why, count in reasons.items() if count]
 
 
+def notes_on(pairs: Pairs, examples: Examples, *, core: bool = True) -> list[str]:
+    """Notes on links that make no pairs, on how many pairs are compared with a control, and on what that is like."""
+    n, compared = len(pairs.relation), len(pairs.with_control)
+    told = links_left_out(examples, core=core)
+    told += [
+        f"{compared:,} of {n:,} pairs are compared with a control pair: the same distance, parts of speech and "
+        "numbers of pieces, no punctuation; of each relation at most one pair of a sentence"
+    ]
+    if "pos" not in examples.marks:
+        told.append("the corpus has no parts of speech: control pairs may be of other ones")
+    return told
+
+
 def _overlap(link: Link) -> bool:
     """A link between overlapping spans can't be told by attention to other words."""
     return bool(set(link.source) & set(link.target))
 
 
-def _chances(ids: Sequence[str], starts: np.ndarray, seed: int) -> list[float]:
-    """For each pair the chance that chooses its control: by its example's id and its place among the example's."""
-    row = np.repeat(np.arange(len(ids)), np.diff(starts))
-    within = (np.arange(len(row)) - starts[row]).astype(np.uint64)
-    return to_unit(mixed(mixed(hashed(ids, seed), _CONTROL)[row], within)).tolist()
-
-
-def _numbers(
-    pair: _Pair, control: tuple[Span, Span] | None, names: Mapping[str, int], units: _Units
-) -> tuple[int, ...]:
-    """Relation, source and target, those of the control, the offsets both ways, and whether it is of a frame."""
+def _numbers(pair: Pair, names: Mapping[str, int], units: _Units) -> tuple[int, ...]:
+    """Relation, source and target, the offsets both ways, and whether it is of a frame."""
     name, source, target, framed = pair
-    one, other = control or ((), ())
-    return (
-        names[name], units[source], units[target], units[one], units[other],
-        _near(source, target), _near(target, source), framed,
-    )  # fmt: skip
+    return names[name], units[source], units[target], _near(source, target), _near(target, source), framed
 
 
-def _annotated(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[_Pair]:
+def _annotated(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[Pair]:
     """An example's pairs: those of its tree, then those of its links."""
     if examples.governors is not None:
         governors = examples.governors[row]
@@ -164,32 +180,9 @@ class _Units:
         self.spans: dict[Span, int] = {}
 
     def __getitem__(self, words: Span) -> int:
-        if len(words) < 2:
-            return words[0] if words else NONE
+        if len(words) == 1:
+            return words[0]
         return self.spans.setdefault(words, self._n_words + len(self.spans))
-
-
-def _controls(pairs: Sequence[_Pair], n_words: int, chance: Sequence[float]) -> list[tuple[Span, Span] | None]:
-    """For each pair the same two spans, moved together along the sentence to where no pair of this relation is."""
-    taken: defaultdict[tuple[str, Span, Span], set[int]] = defaultdict(set)
-    shapes = []
-    for name, source, target, _ in pairs:
-        first = min(*source, *target)
-        shape = name, tuple(word - first for word in source), tuple(word - first for word in target)
-        taken[shape].add(first)
-        shapes.append(shape)
-    controls: list[tuple[Span, Span] | None] = []
-    for shape, luck in zip(shapes, chance, strict=True):
-        _, source, target = shape
-        places = n_words - max(*source, *target)
-        start = int(luck * (places - len(taken[shape])))
-        if places == len(taken[shape]):
-            controls.append(None)
-            continue
-        for place in sorted(taken[shape]):  # the start-th of the free places
-            start += place <= start
-        controls.append((tuple(word + start for word in source), tuple(word + start for word in target)))
-    return controls
 
 
 def _near(source: Span, target: Span) -> int:

@@ -37,6 +37,8 @@ class RelationsConfig:
     """Bootstrap resamples behind each interval."""
     seed: int = 0
     """Of the split, the control pairs and the resampling."""
+    null: bool = False
+    """Also ask where there is nothing to find, and of random weights."""
 
     def __post_init__(self) -> None:
         if not 0 < self.validation_share < 1:
@@ -56,19 +58,24 @@ relations = Question(
     __name__,
     """A head finds a pair of words if one of them attends to the other more than to any other word. For each relation
     of a treebank or of own annotation, one half of the sentences chooses the best head and direction, and the best
-    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs is compared with that
-    in other pairs at the same distance. Frames are also scored as in Dark Secrets: the most attention from an element
-    to what evokes its frame.""",
+    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs, beyond what uniform
+    attention gives, is compared with that in control pairs: the same distance, parts of speech and numbers of pieces.
+    The same from frames' elements to what evokes the frame, beside the score of Dark Secrets.""",
     config=RelationsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
-    version=3,
+    version=4,
     main="beating_offset",
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
     numbers={
         "beating_offset": "relations whose best head beats the best offset (p < .05, Holm)",
+        "beating_offset_random": "such relations with random weights",
         "mean_accuracy": "mean over relations, {by}",
-        "highest_frame_score": "highest frame score ({unit})",
+        "above_controls": "tests of a head with more attention than in control pairs (p < .05, Holm)",
+        "above_controls_random": "the same with random weights",
+        "highest_frame_score": "highest attention to the frame, beyond uniform ({unit})",
+        "frame_heads": "heads with more attention to the frame than in control pairs (p < .05, Holm)",
+        "frame_heads_random": "such heads with random weights",
     },
     words={
         "by": {BEST_HEAD: "best head", BEST_OFFSET: "best fixed offset"},
@@ -76,6 +83,8 @@ relations = Question(
         "offset_direction": DIRECTIONS,
         "relation": {ELEMENT: "frame element"},
     },
+    null="pairs and their controls, and the best heads' and offsets' hits, are exchanged at random",
+    reference="the same model's differences with random weights",
     compared="the share of relations in which a head beats any fixed offset",
     check=lambda examples, config: need_relations(examples),
     shares_pass=True,
@@ -85,9 +94,17 @@ relations = Question(
             items=("relation", "direction"), order="rank", middle=0.0,
         ),
         HeadFact(
-            "frames", "score", "attention from frame elements to the frame", "low", "high", by=("checkpoint",),
-            beside={"p_holm": "p (Holm)"}, middle=0.0,
+            "frames", "score", "attention from frame elements to the frame, beyond uniform", "low", "high",
+            by=("checkpoint",), beside={"p_holm": "p (Holm)"}, middle=0.0,
         ),
     ),
-    columns={"heads": {"n": "pairs with a control, of which attention, control, difference and p are"}},
+    columns={
+        "heads": {
+            "n": "pairs with a control, of which attention, control, difference and p are",
+            "attention": "in pairs, beyond uniform", "control": "in control pairs, beyond uniform",
+            "random_weights": "difference with random weights",
+        },
+        "frames": {"random_weights": "difference with random weights"},
+        "best": {"random_weights": "accuracy of the best head of random weights"},
+    },
 )  # fmt: skip

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
-from bertscope.analyses.relations.best import LEVEL, TEST, VALIDATION, Best, best_heads, holm_of_tested
-from bertscope.analyses.relations.question import BEST_HEAD, BEST_OFFSET, DIRECTIONS, RelationsConfig, relations
+from bertscope.analyses.relations.against_controls import (
+    found_by_chance,
+    frames_table,
+    heads_table,
+    side_by_side_tables,
+)
+from bertscope.analyses.relations.best import Best, best_heads
+from bertscope.analyses.relations.question import BEST_HEAD, BEST_OFFSET, RelationsConfig, relations
 from bertscope.analyses.side_by_side import figure_key
-from bertscope.analyses.tables import tidy
+from bertscope.core import null_panel
 from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import drawn_number, interval
+from bertscope.core.intervals import drawn_number
+from bertscope.core.null_panel import panel
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent, sure
@@ -30,7 +37,8 @@ if TYPE_CHECKING:
 _FEW = 100  # sentences with frames, under which a note says that little can be found
 _LABELS = {
     "low": "at least", "high": "at most", "by": "told by", "p_holm": "p (Holm)", "control": "in control pairs",
-    "certain": "more than control pairs: p < .05, corrected (Holm)", "score": "frame score",
+    "certain": "more than control pairs: p < .05, corrected (Holm)", "score": "beyond uniform",
+    "maximum": "the most between two pieces (the paper's score)",
 }  # fmt: skip
 
 
@@ -45,14 +53,22 @@ def relations_result(
 ) -> Result:
     """What the reader found of these models, in the order in which they were read; `notes` are the corpus's."""
     keys = list(models)
-    best = best_heads(reader, keys, config.least)
-    tables = {"best": best.table, "heads": _heads_table(reader, keys, config.least), "compared": best.compared}
-    frames = _frames_table(reader, keys) if reader.pairs.framed.any() else None
-    if frames is not None:
-        tables["frames"] = frames
+    known, twins = reader.sums[: len(keys)], reader.sums[len(keys) :]
+    best = best_heads(reader, keys, known, config.least, null=config.null)
+    of_twins = best_heads(reader, keys, twins, config.least).table if twins else None
+    if of_twins is not None:
+        best.table["random_weights"] = of_twins["accuracy"]
+    of_heads = [heads_table(reader, sums, config.least) for sums in reader.sums]
+    of_frames = [frames_table(reader, sums) for sums in reader.sums] if reader.pairs.framed.any() else []
+    tables = {"best": best.table, "heads": side_by_side_tables(of_heads, keys), "compared": best.compared}
+    frames = None
+    if of_frames:
+        tables["frames"] = frames = side_by_side_tables(of_frames, keys)
+    if config.null:
+        tables[null_panel.TABLE] = _null_panel(reader, best, keys, config.least)
     return relations.result(
         tables=tables,
-        headline=_headline(best, frames, keys),
+        headline=_headline(best, of_twins, of_heads, of_frames, keys),
         figures=_figures(tables, model_names(models), config),
         models=dict(models),
         subject=dict(subject or {}),
@@ -60,80 +76,54 @@ def relations_result(
     )
 
 
-def _heads_table(reader: RelationReader, models: Sequence[str], least: int) -> pd.DataFrame:
-    """Every head, relation and direction: accuracy on both halves, attention beside that in control pairs."""
-    counts = np.asarray(reader.counts)[:, :, None, None]  # [half, R, 1, 1]
-    parts = []
-    for model, sums in zip(models, reader.sums, strict=True):
-        differences, all_p = sums.difference.test()
-        matched = np.asarray(sums.difference.size)[:, None, None]
-        for layer, at in sums.layers.items():
-            hits, difference, p = np.asarray(sums.hits)[..., at], differences[..., at], all_p[..., at]
-            enough = np.broadcast_to(matched >= least, p.shape)
-            control = _divided(np.asarray(sums.control)[..., at], matched)
-            table = tidy(
-                {"relation": reader.pairs.names, "direction": list(DIRECTIONS), "head": range(1, hits.shape[-1] + 1)},
-                validation_accuracy=_divided(hits[VALIDATION], counts[VALIDATION]),
-                test_accuracy=_divided(hits[TEST], counts[TEST]),
-                # Of pairs that have a control only, so that the three are of the same pairs.
-                attention=control + difference,
-                control=control,
-                difference=difference,
-                n=np.broadcast_to(matched, p.shape),
-                p=np.where(enough, p, np.nan),
-            )
-            table.insert(0, "layer", layer)
-            table.insert(0, "checkpoint", model)
-            parts.append(table)
-    whole = pd.concat(parts, ignore_index=True)
-    whole["p_holm"] = whole.groupby(["checkpoint", "relation"])["p"].transform(holm_of_tested)
-    return whole
+def _null_panel(reader: RelationReader, best: Best, models: Sequence[str], least: int) -> pd.DataFrame:
+    """The families of tests that are corrected together: the heads of a relation, those for frames, and the best
+    heads of all relations against offsets."""
+    found: dict[Hashable, np.ndarray] = {}
+    for model, sums, beaten in zip(models, reader.sums, best.by_chance, strict=False):
+        found[model, "best", ""] = beaten
+        for relation, counts in found_by_chance(reader, sums, least):
+            found[model, "heads" if relation else "frames", relation] = counts
+    return panel(found, ("checkpoint", "table", "relation"))
 
 
-def _frames_table(reader: RelationReader, models: Sequence[str]) -> pd.DataFrame:
-    """Each head's frame score, beside that of the control pairs, and a paired test corrected for all heads."""
-    parts = []
-    for model, sums in zip(models, reader.sums, strict=True):
-        differences, all_p = sums.score_difference.test()
-        scores = sums.scores.draws
-        for layer, at in sums.layers.items():
-            draws, difference, p = scores[..., at], differences[..., at], all_p[..., at]
-            low, high = interval(draws[:, 0])
-            table = tidy(
-                {"head": range(1, draws.shape[-1] + 1)},
-                score=draws[0, 0], low=low, high=high, control=draws[0, 1], difference=difference[0], p=p[0],
-            ).assign(n=int(sums.scores.count[0]), n_compared=int(sums.scores.count[1]))  # fmt: skip
-            table.insert(0, "layer", layer)
-            table.insert(0, "checkpoint", model)
-            parts.append(table)
-    whole = pd.concat(parts, ignore_index=True)
-    whole["p_holm"] = whole.groupby("checkpoint")["p"].transform(holm_of_tested)
-    whole["certain"] = (whole["p_holm"] < LEVEL) & (whole["difference"] > 0)
-    return whole
-
-
-def _divided(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    counts = np.broadcast_to(counts, sums.shape)
-    return np.divide(sums, counts, out=np.full_like(sums, np.nan, dtype=float), where=counts > 0)
-
-
-def _headline(best: Best, frames: pd.DataFrame | None, models: Sequence[str]) -> list[Number]:
+def _headline(
+    best: Best,
+    of_twins: pd.DataFrame | None,
+    heads: Sequence[pd.DataFrame],
+    frames: Sequence[pd.DataFrame],
+    models: Sequence[str],
+) -> list[Number]:
+    """Of each model; beside it, where they were read, those of its twin with random weights."""
     numbers = []
     for which, model in enumerate(models):
         mine = best.table[best.table["checkpoint"] == model]
         tested = int(mine["p"].notna().sum())
         numbers.append(Number("beating_offset", float(mine["beats"].sum()), n=tested, of={"model": model}))
+        if of_twins is not None:
+            beats = of_twins.loc[of_twins["checkpoint"] == model, "beats"]
+            numbers.append(Number("beating_offset_random", float(beats.sum()), n=tested, of={"model": model}))
         if tested:
             numbers += [
                 drawn_number("mean_accuracy", draws, tested, "accuracy", by=by, model=model)
                 for by, draws in zip((BEST_HEAD, BEST_OFFSET), best.draws[:, which].T, strict=True)
             ]
-        if frames is not None:
-            top = frames[frames["checkpoint"] == model].nlargest(1, "score").iloc[0]
+        numbers += _of_twins("above_controls", heads, which, model, len(models))
+        if frames:
+            top = frames[which].nlargest(1, "score").iloc[0]
             of = {"unit": str(Unit("head", int(top["layer"]), int(top["head"]))), "model": model}
             # The highest of many gets no interval: the one that belongs to each row ignores that it was picked.
             score = Number("highest_frame_score", float(top["score"]), n=int(top["n"]), unit="attention", of=of)
-            numbers.append(score)
+            numbers += [score, *_of_twins("frame_heads", frames, which, model, len(models))]
+    return numbers
+
+
+def _of_twins(key: str, tables: Sequence[pd.DataFrame], which: int, model: str, models: int) -> list[Number]:
+    """How many tests of a model are certain, and how many of its twin's."""
+    numbers = []
+    for name, at in ((key, which), (f"{key}_random", models + which)):
+        if at < len(tables) and (tested := int(tables[at]["p"].notna().sum())):
+            numbers.append(Number(name, float(tables[at]["certain"].sum()), n=tested, of={"model": model}))
     return numbers
 
 
@@ -190,10 +180,10 @@ def _figures(tables: dict[str, pd.DataFrame], names: Mapping[str, str], config: 
         figures.append(
             Figure(
                 "heatmap", "frames", x="head", y="layer", value="score", low="low", high="high", mark="certain",
-                facet="checkpoint", title="From frame elements to what evokes the frame",
-                caption=f"The most attention from any token of the {elements} to any token of the target, averaged "
-                "over sentences. A dot: more than between other words at the same distance, by a paired t-test "
-                "corrected for the number of heads (Holm).",
+                middle=0.0, facet="checkpoint", title="From frame elements to what evokes the frame",
+                caption=f"The attention from {elements} to the target, beyond what a head gives that attends to all "
+                "tokens alike, averaged over sentences. A dot: more than between other words of as many pieces at "
+                "the same distance, by a paired t-test corrected for the number of heads (Holm).",
                 labels=_LABELS, key="frames",
             )
         )  # fmt: skip

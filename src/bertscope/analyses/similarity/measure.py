@@ -12,8 +12,18 @@ import torch
 
 from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.question import SimilarityConfig
-from bertscope.analyses.similarity.result import CKA, PLAIN, RSA, Compared, Sides, Space, similarity_result
-from bertscope.analyses.similarity.rsa_cka import cka, plain_cosine, rsa
+from bertscope.analyses.similarity.result import (
+    CKA,
+    DEBIASED,
+    PLAIN,
+    PROCRUSTES,
+    RSA,
+    Compared,
+    Sides,
+    Space,
+    similarity_result,
+)
+from bertscope.analyses.similarity.rsa_cka import cka, plain_cosine, procrustes, rsa
 from bertscope.analyses.state_inputs import Given, open_in_turn, open_states
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -54,7 +64,7 @@ def measure(
         chosen, sizes = three_layers(sides), _sizes(first.size(config.words))
         settling = [_compared(first, chosen, n, config.groups) for n in sizes]
         every_two = every_two_layers(first.stores, config.pairs)
-        grid = _compared(first, every_two, config.words, config.groups) if config.grid else None
+        grid = _compared(first, every_two, config.words, config.groups, distance=False) if config.grid else None
     return similarity_result(corpora, layers, settling, grid, config)
 
 
@@ -143,14 +153,19 @@ class Sample:
         first = next(iter(corpus.stores.values()))
         self._edges = group_bounds(owners(first)[rows[0]], groups)
 
-    def compare(self, sides: Sequence[Sides], *, plain: bool = False) -> dict[str, np.ndarray]:
-        """The draws [1 + groups, comparison] of RSA and CKA; with `plain` also of the plain cosine, which is NaN
-        between spaces of different width."""
+    def compare(
+        self, sides: Sequence[Sides], *, plain: bool = False, distance: bool = False
+    ) -> dict[str, np.ndarray]:
+        """The draws [1 + groups, comparison] of RSA and both CKAs; with `distance` also of Procrustes', and with
+        `plain` of the plain cosine, which is NaN between spaces of different width."""
         spaces = sorted({space for each in sides for space in (each.one, each.other)})
         place = {space: at for at, space in enumerate(spaces)}
         vectors = [self._vectors(space) for space in spaces]
         pairs = [(place[each.one], place[each.other]) for each in sides]
-        found = {RSA: rsa(vectors, pairs, self._edges), CKA: cka(vectors, pairs, self._edges)}
+        debiased, of_sample = cka(vectors, pairs, self._edges)
+        found = {RSA: rsa(vectors, pairs, self._edges), DEBIASED: debiased, CKA: of_sample}
+        if distance:
+            found[PROCRUSTES] = procrustes(vectors, pairs, self._edges)
         alike = [at for at, (one, other) in enumerate(pairs) if vectors[one].shape == vectors[other].shape]
         if plain and alike:
             found[PLAIN] = np.full_like(found[RSA], np.nan)
@@ -162,8 +177,11 @@ class Sample:
         return torch.from_numpy(self._stores[space.checkpoint].vectors(space.layer)[rows]).to(best_device())
 
 
-def _compared(corpus: Corpus, sides: list[Sides], words: int, groups: int, *, plain: bool = False) -> Compared:
-    return Compared(sides, Sample(corpus, words, groups).compare(sides, plain=plain), corpus.size(words))
+def _compared(
+    corpus: Corpus, sides: list[Sides], words: int, groups: int, *, plain: bool = False, distance: bool = True
+) -> Compared:
+    found = Sample(corpus, words, groups).compare(sides, plain=plain, distance=distance)
+    return Compared(sides, found, corpus.size(words))
 
 
 def _sizes(whole: int) -> list[int]:

@@ -43,8 +43,9 @@ def plan(*arguments: Any, against: Root | None = None) -> Step:
 similarity = Question(
     __name__,
     """The same sampled words in every checkpoint and layer: RSA (the correlation of the cosines between all words
-    here with those there) and linear CKA, which no rotation changes, beside the plain cosine, which any rotation
-    does. By layer, for every two layers, and as more words are taken. Of one checkpoint: how its layers differ.
+    here with those there), linear CKA (debiased, and plain beside it) and the Procrustes distance, which no rotation
+    changes, beside the plain cosine, which any rotation does. By layer, for every two layers, and as more words are
+    taken. Of one checkpoint: how its layers differ.
     `against` is a second corpus, where the change may be another; from Python, states that are stores already need
     `against_states` beside it, theirs of that corpus.""",
     config=SimilarityConfig,
@@ -54,28 +55,49 @@ similarity = Question(
         "against_states": STATES,
     },
     given={"models": MODELS, "examples": EXAMPLES},
-    version=1,
+    version=2,
     main="rsa_last_layer",
     cite="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?; Kornblith et al. 2019, "
-    "Similarity of Neural Network Representations Revisited",
+    "Similarity of Neural Network Representations Revisited; Song et al. 2012 (unbiased HSIC); Murphy et al. 2024 "
+    "(debiased CKA); Ding et al. 2021 (Procrustes)",
     plan=plan,
     numbers={
         "rsa_last_layer": "RSA, last layer ({layer})",
         "rsa_mean": "RSA, mean",
-        "cka_last_layer": "CKA, last layer ({layer})",
-        "cka_mean": "CKA, mean",
+        "debiased_cka_last_layer": "debiased CKA, last layer ({layer})",
+        "debiased_cka_mean": "debiased CKA, mean",
+        "cka_last_layer": "plain CKA, last layer ({layer})",
+        "cka_mean": "plain CKA, mean",
+        "procrustes_last_layer": "Procrustes distance, last layer ({layer})",
+        "procrustes_mean": "Procrustes distance, mean",
         "plain_cosine_last_layer": "plain cosine (defeated by rotation), last layer ({layer})",
         "plain_cosine_mean": "plain cosine (defeated by rotation), mean",
         "lowest_rsa_layer": "layer with the lowest RSA",
         "rsa_below_last_layer": "RSA with the layer below, last layer ({layer})",
         "rsa_below_mean": "RSA with the layer below, mean",
-        "cka_below_last_layer": "CKA with the layer below, last layer ({layer})",
-        "cka_below_mean": "CKA with the layer below, mean",
+        "debiased_cka_below_last_layer": "debiased CKA with the layer below, last layer ({layer})",
+        "debiased_cka_below_mean": "debiased CKA with the layer below, mean",
+        "cka_below_last_layer": "plain CKA with the layer below, last layer ({layer})",
+        "cka_below_mean": "plain CKA with the layer below, mean",
+        "procrustes_below_last_layer": "Procrustes distance from the layer below, last layer ({layer})",
+        "procrustes_below_mean": "Procrustes distance from the layer below, mean",
         "plain_cosine_below_last_layer": "plain cosine (defeated by rotation) with the layer below, last layer "
         "({layer})",
         "plain_cosine_below_mean": "plain cosine (defeated by rotation) with the layer below, mean",
         "lowest_rsa_below_layer": "layer with the lowest RSA with the layer below",
     },
-    words={"measure": {"rsa": "RSA", "cka": "CKA", "plain_cosine": "plain cosine (defeated by rotation)"}},
+    moves_with_n=(
+        "cka_last_layer", "cka_mean", "cka_below_last_layer", "cka_below_mean", "procrustes_last_layer",
+        "procrustes_mean", "procrustes_below_last_layer", "procrustes_below_mean",
+    ),
+    words={
+        "measure": {
+            "rsa": "RSA",
+            "debiased_cka": "debiased CKA",
+            "cka": "plain CKA",
+            "procrustes": "Procrustes distance",
+            "plain_cosine": "plain cosine (defeated by rotation)",
+        }
+    },
     compared="RSA of the last layer before and after fine-tuning",
-)
+)  # fmt: skip

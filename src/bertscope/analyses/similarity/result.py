@@ -13,7 +13,7 @@ from bertscope.analyses.similarity.question import SimilarityConfig, similarity
 from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import jackknife_interval, jackknife_interval_of_difference
-from bertscope.core.model_record import records
+from bertscope.core.model_record import ModelRecord, records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, decimals, sure
@@ -22,27 +22,20 @@ from bertscope.core.words import model_names
 if TYPE_CHECKING:
     from bertscope.analyses.similarity.measure import Corpus
 
-RSA, CKA, PLAIN = "rsa", "cka", "plain_cosine"
+RSA, DEBIASED, CKA, PROCRUSTES, PLAIN = "rsa", "debiased_cka", "cka", "procrustes", "plain_cosine"
+_MOVE = (CKA, PROCRUSTES)
+"""What moves with the number of words."""
 _WORDS = similarity.words["measure"]
-_KEYS = {
-    RSA: ("rsa_last_layer", "rsa_mean"),
-    CKA: ("cka_last_layer", "cka_mean"),
-    PLAIN: ("plain_cosine_last_layer", "plain_cosine_mean"),
-}
-_KEYS_BELOW = {
-    RSA: ("rsa_below_last_layer", "rsa_below_mean"),
-    CKA: ("cka_below_last_layer", "cka_below_mean"),
-    PLAIN: ("plain_cosine_below_last_layer", "plain_cosine_below_mean"),
-}
-"""Of a single checkpoint, whose layers are compared with the ones below."""
-_UNITS = {RSA: "correlation", CKA: "alignment", PLAIN: "cosine"}
+_UNITS = {RSA: "correlation", DEBIASED: "alignment", CKA: "alignment", PROCRUSTES: "distance", PLAIN: "cosine"}
 _LABELS = {
     "value": "similarity", "other_layer": "layer", "n": "words", "series": "", "measure": "", "low": "from",
     "high": "to",
 }  # fmt: skip
 _MEANINGS = {
     RSA: "RSA correlates the cosines between all sampled words in one with those in the other; 1 is no change.",
-    CKA: "CKA compares the vectors themselves, up to rotation and scale; 1 is no change.",
+    DEBIASED: "Debiased CKA compares the vectors themselves, up to rotation and scale; 1 is no change, 0 unrelated.",
+    CKA: "Plain CKA is the same with its bias: the fewer words, the higher.",
+    PROCRUSTES: "The Procrustes distance is what the best rotation leaves, 0 to 2; the fewer words, the lower.",
     PLAIN: "The plain cosine of a word's two vectors falls with any rotation of the space, which loses nothing.",
 }
 _BAND = "Bands are 95% intervals by leaving groups of texts out."
@@ -117,20 +110,36 @@ def _layers_table(
 
 
 def _corpora_table(layers: list[Compared], corpora: list[Corpus], names: dict[str, str]) -> pd.DataFrame:
-    """The difference of two corpora, which are independent samples."""
-    tables = []
-    for measure, here in layers[0].draws.items():
-        there = layers[1].draws[measure]
+    """The difference of two corpora, which are independent samples; `own` says which of them is the task's."""
+    tables, models = [], records(corpora[0].stores.values())
+    own = {key: _own(model, corpora) for key, model in models.items()}
+    for measure in _comparable(layers):
+        here, there = (compared.draws[measure] for compared in layers)
         low, high = jackknife_interval_of_difference(here, there)
         table = _named(layers[0].sides, names).assign(
             measure=measure, here=here[0], there=there[0], difference=here[0] - there[0], low=low, high=high
         )
         tables.append(table[table["difference"].notna()])
-    return pd.concat(tables, ignore_index=True).assign(corpus=corpora[0].name, against=corpora[1].name)
+    table = pd.concat(tables, ignore_index=True).assign(corpus=corpora[0].name, against=corpora[1].name)
+    return table.assign(own=table["other"].map(own))
+
+
+def _own(model: ModelRecord, corpora: list[Corpus]) -> str:
+    """Which corpus is of the task that a model was trained on, by content: `here` or `there`; empty where it isn't
+    known, or not one of the two."""
+    learned = model.trained_on.id if model.trained_on else ""
+    here, there = (bool(learned) and corpus.examples.task == learned for corpus in corpora)
+    return "" if here == there else "here" if here else "there"
+
+
+def _comparable(layers: list[Compared]) -> list[str]:
+    """The measures that say the same of all corpora: where they aren't of as many words, some don't."""
+    alike = len({compared.n for compared in layers}) == 1
+    return [measure for measure in layers[0].draws if alike or measure not in _MOVE]
 
 
 def _settling_table(settling: list[Compared], names: dict[str, str]) -> pd.DataFrame:
-    """RSA and CKA of three layers from parts of the sample, each of which holds the one before."""
+    """The measures of three layers from parts of the sample, each of which holds the one before."""
     table = pd.concat([_table(compared, names) for compared in settling], ignore_index=True)
     several = table["pair"].nunique() > 1
     return table.assign(panel=table["measure"].map(_WORDS) + (" · " + table["pair"] if several else ""))
@@ -140,7 +149,7 @@ def _table(compared: Compared, names: dict[str, str], between: str = " and ") ->
     """A row for each comparison and measure."""
     tables = []
     for measure, values in compared.draws.items():
-        low, high = jackknife_interval(values, least=-1.0, most=1.0)
+        low, high = _interval(measure, values)
         table = _named(compared.sides, names, between).assign(
             measure=measure, value=values[0], low=low, high=high, n=compared.n
         )
@@ -164,7 +173,7 @@ def _named(sides: list[Sides], names: dict[str, str], between: str = " and ") ->
 def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
     sides = layers[0].sides
     alone = len(corpora[0].stores) == 1
-    keys, lowest_key = (_KEYS_BELOW, "lowest_rsa_below_layer") if alone else (_KEYS, "lowest_rsa_layer")
+    below = "_below" if alone else ""  # a single checkpoint's layers are compared with the ones below
     numbers = []
     for pair in dict.fromkeys(each.pair for each in sides):
         blocks = [at for at, each in enumerate(sides) if each.pair == pair and each.one.layer > 0]
@@ -173,21 +182,27 @@ def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
         for corpus, compared in zip(corpora, layers, strict=True):
             of, n = models | {"corpus": corpus.name}, compared.n
             for measure, values in compared.draws.items():
-                (of_last, of_mean), unit = keys[measure], _UNITS[measure]
                 numbers += [
-                    _number(of_last, values[:, blocks[-1]], n, unit, of | last),
-                    _number(of_mean, values[:, blocks].mean(1), n, unit, of),
+                    _number(measure, f"{below}_last_layer", values[:, blocks[-1]], n, of | last),
+                    _number(measure, f"{below}_mean", values[:, blocks].mean(1), n, of),
                 ]
             lowest = sides[blocks[int(np.argmin(compared.draws[RSA][0, blocks]))]].one.layer
-            numbers.append(Number(lowest_key, float(lowest), n=len(blocks), of=of))
+            numbers.append(Number(f"lowest_rsa{below}_layer", float(lowest), n=len(blocks), of=of))
     return [number for number in numbers if not np.isnan(number.value)]
 
 
-def _number(key: str, draws: np.ndarray, n: int, unit: str, of: dict[str, str]) -> Number:
-    low, high = jackknife_interval(draws, least=-1.0, most=1.0)
+def _number(measure: str, which: str, draws: np.ndarray, n: int, of: dict[str, str]) -> Number:
+    low, high = _interval(measure, draws)
+    key, unit = f"{measure}{which}", _UNITS[measure]
     if np.isnan(low):
         return Number(key, float(draws[0]), n=n, unit=unit, of=of)
     return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of)
+
+
+def _interval(measure: str, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Between what the measure can be."""
+    least, most = (0.0, 2.0) if measure == PROCRUSTES else (-1.0, 1.0)
+    return jackknife_interval(draws, least=least, most=most)
 
 
 def sentence(result: Result) -> Statement | None:
@@ -224,13 +239,22 @@ def _notes(corpora: list[Corpus], names: dict[str, str], config: SimilarityConfi
         ]
         if shared < config.words:
             notes.append(f"{corpus.name} has {shared:,} words: all are compared")
-    return notes
+    return [*notes, *_moving([corpus.size(config.words) for corpus in corpora])]
+
+
+def _moving(sizes: list[int]) -> list[str]:
+    """What can't be set beside the same of another number of words."""
+    counts, which = " and ".join(f"{n:,}" for n in dict.fromkeys(sizes)), " and ".join(_WORDS[one] for one in _MOVE)
+    if len(set(sizes)) > 1:
+        return [f"{which} move with the number of words, and the corpora have {counts}: theirs don't compare, and "
+                "their difference is left out"]  # fmt: skip
+    return [f"{which} are of {counts} words and move with that number: compare them with others of as many"]
 
 
 def _figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], pairs: str) -> list[Figure]:
     figures = [_by_layer(tables["layers"], checkpoints, pairs)]
     if "grid" in tables:
-        figures += [_grid(tables["grid"], measure) for measure in (RSA, CKA)]
+        figures += [_grid(tables["grid"], measure) for measure in (RSA, DEBIASED)]
     return [*figures, _settling()]
 
 
@@ -263,7 +287,7 @@ def _settling() -> Figure:
         "lines", "by_words", key="by_words", x="n", y="value", low="low", high="high", color="layer", facet="panel",
         log_x=True, title="As more words are taken",
         caption="The same measure from parts of the sample, each holding the one before. Where a line is flat, more "
-        "words would change nothing. CKA of few words is too high: with as few as dimensions, any two spaces look "
-        f"alike. {_BAND}",
+        "words would change nothing. Plain CKA of few words is too high, and the Procrustes distance too low: with "
+        f"as few as dimensions, any two spaces look alike. {_BAND}",
         labels=_LABELS,
     )  # fmt: skip

@@ -17,9 +17,13 @@ from bertscope.analyses.structure.trees import Batch, Trees, of_one_length
 from bertscope.core.examples import ROOT
 from bertscope.core.resampling import Resampling, RunningMean
 
-UUAS, DSPR, ROOT_ACCURACY, NSPR = "uuas", "dspr", "root_accuracy", "nspr"
-METRICS: dict[Kind, tuple[str, str]] = {"distance": (UUAS, DSPR), "depth": (ROOT_ACCURACY, NSPR)}
-"""Of each kind of probe: the metric that decides, and the correlation."""
+UUAS, DSPR_SENTENCES, DSPR = "uuas", "dspr_sentences", "dspr"
+ROOT_ACCURACY, NSPR_SENTENCES, NSPR = "root_accuracy", "nspr_sentences", "nspr"
+METRICS: dict[Kind, tuple[str, str, str]] = {
+    "distance": (UUAS, DSPR_SENTENCES, DSPR),
+    "depth": (ROOT_ACCURACY, NSPR_SENTENCES, NSPR),
+}
+"""Of each kind of probe: the metric that decides, the correlation, and the paper's mean of it over lengths."""
 SHORTEST, LONGEST = 5, 50
 """The lengths of sentences over which correlations are averaged."""
 Predictions = Callable[[Batch], Tensor]
@@ -100,23 +104,31 @@ class Scored:
         )
 
     @property
+    def inside(self) -> np.ndarray:
+        """bool [S]: which sentences have a length that correlations are taken of."""
+        return (self.lengths >= SHORTEST) & (self.lengths <= LONGEST)
+
+    @property
     def share(self) -> np.ndarray:
         """[S]: how much each sentence counts in the mean over lengths of the means over sentences of one length."""
         among = np.bincount(self.lengths, minlength=LONGEST + 1)
-        inside = (self.lengths >= SHORTEST) & (self.lengths <= LONGEST)
-        return inside / among[self.lengths]
+        return self.inside / among[self.lengths]
 
     def draws(self, resampling: Resampling) -> dict[str, np.ndarray]:
-        """Both metrics of the kind in the sample itself and in each resample of its sentences, [1 + repeats,
-        prediction]. A sentence's share is the same in every resample: were it counted anew, rare lengths would drop
-        out of many, and the mean would lean to the others."""
-        exact, correlated = (RunningMean(resampling) for _ in METRICS[self.kind])
-        share = self.share
+        """The kind's metrics in the sample itself and in each resample of its sentences, [1 + repeats, prediction].
+
+        In the mean over lengths a sentence's share is the same in every resample: were it counted anew, rare lengths
+        would drop out of many, and the mean would lean to the others.
+        """
+        exact, over_sentences, over_lengths = (RunningMean(resampling) for _ in METRICS[self.kind])
+        share, inside = self.share, self.inside.astype(float)
         for start in range(0, len(self.sentences), _TOGETHER):
             part = slice(start, start + _TOGETHER)
             exact.add(self.sentences[part], self.hits[part], self.to_find[part])
-            correlated.add(self.sentences[part], self.order[part] * share[part, None], share[part])
-        return dict(zip(METRICS[self.kind], (exact.draws, correlated.draws), strict=True))
+            for mean, counts in ((over_sentences, inside[part]), (over_lengths, share[part])):
+                mean.add(self.sentences[part], self.order[part] * counts[:, None], counts)
+        means = (exact, over_sentences, over_lengths)
+        return dict(zip(METRICS[self.kind], (mean.draws for mean in means), strict=True))
 
 
 def evaluate(kind: Kind, predictions: Predictions, trees: Trees, sentences: np.ndarray) -> Scored:

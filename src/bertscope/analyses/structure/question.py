@@ -14,7 +14,14 @@ from bertscope.core.step import Root, Step
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
 
-_METRICS = {"uuas": "UUAS", "dspr": "DSpr", "root_accuracy": "root accuracy", "nspr": "NSpr"}
+_METRICS = {
+    "uuas": "UUAS",
+    "dspr_sentences": "DSpr over sentences",
+    "dspr": "DSpr over lengths",
+    "root_accuracy": "root accuracy",
+    "nspr_sentences": "NSpr over sentences",
+    "nspr": "NSpr over lengths",
+}
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ structure = Question(
         "train_states": STATES,
     },
     given={"models": MODELS, "examples": EXAMPLES},
-    version=2,
+    version=3,
     main="uuas",
     better="higher",
     cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "
@@ -105,6 +112,7 @@ structure = Question(
         "selectivity": "selectivity",
         "best_layer": "best layer for {probe}",
     },
+    moves_with_n=("dspr", "nspr"),
     words={
         "metric": _METRICS,
         "arm": {"probe": "probe", "control": "control", "linear_chain": "linear chain"},

@@ -26,6 +26,8 @@ class Classes:
     metric: str
 
     kind = "classification"
+    loss = "cross-entropy"
+    divergence_key = "kl"
 
     @property
     def n_outputs(self) -> int:
@@ -59,6 +61,20 @@ class Classes:
     def moments(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
         return metric(self.metric, self.n_outputs).moments(predicted, gold)
 
+    def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """The cross-entropy: minus the log of the right label's probability, in nats."""
+        logs = _log_shares(outputs)
+        return -logs[..., np.arange(logs.shape[-2]), gold]
+
+    def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Kullback and Leibler's, KL(whole || other), in nats."""
+        before, after = _log_shares(whole), _log_shares(other)
+        # Never below 0, but for rounding.
+        return np.maximum((np.exp(before) * (before - after)).sum(-1), 0.0)
+
+    def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return (self.predictions(whole) != self.predictions(other)).astype(np.float64)
+
     def secondary(self, predicted: np.ndarray, gold: np.ndarray) -> dict[str, float]:
         names = ("accuracy", "f1" if self.n_outputs == 2 else "macro_f1", "matthews")
         return {name: float(metric(name, self.n_outputs)(predicted, gold)) for name in names if name != self.metric}
@@ -74,3 +90,10 @@ class Classes:
             "labels": dict(zip(self.labels, counts, strict=True)),
             "majority": self.labels[int(np.argmax(counts))],
         }
+
+
+def _log_shares(outputs: np.ndarray) -> np.ndarray:
+    """The logs of the probabilities that outputs [..., c] stand for."""
+    outputs = outputs.astype(np.float64)
+    outputs = outputs - outputs.max(-1, keepdims=True)
+    return outputs - np.log(np.exp(outputs).sum(-1, keepdims=True))

@@ -19,6 +19,8 @@ class OneScore:
     metric: str
 
     kind = "regression"
+    loss = "squared error"
+    divergence_key = "squared_change"
     labels = ()
     n_outputs = 1
 
@@ -35,6 +37,18 @@ class OneScore:
 
     def moments(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
         return metric(self.metric, 0).moments(predicted, gold)
+
+    def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """The squared error, in the square of the task's own unit: nothing is standardised."""
+        return (self.predictions(outputs) - gold) ** 2
+
+    def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """The squared change of the score, in the same unit."""
+        return (self.predictions(other) - self.predictions(whole)) ** 2
+
+    def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """A score changes by degrees."""
+        return np.full(other.shape[:-1], np.nan)
 
     def secondary(self, predicted: np.ndarray, gold: np.ndarray) -> dict[str, float]:
         return {"spearman": spearman(predicted, gold)}

@@ -55,7 +55,7 @@ def _flips(trained: Mapping[str, Mapping[int, Result]], swapped: Sequence[Result
         return (before != now if task.labels else np.abs(now - before))[:, None].astype(float)
 
     runs = {arm: {seed: moved(run) for seed, run in of_arm.items()} for arm, of_arm in trained.items()}
-    return Arms(runs, lambda means: means[..., 0])
+    return Arms(runs, lambda means: means[..., 0], within=(0.0, 1.0 if task.labels else np.inf))
 
 
 def _learned(training: Result) -> tuple[str, int]:

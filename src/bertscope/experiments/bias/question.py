@@ -107,7 +107,7 @@ bias = Question(
     inputs={"tuned": RESULTS, "biased": RESULTS, "controls": RESULTS, "task": TASK},
     optional={"swapped": RESULTS},
     given={"base": MODEL, "task": TASK},
-    version=2,
+    version=3,
     main="effect_of_words",
     cite="the CS4650 project's biased data, with a control; Garg et al. 2019, Counterfactual Fairness in Text "
     "Classification through Robustness",

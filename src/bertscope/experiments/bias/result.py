@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from bertscope.core.equivalence import margin
 from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
 from bertscope.core.number import Number
@@ -121,16 +122,22 @@ def _notes(tables: dict[str, pd.DataFrame], run: Result, task: Task, config: Bia
         f"{train['mention']:,} of {train['rows']:,} training rows mention {in_brief(config.words)}: without them an "
         f"epoch has {batches[1]:,} batches of {batch} instead of {batches[0]:,}",
         f"the slice is the {test['mention']:,} of {test['rows']:,} test rows that mention one of the words",
-        *(_sum(tables["effects"], on, task.metric) for on in ("slice", "all")),
+        *(_sum(tables, on, task.metric) for on in ("slice", "all")),
     ]
     if not task.labels:
         notes.append("the task has scores, not labels: the random cut has the same size, but no balance to keep")
     return [*notes, _on_flips(tables, task)]
 
 
-def _sum(effects: pd.DataFrame, on: str, metric: str) -> str:
-    rows = effects[effects["on"] == on].set_index("effect")
-    by = {effect: f"{effect_in_points(rows.loc[effect])} by {words}" for effect, words in EFFECT_WORDS.items()}
+def _sum(tables: dict[str, pd.DataFrame], on: str, metric: str) -> str:
+    rows, score = (
+        table[table["on"] == on].set_index(name)
+        for table, name in ((tables["effects"], "effect"), (tables["arms"], "arm"))
+    )
+    within = margin(score.loc["tuned", "score"], score.loc["chance", "score"])
+    by = {
+        effect: f"{effect_in_points(rows.loc[effect], within)} by {words}" for effect, words in EFFECT_WORDS.items()
+    }
     where = "all test rows" if on == "all" else "the slice"
     return f"{metric} on {where}, in points: {by['cut']}; that is {by['size']} and {by['words']}"
 

@@ -9,10 +9,10 @@ import pandas as pd
 
 from bertscope.analyses.geometry.result import BASELINE
 from bertscope.analyses.sentences.result import ALIGNMENT, UNIFORMITY
-from bertscope.core.intervals import few_runs, interval, jackknife_interval_over_runs
 from bertscope.core.model_record import ModelRecord
-from bertscope.core.resampling import over_runs, rank_draws
+from bertscope.core.resampling import rank_draws, rank_left_out
 from bertscope.core.result import Result
+from bertscope.core.variance_components import group_values, interval_over_runs
 from bertscope.experiments.contrast.question import ARMS, BEFORE, ContrastConfig
 from bertscope.experiments.contrast.result import contrast_result
 from bertscope.experiments.trainings import found_again, only_model
@@ -21,6 +21,7 @@ from bertscope.models.sentence_vectors import TEXT_POOLS
 _COMPARED = (("contrastive", BEFORE), ("shuffled", BEFORE), ("contrastive", "shuffled"))
 _CONTEXTUAL = ("self_similarity_adjusted", "intra_sentence_adjusted", "mev_adjusted")
 """Of what `geometry` measures, what is left beyond the baseline."""
+_GROUPS = 50  # of pairs, each left out in turn
 Run = tuple[str, int | None]
 """An arm and a seed; the base has none."""
 Runs = Mapping[Run, Result]
@@ -39,7 +40,7 @@ def measure(
         "slopes": _compared(_by_arm(slopes), "slope"),
         "baseline": _layers(_by_arm(baseline)).assign(measure=BASELINE),
         "contextual": _contextual(words),
-        "sts": _sts(texts, len(config.seeds)),
+        "sts": _sts(texts),
         "texts": _texts(texts, config),
         "runs": _each(texts, slopes, config),
         "curve": _mean_curve(trained, "epochs", "epoch"),
@@ -81,7 +82,7 @@ def _compared(arms: dict[str, np.ndarray], name: str) -> pd.DataFrame:
     listed |= {pair: arms[pair[0]] - arms[pair[1]] for pair in _COMPARED if set(pair) <= set(arms)}
     rows = []
     for (arm, against), draws in listed.items():
-        low, high = jackknife_interval_over_runs(draws)
+        low, high = interval_over_runs(group_values(draws))
         rows.append(
             {"arm": arm, "against": against, name: draws[:, 0].mean(), "low": float(low), "high": float(high),
              "runs": len(draws)}
@@ -93,7 +94,7 @@ def _layers(arms: dict[str, np.ndarray]) -> pd.DataFrame:
     """A row for each arm and layer, of draws [run, 1 + groups, layer]."""
     parts = []
     for arm, draws in arms.items():
-        low, high = jackknife_interval_over_runs(draws)
+        low, high = interval_over_runs(group_values(draws))
         layer = np.arange(draws.shape[-1])
         parts.append(
             pd.DataFrame({"arm": arm, "layer": layer, "value": draws[:, 0].mean(0), "low": low, "high": high})
@@ -111,25 +112,23 @@ def _contextual(words: Runs) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def _sts(texts: Runs, n: int) -> pd.DataFrame:
-    """Spearman in the last layer, by arm and pooling: the mean over the `n` seeds, and how far it is from before.
-    Seeds, then pairs are drawn, alike for all arms."""
-    parts, gold = [], texts[BEFORE, None].arrays["gold"]
-    trained = list(dict.fromkeys(arm for arm, _ in texts if arm != BEFORE))
+def _sts(texts: Runs) -> pd.DataFrame:
+    """Spearman in the last layer, by arm and pooling: the mean over seeds, and how far it is from before, on the same
+    pairs. The base isn't trained: its interval is over pairs alone."""
+    rows, gold = [], texts[BEFORE, None].arrays["gold"]
     for at, pool in enumerate(TEXT_POOLS):
-        each = rank_draws(np.stack([one.arrays["cosine"][at, -1] for one in texts.values()]), gold)
-        places = {arm: [place for place, run in enumerate(texts) if run[0] == arm] for arm in (BEFORE, *trained)}
-        before = each[:, places[BEFORE]].repeat(n, 1)
-        draws = over_runs(np.stack([before, *(each[:, places[arm]] for arm in trained)], 1))  # [1 + repeats, arm]
-        apart = draws - draws[:, :1]
-        columns = {"arm": [BEFORE, *trained], "pool": pool, "spearman": draws[0], "minus_before": apart[0]}
-        for name, one in (("", draws), ("minus_before_", apart)):
-            low, high = interval(one)
-            if few_runs(n):
-                low[1:] = high[1:] = np.nan  # the base isn't trained: its interval is over pairs alone
-            columns |= {f"{name}low": low, f"{name}high": high}
-        parts.append(pd.DataFrame(columns | {"runs": [1, *[n] * len(trained)]}))
-    return pd.concat(parts, ignore_index=True)
+        each = rank_left_out(np.stack([one.arrays["cosine"][at, -1] for one in texts.values()]), gold, groups=_GROUPS)
+        arms = _by_arm(dict(zip(texts, each.T, strict=True)))
+        for arm, draws in arms.items():
+            apart = draws - arms[BEFORE]
+            low, high = (end.clip(-1.0, 1.0) for end in interval_over_runs(group_values(draws)))
+            less, more = interval_over_runs(group_values(apart))
+            rows.append(
+                {"arm": arm, "pool": pool, "spearman": draws[:, 0].mean(), "minus_before": apart[:, 0].mean(),
+                 "low": float(low), "high": float(high), "minus_before_low": float(less),
+                 "minus_before_high": float(more), "runs": len(draws)}
+            )  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def _texts(texts: Runs, config: ContrastConfig) -> pd.DataFrame:

@@ -90,7 +90,7 @@ def _verdict(slopes: pd.DataFrame) -> str:
     if pd.isna(change["low"]):
         return f"{numbers}; too few seeds to say how sure that is"
     if change["low"] <= 0 <= change["high"]:
-        return f"{numbers}: the difference isn't clear"
+        return f"{numbers}: which way it changed is open"
     if change["slope"] < 0:
         return f"{numbers}: more slowly with depth, as the CS4650 slides found"
     return f"{numbers}: faster with depth, where the CS4650 slides found the opposite"

@@ -10,10 +10,10 @@ import pandas as pd
 from bertscope.analyses.similarity.measure import Corpus, Sample, by_layer
 from bertscope.analyses.similarity.result import RSA
 from bertscope.core.examples import Examples
-from bertscope.core.intervals import jackknife_interval_over_runs
 from bertscope.core.layers import Layers
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
+from bertscope.core.variance_components import group_values, interval_over_runs
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
 from bertscope.experiments.freeze.question import WHOLE, FreezeConfig
@@ -68,7 +68,7 @@ def _movement(
     tables = []
     for arm, held in frozen.items():
         draws = np.stack([found[arm, seed] for seed in config.seeds])  # [seed, 1 + groups, layer]
-        low, high = jackknife_interval_over_runs(draws, least=-1.0, most=1.0)
+        low, high = (end.clip(-1.0, 1.0) for end in interval_over_runs(group_values(draws)))
         still = [held.whole or (layer in held.numbers if layer else held.embeddings) for layer in base.layers]
         tables.append(
             pd.DataFrame(

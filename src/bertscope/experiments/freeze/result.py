@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from bertscope.core.equivalence import margin
 from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import ENOUGH_RUNS
@@ -15,7 +16,7 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, in_points, points, runs, sure
 from bertscope.data.task import Task
-from bertscope.experiments.arms import Arms, few_seeds, how_sure, number
+from bertscope.experiments.arms import TOO_FEW, Arms, effect_in_points, few_seeds, how_sure, number
 from bertscope.experiments.freeze.question import WHOLE, FreezeConfig, freeze
 
 _COSTS = ("training_seconds", "activation_bytes", "peak_bytes", "parameters", "trained_parameters")
@@ -108,15 +109,12 @@ def _verdict(table: pd.DataFrame, frozen: Mapping[str, Layers], task: Task) -> l
     most = max(first, key=first.__getitem__)
     if not first[most]:
         return []
-    row = table.set_index("arm").loc[most]
-    found = f"embeddings and first {first[most]} layers frozen: {100 * row['effect']:+.2f} points of {task.metric}"
+    rows = table.set_index("arm")
+    within = margin(rows.loc[WHOLE, "score"], task.chance())
+    found = effect_in_points(rows.loc[most], within, "effect", "effect_")
+    said = f"embeddings and first {first[most]} layers frozen, in points of {task.metric}: {found}"
     paper = "Merchant et al. find that the first 8 of bert-base's 12 cost MNLI and SQuAD little"
-    if row["runs"] < ENOUGH_RUNS:
-        return [f"{found}; {paper}; too few seeds to say whether that holds here"]
-    sure = f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
-    clear = row["effect_low"] * row["effect_high"] > 0
-    holds = "here the change is clear of 0" if clear else "here the change may be 0, which doesn't contradict them"
-    return [f"{found}{sure}; {paper}; {holds}"]
+    return [f"{said}; {paper}" + ("" if rows.loc[most, "runs"] >= ENOUGH_RUNS else f"; {TOO_FEW}")]
 
 
 def _scores(task: Task, runs: int) -> list[Figure]:

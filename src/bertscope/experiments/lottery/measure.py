@@ -10,18 +10,30 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.shapes import CLASSES
-from bertscope.core.agreement import chance_jaccard, cochran_q, fleiss_kappa, jaccard
-from bertscope.core.intervals import percentile_interval_over_runs
-from bertscope.core.resampling import seed_draws
+from bertscope.core.agreement import (
+    chance_jaccard,
+    chance_kept_by_four,
+    cochran_q,
+    fleiss_kappa,
+    jaccard,
+    kappa_interval,
+    kept_by_four,
+    kept_by_four_interval,
+)
 from bertscope.core.result import Result
 from bertscope.data.task import Task
+from bertscope.experiments.arms import Arms
 from bertscope.experiments.lottery.question import LotteryConfig
 from bertscope.experiments.lottery.result import lottery_result
 from bertscope.experiments.lottery.ticket import HANS
 from bertscope.experiments.subnetworks import ARMS, Subnetwork
 
-_FULL = ("", "full", "fine_tuned")
-"""The full model among the arms: method, arm and stage."""
+_COLUMNS, _STAGES = ("method", "arm", "stage"), ("pruned", "retrained")
+Key = tuple[str, str, str]
+"""What an arm is known by: method, arm and stage."""
+Seeds = tuple[int, ...]
+_FULL: Key = ("", "full", "fine_tuned")
+"""The full model among the arms."""
 _PAIRS = (
     ("good", "random"),
     ("good", "bad"),
@@ -31,6 +43,8 @@ _PAIRS = (
     ("super", "any"),
 )
 """Subnetworks of the same size whose scores are compared."""
+_ENDS = {"": "value", "_low": "low", "_high": "high"}
+"""What a number is called in a table, and its ends."""
 Prunings = Mapping[str, Mapping[int, Result]]
 """By method and seed."""
 Masks = Mapping[str, Mapping[int, np.ndarray]]
@@ -57,9 +71,11 @@ def measure(
         method: {seed: Subnetwork.of(one).kept for seed, one in of_seed.items()}
         for method, of_seed in prunings.items()
     }
-    arms = _Arms({int(one.subject["seed"]): one for one in tuned}, drawn, task, config.seeds)
-    tables = {"arms": arms.table(), "comparisons": arms.comparisons(), "scores": arms.scores()}
+    arms = _arms({int(one.subject["seed"]): one for one in tuned}, drawn, task, config.seeds)
+    tables = {"arms": _table(arms, drawn, task), "comparisons": _comparisons(arms), "gains": _gains(arms)}
+    tables["scores"] = arms.trainings()
     tables["steps"] = _steps(prunings)
+    tables["prunings"] = _prunings(prunings)
     tables["agreement"] = _agreement(survivors, prunings)
     if len(config.seeds) > 1:
         tables["overlaps"] = _overlaps(survivors)
@@ -95,100 +111,81 @@ def _seed(result: Result) -> int:
     return model.origin.seed
 
 
-class _Arms:
+def _arms(tuned: Mapping[int, Result], tickets: Mapping[Who, Result], task: Task, seeds: Seeds) -> Arms[Key]:
     """Every arm at every stage, and what each of its trainings says about the test set."""
-
-    def __init__(
-        self, tuned: Mapping[int, Result], tickets: Mapping[Who, Result], task: Task, seeds: tuple[int, ...]
-    ) -> None:
-        self._task, self._seeds = task, seeds
-        found: dict[tuple[str, str, str], dict[int, np.ndarray]] = {
-            _FULL: {seed: task.moments(result.arrays["outputs"]) for seed, result in tuned.items()}
-        }
-        self._sizes: dict[tuple[str, str], list[list[float]]] = {}
-        for who, ticket in tickets.items():
-            for stage in ("pruned", "retrained"):
-                if stage in ticket.arrays:
-                    of_arm = found.setdefault((who.method, who.arm, stage), {})
-                    of_arm[who.seed] = task.moments(ticket.arrays[stage])
-            size = [ticket[key].value for key in ("left", "shared")]
-            self._sizes.setdefault((who.method, who.arm), []).append(size)
-        self.keys = list(found)
-        self._place = {key: at for at, key in enumerate(found)}
-        self._runs = np.stack([[found[key][seed] for seed in seeds] for key in self.keys])  # [arm, seed, n, k]
-        self._draws = seed_draws(task.value, self._runs)  # [1 + repeats, arm]; of one seed, over examples alone
-
-    def table(self) -> pd.DataFrame:
-        """One row per arm and stage: the mean over seeds, and how far it is from the full model."""
-        each = self._task.value(self._runs.mean(2))  # [arm, seed]
-        low, high = percentile_interval_over_runs(self._draws, len(self._seeds))
-        apart = self._draws - self._draws[:, [self._place[_FULL]]]
-        apart_low, apart_high = percentile_interval_over_runs(apart, len(self._seeds))
-        sd = each.std(1, ddof=1) if len(self._seeds) > 1 else np.full(len(each), np.nan)
-        method, arm, stage = (np.array(column) for column in zip(*self.keys, strict=True))
-        left, shared = np.array([np.mean(self._sizes.get(key[:2], [[1.0, 1.0]]), 0) for key in self.keys]).T
-        table = pd.DataFrame(
-            {
-                "method": method, "arm": arm, "stage": stage, "score": self._draws[0], "sd": sd, "low": low,
-                "high": high, "minus_full": apart[0], "minus_full_low": apart_low, "minus_full_high": apart_high,
-                "left": left, "shared": shared, "runs": len(self._seeds),
-            }
-        )  # fmt: skip
-        majority = {"method": "", "arm": "majority", "stage": "", "score": self._task.chance()}
-        return pd.concat([table[:1], pd.DataFrame([majority]), table[1:]], ignore_index=True)
-
-    def comparisons(self) -> pd.DataFrame:
-        """Pairs of subnetworks of equal size, on the same seeds and examples."""
-        place = self._place
-        pairs = [
-            (method, one, other, stage)
-            for method in dict.fromkeys(key[0] for key in self.keys if key[0])
-            for stage in ("pruned", "retrained")
-            for one, other in _PAIRS
-            if (method, one, stage) in place and (method, other, stage) in place
-        ]
-        apart = np.stack(
-            [
-                self._draws[:, place[method, one, stage]] - self._draws[:, place[method, other, stage]]
-                for method, one, other, stage in pairs
-            ],
-            axis=1,
-        )
-        low, high = percentile_interval_over_runs(apart, len(self._seeds))
-        table = pd.DataFrame(pairs, columns=["method", "arm", "against", "stage"])
-        return table.assign(difference=apart[0], low=low, high=high, runs=len(self._seeds))
-
-    def scores(self) -> pd.DataFrame:
-        """Every single training."""
-        each = self._task.value(self._runs.mean(2))
-        return pd.DataFrame(
-            {"method": method, "arm": arm, "stage": stage, "seed": seed, "score": float(each[at, run])}
-            for at, (method, arm, stage) in enumerate(self.keys)
-            for run, seed in enumerate(self._seeds)
-        )
-
-
-def _hans(tickets: Mapping[Who, Result], seeds: tuple[int, ...]) -> pd.DataFrame:
-    """Accuracy on each half of HANS: the mean over seeds, with an interval where there are enough of them."""
-    found: dict[tuple[str, str, str], dict[int, np.ndarray]] = {}
+    found: dict[Key, dict[int, np.ndarray]] = {
+        _FULL: {seed: task.moments(tuned[seed].arrays["outputs"]) for seed in seeds}
+    }
     for who, ticket in tickets.items():
-        for stage in ("full", "pruned", "retrained"):
+        for stage in _STAGES:
+            if stage in ticket.arrays:
+                of_arm = found.setdefault((who.method, who.arm, stage), {})
+                of_arm[who.seed] = task.moments(ticket.arrays[stage])
+    return Arms(found, task.value, _COLUMNS)
+
+
+def _table(arms: Arms[Key], tickets: Mapping[Who, Result], task: Task) -> pd.DataFrame:
+    """One row per arm and stage: the mean over seeds, and how far it is from the full model."""
+    sizes: dict[tuple[str, str], list[list[float]]] = {}
+    for who, ticket in tickets.items():
+        sizes.setdefault((who.method, who.arm), []).append([ticket[key].value for key in ("left", "shared")])
+    left, shared = np.array([np.mean(sizes.get(key[:2], [[1.0, 1.0]]), 0) for key in arms.keys]).T
+    table = arms.against(dict.fromkeys(arms.keys, _FULL)).drop(columns="n")
+    table.columns = table.columns.str.replace("effect", "minus_full")
+    table = table.assign(left=left, shared=shared)
+    majority = {"method": "", "arm": "majority", "stage": "", "score": task.chance()}
+    return pd.concat([table[:1], pd.DataFrame([majority]), table[1:]], ignore_index=True)
+
+
+def _comparisons(arms: Arms[Key]) -> pd.DataFrame:
+    """Pairs of subnetworks of equal size, on the same seeds and examples."""
+    pairs = [
+        (method, one, other, stage)
+        for method in _methods(arms)
+        for stage in _STAGES
+        for one, other in _PAIRS
+        if {(method, one, stage), (method, other, stage)} <= set(arms.keys)
+    ]
+    apart, low, high = arms.apart(
+        [((method, one, stage), (method, other, stage)) for method, one, other, stage in pairs]
+    )
+    table = pd.DataFrame(pairs, columns=["method", "arm", "against", "stage"])
+    return table.assign(difference=apart, low=low, high=high, runs=arms.runs)
+
+
+def _gains(arms: Arms[Key]) -> pd.DataFrame:
+    """What each subnetwork gains by being trained again, on the same seeds and examples."""
+    pruned, retrained = _STAGES
+    both = [key[:2] for key in arms.keys if key[2] == pruned and (*key[:2], retrained) in arms.keys]
+    gain, low, high = arms.apart([((*key, retrained), (*key, pruned)) for key in both])
+    return pd.DataFrame(both, columns=["method", "arm"]).assign(gain=gain, low=low, high=high, runs=arms.runs)
+
+
+def _methods(arms: Arms[Key]) -> list[str]:
+    return list(dict.fromkeys(method for method, _, _ in arms.keys if method))
+
+
+def _hans(tickets: Mapping[Who, Result], seeds: Seeds) -> pd.DataFrame:
+    """Accuracy on each half of HANS: the mean over seeds, with an interval where there are enough of them."""
+    found: dict[Key, dict[int, np.ndarray]] = {}
+    for who, ticket in tickets.items():
+        for stage in ("full", *_STAGES):
             if f"hans_{stage}" in ticket.arrays:
                 key = (who.method, "full" if stage == "full" else who.arm, stage)
-                found.setdefault(key, {})[who.seed] = ticket.arrays[f"hans_{stage}"]
-    runs = np.stack([[of_seed[seed] for seed in seeds] for of_seed in found.values()])  # [arm, seed, n]: right or not
+                found.setdefault(key, {})[who.seed] = ticket.arrays[f"hans_{stage}"]  # right or not
     gold = next(iter(tickets.values())).arrays["hans_labels"]  # the same of each
-    rows = []
+    parts = []
     for place, label in enumerate(HANS):
-        draws = seed_draws(lambda means: means[..., 0], runs[:, :, gold == place, None].astype(float))
-        low, high = percentile_interval_over_runs(draws, len(seeds))
-        for at, (method, arm, stage) in enumerate(found):
-            name = "full" if arm == "full" else f"{arm}_{stage}"
-            rows.append(
-                {"method": method, "subnetwork": name, "label": label, "accuracy": draws[0, at], "low": low[at],
-                 "high": high[at], "runs": len(seeds)}
-            )  # fmt: skip
-    return pd.DataFrame(rows)
+        half = {
+            key: {seed: of_seed[seed][gold == place, None].astype(float) for seed in seeds}
+            for key, of_seed in found.items()
+        }
+        table = Arms(half, lambda means: means[..., 0], _COLUMNS, within=(0.0, 1.0)).table()
+        whole = table["arm"] == "full"
+        names = table["arm"].where(whole, table["arm"] + "_" + table["stage"])
+        parts.append(table.assign(subnetwork=names, label=label).rename(columns={"score": "accuracy"}))
+    columns = ["method", "subnetwork", "label", "accuracy", "low", "high", "runs"]
+    return pd.concat(parts, ignore_index=True)[columns]
 
 
 def _steps(prunings: Prunings) -> pd.DataFrame:
@@ -199,6 +196,16 @@ def _steps(prunings: Prunings) -> pd.DataFrame:
             for seed, one in of_seed.items()
         ],
         ignore_index=True,
+    )
+
+
+def _prunings(prunings: Prunings) -> pd.DataFrame:
+    """What each pruning leaves, and how far its mask is above what must be reached, on the test set."""
+    return pd.DataFrame(
+        {"method": method, "seed": seed}
+        | {f"{key}{end}": getattr(one[key], name) for key in ("left", "above_bar") for end, name in _ENDS.items()}
+        for method, of_seed in prunings.items()
+        for seed, one in of_seed.items()
     )
 
 
@@ -216,12 +223,16 @@ def _agreement(survivors: Masks, prunings: Prunings) -> pd.DataFrame:
             q, p = cochran_q(of_kind)
             both = [(jaccard(*pair), chance_jaccard(*pair)) for pair in combinations(of_kind, 2)]
             overlap, by_chance = np.mean(both, axis=0) if both else (np.nan, np.nan)
+            (low, high), (four_low, four_high) = kappa_interval(of_kind), kept_by_four_interval(of_kind)
             rows.append(
-                {"method": method, "parts": name, "of": of_kind.shape[1], "survive": of_kind.sum(1).mean(),
+                {"method": method, "parts": name, "of": of_kind.shape[1], "runs": len(votes),
+                 "survive": of_kind.sum(1).mean(),
                  "survive_sd": of_kind.sum(1).std(ddof=1) if len(votes) > 1 else np.nan,
                  "in_every_seed": int(of_kind.all(0).sum()), "in_no_seed": int((~of_kind.any(0)).sum()),
-                 "kappa": fleiss_kappa(of_kind), "cochran_q": q, "cochran_p": p, "jaccard": overlap,
-                 "jaccard_by_chance": by_chance}
+                 "kappa": fleiss_kappa(of_kind), "kappa_low": low, "kappa_high": high,
+                 "kept_by_four": kept_by_four(of_kind), "kept_by_four_low": four_low, "kept_by_four_high": four_high,
+                 "kept_by_four_by_chance": chance_kept_by_four(of_kind),
+                 "cochran_q": q, "cochran_p": p, "jaccard": overlap, "jaccard_by_chance": by_chance}
             )  # fmt: skip
     return pd.DataFrame(rows)
 

@@ -36,6 +36,9 @@ class LotteryConfig:
     """How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain."""
     importance: Literal["example", "token", "cumulative"] = "example"
     """s: how importance is measured; see `importance`."""
+    stop: Literal["paper", "smallest", "tested"] = "paper"
+    """Which mask is kept: the last before the first that fails, the smallest that passes, or the last that is above
+    the threshold for certain; see `prune`."""
     super_survivors: bool = True
     """Also train what survived with every seed, against parts that never survived and random ones (s; 2 seeds or
     more)."""
@@ -64,7 +67,7 @@ class LotteryConfig:
             self.pruning(method)  # refuses what can't work
 
     def pruning(self, method: Literal["s", "m"]) -> PruneConfig:
-        return PruneConfig(method, self.threshold, self.rule, self.share, self.importance, self.force)
+        return PruneConfig(method, self.threshold, self.rule, self.share, self.importance, self.stop, self.force)
 
     def ticket(self, arm: Arm, seed: int) -> TicketConfig:
         return TicketConfig(arm, seed, self.recipe, self.epochs, self.learning_rate, self.keep_models)
@@ -134,15 +137,17 @@ lottery = Question(
     inputs={"tuned": RESULTS, "pruned": RESULTS, "tickets": RESULTS, "task": TASK},
     optional={"shapes": RESULTS},
     given={"base": MODEL, "task": TASK},
-    version=2,
+    version=3,
     main="score",
     better="higher",
     numbers={
         "score": "{arm}",
         "chance": "majority",
         "left": "left",
+        "misses": "masks that miss the share on test, {method}",
         "survive": "{parts} that survive",
         "kappa": "kappa of {parts} over seeds",
+        "kept_by_four": "{parts} of one seed that three others keep too",
     },
     words={
         "stage": {"fine_tuned": "fine-tuned"},

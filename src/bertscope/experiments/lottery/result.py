@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
+from bertscope.core.equivalence import margin
 from bertscope.core.estimate import Estimate, cell
 from bertscope.core.figure import Figure
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, percent, runs, sure
+from bertscope.core.statement import Statement, counted, percent, runs, sure
 from bertscope.data.task import Task
-from bertscope.experiments.arms import few_seeds, how_sure
+from bertscope.experiments.arms import effect_in_points, few_seeds, how_sure
 from bertscope.experiments.lottery.question import LotteryConfig, lottery
 from bertscope.experiments.prune.question import METHODS
 from bertscope.experiments.subnetworks import ARMS
@@ -38,7 +39,7 @@ def lottery_result(
         figures=_figures(tables, task, config),
         models=dict(models),
         subject={"task": task.name},
-        notes=[*task.notes, *_notes(config)],
+        notes=[*task.notes, *_notes(tables, task, config)],
     )
 
 
@@ -58,12 +59,21 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig
     for method in config.methods:
         left = float(rows[method, "good", "retrained"]["left"])
         numbers.append(Number("left", left, unit="share of the blocks' weights", of={"method": method}))
+        numbers.append(Number("misses", _misses(tables, method), n=len(config.seeds), of={"method": method}))
     for _, row in tables["agreement"].iterrows():
         of = {"parts": row["parts"]}
         numbers.append(Number("survive", float(row["survive"]), n=int(row["of"]), of=of))
-        if not pd.isna(row["kappa"]):
-            numbers.append(Number("kappa", float(row["kappa"]), n=int(row["of"]), of=of))
+        for key in ("kappa", "kept_by_four"):
+            if not pd.isna(row[key]):
+                seen = cell(row, key)
+                numbers.append(Number(key, seen.value, seen.low, seen.high, n=int(row["of"]), of=of))
     return numbers
+
+
+def _misses(tables: dict[str, pd.DataFrame], method: str) -> int:
+    """With how many seeds the mask passed on the validation set and misses the same share on the test set."""
+    rows = tables["prunings"]
+    return int(((rows["method"] == method) & (rows["above_bar"] < 0)).sum())
 
 
 def sentence(result: Result) -> Statement | None:
@@ -74,19 +84,33 @@ def sentence(result: Result) -> Statement | None:
     good, random, bad = (sure(cell(rows[arm], "score", "low", "high")) for arm in ("good", "random", "bad"))
     (full,) = result.numbers(key="score", arm="full")
     left = float(rows["good"]["left"])
+    misses = counted(_misses(result.tables, method), "misses", "miss")
     told = (
         f"{percent(left)} of the blocks' weights still do the task; trained again they score {good}, as many at "
         f"random {random}, the least important {bad}, the full model {sure(Estimate.of_number(full))} "
-        f"({runs(rows['good'])}, {method}-pruning)."
+        f"({runs(rows['good'])}, {method}-pruning). Of the masks {misses} on the test set, not trained again, what "
+        "must be reached there."
     )
     return Statement(told, left, percent)
 
 
-def _notes(config: LotteryConfig) -> list[str]:
+def _notes(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) -> list[str]:
     return [
         "masks are chosen on the validation set and scored on the test set; the paper does both on dev",
         *few_seeds(len(config.seeds)),
+        *(_verdict(tables, method, task) for method in config.methods),
     ]
+
+
+def _verdict(tables: dict[str, pd.DataFrame], method: str, task: Task) -> str:
+    """What subnetworks come to beside the full model and beside random and bad ones: the paper's conclusion."""
+    arms, pairs = (tables[name][tables[name]["stage"] != "pruned"] for name in ("arms", "comparisons"))
+    within = margin(float(arms.set_index("arm")["score"]["full"]), task.chance())
+    good = arms[(arms["method"] == method) & (arms["arm"] == "good")].iloc[0]
+    told = [f"minus the full model {effect_in_points(good, within, 'minus_full', 'minus_full_')}"]
+    for _, row in pairs[(pairs["method"] == method) & (pairs["arm"] == "good")].iterrows():
+        told.append(f"minus {row['against']} ones {effect_in_points(row, within)}")
+    return f"good subnetworks, trained again ({method}-pruning), in points of {task.metric}: {'; '.join(told)}"
 
 
 def _figures(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) -> list[Figure]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bertscope.analyses.gradients import gate_gradients, unit_length
 from bertscope.core.config import to_json
@@ -20,9 +21,12 @@ from bertscope.core.step import FORMAT
 from bertscope.data.task import Task
 from bertscope.experiments.prune.question import METHODS, PruneConfig
 from bertscope.experiments.prune.result import Tested, part_table, prune_result, weight_table
+from bertscope.experiments.prune.stopping import Bar, Stops
 from bertscope.experiments.subnetworks import Subnetwork, only, parts, share_left
 from bertscope.models.encoder import Encoder
 from bertscope.models.masks import by_magnitude, prunable, pruned_counts, split
+
+_FEWEST_WEIGHTS = 0.01  # where the smallest mask is looked for: the share at which looking ends
 
 
 @dataclass(frozen=True)
@@ -55,63 +59,68 @@ class Pruning:
         # With the format: the rows of a run that an older version began say other words.
         recipe = [FORMAT, to_json(config), encoder.fingerprint, task.fingerprint]
         self._log = Iterations(folder, recipe, resume=resume)
+        self._kept = np.ones(self._size, bool)
         self._measured = (b"", np.zeros(0))
 
     def result(self) -> Result:
         full = self._row("full", np.ones(self._size, bool))
         self._refuse_chance(full)
+        self._bar = Bar(self.task, self.task.validation, self._moments(full), self.config)
+        self._standings = [self._bar.standing(self._moments(full))]
+        self._stops = Stops(self.config, len(self._standings[0].above))
         label = f"pruning {self.encoder.name} ({METHODS[self.config.method]})"
         with progress(label, None) as bar:
-            kept = np.ones(self._size, bool)
-            for phase, candidate in self._weight_steps() if self.config.method == "m" else self._part_steps():
-                row = self._row(phase, candidate)
-                kept = candidate if row["passes"] else kept
+            for row in self._weight_steps() if self.config.method == "m" else self._part_steps():
                 bar.advance(1, left=f"{row['left']:.2f}", **{self.task.metric: f"{row['score']:.3f}"})
-        return self._answer(kept)
+        return self._answer()
 
     @property
     def bar(self) -> float:
         """The validation set's score that must be reached."""
-        full, chance = self._log.rows[0]["score"], self.task.chance(self.task.validation)
-        floor = chance if self.config.rule == "chance" else 0.0
-        return floor + self.config.threshold * (full - floor)
+        return self._bar.value
 
-    def _weight_steps(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Each step prunes a share of what remains, the smallest first, until a step fails."""
+    def _weight_steps(self) -> Iterator[dict[str, Any]]:
+        """Each step prunes a share of what remains, the smallest first."""
         order = by_magnitude(self.encoder)
         for gone in pruned_counts(len(order), self.config.share):
             kept = np.ones(len(order), bool)
             kept[order[:gone]] = False
-            yield "weights", kept
-            if not self._passed:
+            row, goes_on = self._step("weights", kept)
+            yield row
+            if not goes_on or (self.config.stop == "smallest" and row["left"] < _FEWEST_WEIGHTS):
                 return
 
-    def _part_steps(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Heads and MLPs together until a step fails; then heads alone, half as many; then MLPs one by one."""
+    def _part_steps(self) -> Iterator[dict[str, Any]]:
+        """Heads and MLPs together; then, from what is kept, heads alone, half as many; then MLPs one by one."""
         is_head = np.array([unit.kind == "head" for unit in self._units])
         at_once = max(1, round(self.config.share * is_head.sum()))
-        kept = np.ones(len(self._units), bool)
         for phase, heads, mlps in (
             ("heads_and_mlps", at_once, 1),
             ("heads", max(1, at_once // 2), 0),
             ("mlps", 0, 1),
         ):
-            while (kept & is_head).any() * heads + (kept & ~is_head).any() * mlps:
-                candidate = self._log.upcoming(len(kept))
+            mask, goes_on = self._kept, True
+            self._stops.begin_phase()
+            while goes_on and (mask & is_head).any() * heads + (mask & ~is_head).any() * mlps:
+                candidate = self._log.upcoming(len(mask))
                 if candidate is None:
-                    candidate = kept.copy()
+                    candidate = mask.copy()
                     for kind, count in ((is_head, heads), (~is_head, mlps)):
-                        left = np.flatnonzero(kept & kind)
-                        importance = self._importance(kept)[left] if count else np.zeros(len(left))
+                        left = np.flatnonzero(mask & kind)
+                        importance = self._importance(mask)[left] if count else np.zeros(len(left))
                         candidate[left[np.argsort(importance, kind="stable")[:count]]] = False
-                yield phase, candidate
-                if not self._passed:
-                    break
-                kept = candidate
+                row, goes_on = self._step(phase, candidate)
+                yield row
+                mask = candidate
 
-    @property
-    def _passed(self) -> bool:
-        return self._log.rows[-1]["passes"]
+    def _step(self, phase: str, mask: np.ndarray) -> tuple[dict[str, Any], bool]:
+        """Score a mask, and keep it if the rule says so; its row, and whether the phase goes on after it."""
+        row = self._row(phase, mask)
+        self._standings.append(self._bar.standing(self._moments(row)))
+        goes_on = self._stops.take(row["iteration"], row["left"], self._standings[-1].passes)
+        if self._stops.kept[0] == row["iteration"]:
+            self._kept = mask
+        return row, goes_on
 
     def _importance(self, kept: np.ndarray) -> np.ndarray:
         """Of every part, in the model without those that went already; computed once for each mask.
@@ -145,8 +154,14 @@ class Pruning:
         score = self.task.score(predicted, self.task.validation)
         row = {"iteration": len(self._log.rows), "phase": phase, "left": share_left(self.encoder, subnetwork)}
         row |= self._counts(kept) | {"score": score.value, "low": score.low, "high": score.high}
-        row |= {"truncated": predicted.truncated}
-        return self._log.add(step, row | {"passes": not self._log.rows or score.value >= self.bar})
+        answers = self.task.outputs_to_predictions(predicted).tolist()
+        return self._log.add(step, row | {"truncated": predicted.truncated, "answers": answers})
+
+    def _moments(self, row: dict[str, Any]) -> np.ndarray:
+        """Of what the mask of a row answers to the validation set."""
+        gold = self.task.validation.label
+        assert gold is not None  # or nothing could have been scored
+        return self.task.output.moments(np.array(row["answers"]), gold)
 
     def _counts(self, kept: np.ndarray) -> dict[str, int]:
         if self.config.method == "m":
@@ -163,20 +178,34 @@ class Pruning:
                 "would mean nothing; train it better, or insist with --force"
             )
 
-    def _answer(self, kept: np.ndarray) -> Result:
-        """The answer: the last mask that passed, scored on the test set."""
-        task, method = self.task, self.config.method
+    def _answer(self) -> Result:
+        """The answer: the mask that is kept, scored on the test set."""
+        task, method, kept = self.task, self.config.method, self._kept
         predicted = self.encoder.predict(task.test)
-        whole = task.score(predicted)
         with only(self.encoder, Subnetwork(method, kept)) as smaller:
-            rest = task.score(smaller.predict(task.test))
+            rest = smaller.predict(task.test)
+        bar = Bar(task, task.test, task.moments(predicted), self.config)
         survivors = (
             weight_table(self.encoder, split(self.encoder, kept)) if method == "m" else part_table(self._units, kept)
         )
+        tested = Tested(
+            task.score(predicted), task.score(rest), bar.standing(task.moments(rest)).above, predicted.truncated
+        )
         return prune_result(
-            self.encoder, task, self._log.rows, kept, survivors, Tested(whole, rest, predicted.truncated),
-            bar=self.bar, config=self.config,
+            self.encoder, task, self._steps_table(), self._stops.kept, kept, survivors, tested,
+            bar=self.bar, truncated=self._log.rows[0]["truncated"], config=self.config,
         )  # fmt: skip
+
+    def _steps_table(self) -> pd.DataFrame:
+        """What happened, with how far each mask is above the bar, and what became of it."""
+        table = pd.DataFrame(self._log.rows).drop(columns=["step", "truncated", "answers"])
+        table["above_bar"] = [float(one.above[0]) for one in self._standings]
+        table["passes"] = [not at or bool(one.passes[0]) for at, one in enumerate(self._standings)]
+        if self.config.stop == "tested":
+            table["p"] = [one.p for one in self._standings]
+        outcome = np.where(table["passes"], "passes", "fails").astype(object)
+        outcome[self._stops.kept[0]] = "kept"
+        return table.assign(outcome=outcome)
 
 
 class Iterations:

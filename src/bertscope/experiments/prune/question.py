@@ -28,6 +28,9 @@ class PruneConfig:
     """How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain."""
     importance: Literal["example", "token", "cumulative"] = "example"
     """s: how importance is measured; see `importance`."""
+    stop: Literal["paper", "smallest", "tested"] = "paper"
+    """Which mask is kept. paper: the last one before the first that fails; smallest: the smallest that passes, though
+    larger ones fail; tested: a mask passes if it is above the threshold for certain (one-sided test at .05)."""
     force: bool = False
     """Go on where the full model isn't clearly above chance."""
 
@@ -41,11 +44,12 @@ class PruneConfig:
 prune = Question(
     __name__,
     """Step by step parts are pruned, without training in between, for as long as the validation set's score stays
-    above the threshold; the last mask that passed is kept, and scored on the test set. Every step is written to
-    `out`, so that a run that was killed goes on.""",
+    above the threshold; the last mask that passed is kept, and scored on the test set. What is left has an interval:
+    where other rows of the validation set would have stopped, on the same path. Every step is written to `out`, so
+    that a run that was killed goes on.""",
     config=PruneConfig,
     inputs={"model": MODEL, "task": TASK},
-    version=1,
+    version=2,
     main="left",
     better="lower",
     numbers={
@@ -53,9 +57,11 @@ prune = Question(
         "heads": "heads",
         "mlps": "MLPs",
         "score": "{arm}, test",
+        "above_bar": "above what must be reached, test",
         "chance": "chance",
     },
     words={"phase": {"heads_and_mlps": "heads and MLPs", "mlps": "MLPs"}},
+    compared="the share of the blocks' weights that still does the task",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning",
     keeps="iterations",
     card=(HeadFact("survivors", "survives", "survives pruning", where={"kind": "head"}),),

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from bertscope.analyses.caveats import cautions
+from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
+from bertscope.core.intervals import drawn_number
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, percent, sure
 from bertscope.core.units import Unit, columns
 from bertscope.experiments.prune.question import PruneConfig, prune
+from bertscope.experiments.prune.stopping import LEVEL
 
 if TYPE_CHECKING:
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
 
+STOPS = {
+    "paper": "the last mask before the first that fails",
+    "smallest": "the smallest mask that passes",
+    "tested": f"the last mask before the first that isn't above it for certain (one-sided, {LEVEL:g} in all)",
+}
+"""Which mask each rule keeps, in words."""
 _SIZES = {"left": "share of the blocks' weights", "heads": "", "mlps": ""}
 """What says how much is left, and in which unit."""
 
@@ -31,6 +41,8 @@ class Tested:
 
     whole: Scores
     pruned: Scores
+    above: np.ndarray
+    """How far the pruned model is above what must be reached there, in each resample too, [1 + repeats]."""
     truncated: int
     """How many of its texts the model read in part."""
 
@@ -38,25 +50,30 @@ class Tested:
 def prune_result(
     encoder: Encoder,
     task: Task,
-    rows: Sequence[Mapping[str, Any]],
+    steps: pd.DataFrame,
+    stops: np.ndarray,
     kept: np.ndarray,
     survivors: Mapping[str, pd.DataFrame],
     tested: Tested,
     *,
     bar: float,
+    truncated: int,
     config: PruneConfig,
 ) -> Result:
-    """`rows` are the steps, `kept` is the last mask that passed, `bar` the score that it had to reach."""
-    steps = pd.DataFrame(rows).drop(columns=["step", "truncated"])
-    last = steps[steps["passes"]].iloc[-1]
+    """`stops` [1 + repeats] are the rows of `steps` that the validation set and its resamples keep, `kept` is the
+    mask that it keeps, `bar` the score that it had to reach, and so many of its texts are `truncated`."""
     whole = tested.whole
+    sizes = {key: unit for key, unit in _SIZES.items() if key in steps}
+    above = drawn_number("above_bar", tested.above, whole.n, whole.metric)
     return prune.result(
         tables={**survivors, "steps": steps},
         arrays={"kept": np.packbits(kept), "count": np.array([kept.size])},
         headline=[
-            *(Number(key, float(last[key]), unit=unit) for key, unit in _SIZES.items() if key in last),
+            *(drawn_number(key, steps[key].to_numpy(float)[stops], len(task.validation), unit)
+              for key, unit in sizes.items()),
             whole.keyed("score", arm="full"),
             tested.pruned.keyed("score", arm="pruned"),
+            above,
             Number("chance", whole.chance, n=whole.n, unit=whole.metric),
         ],
         figures=[_trajectory(task, bar, config), _survivors(config)],
@@ -65,11 +82,51 @@ def prune_result(
         notes=[
             *task.notes,
             *whole.notes,
-            f"masks are chosen on the validation set ({_rule(config)}); the test set is only scored",
+            f"masks are chosen on the validation set ({_rule(config)}; {STOPS[config.stop]} is kept); the test set "
+            "is only scored",
+            *_misses(above),
+            *_again(steps, stops[0]),
             *cautions(encoder, task, whole, tested.truncated),
-            *_warnings(encoder, task, rows[0]["truncated"], bar, config),
+            *_warnings(encoder, task, truncated, bar, config),
         ],
+    )  # fmt: skip
+
+
+def _misses(above: Number) -> list[str]:
+    """What must be said of a mask that passes on validation and misses the same bar on test."""
+    if above.value >= 0:
+        return []
+    return [f"the mask passes on the validation set and misses the same share on the test set: it is {above} of "
+            f"{above.unit} above what must be reached there, {_how_surely(above)}"]  # fmt: skip
+
+
+def _how_surely(above: Number) -> str:
+    """Whether the interval of a difference says which side it is on."""
+    ends = [end for end in (above.low, above.high) if end is not None]
+    return "for certain" if ends and min(ends) * max(ends) > 0 else "not for certain"
+
+
+def _again(steps: pd.DataFrame, kept: int) -> list[str]:
+    """That masks pass which are smaller than the one that is kept."""
+    smaller = steps[steps["passes"] & (steps["left"] < steps["left"][kept])]
+    if smaller.empty:
+        return []
+    count = f"{len(smaller)} smaller mask{'s pass' if len(smaller) > 1 else ' passes'} again"
+    return [f"{count}, down to {percent(smaller['left'].min())} of the blocks' weights: --stop smallest keeps the "
+            "smallest of them"]  # fmt: skip
+
+
+def sentence(result: Result) -> Statement | None:
+    left, above = result["left"], result["above_bar"]
+    (full,), (pruned,) = (result.numbers(key="score", arm=arm) for arm in ("full", "pruned"))
+    share = sure(Estimate.of_number(left), percent)
+    score, whole = (sure(Estimate.of_number(one)) for one in (pruned, full))
+    told = (
+        f"{share} of the blocks' weights still do the task by the validation set; on test they score {score}, "
+        f"the full model {whole}: {'more' if above.value >= 0 else 'less'} than must be reached there, "
+        f"{_how_surely(above)} ({result.subject['method']}-pruning)."
     )
+    return Statement(told, left.value, percent)
 
 
 def _rule(config: PruneConfig) -> str:
@@ -105,11 +162,11 @@ def weight_table(encoder: Encoder, masks: Mapping[str, np.ndarray]) -> dict[str,
 
 def _trajectory(task: Task, bar: float, config: PruneConfig) -> Figure:
     return Figure(
-        "points", "steps", x="left", y="score", color="phase", title="The score while parts go",
+        "points", "steps", x="left", y="score", color="outcome", title="The score while parts go",
         caption=f"The validation set's {task.metric} after each step, against the share of the blocks' "
-        f"weights that is left. The upper rule is {_rule(config)}: the last mask above it is kept. Nothing is "
-        "trained in between.",
-        labels={"left": "share of weights left", "score": task.metric},
+        f"weights that is left. The upper rule is {_rule(config)}; {STOPS[config.stop]} is kept. What comes after it "
+        "was scored to say where other rows of the validation set would have stopped. Nothing is trained in between.",
+        labels={"left": "share of weights left", "score": task.metric, "outcome": ""},
         rules={"must be reached": bar, "constant answer": task.chance(task.validation)}, key="trajectory",
     )  # fmt: skip
 
@@ -123,6 +180,6 @@ def _survivors(config: PruneConfig) -> Figure:
         )  # fmt: skip
     return Figure(
         "heatmap", "survivors", x="head", y="layer", value="survives", where={"kind": "head"},
-        title="Heads that survive", caption="1: the head is in the last mask that passed; 0: it was pruned.",
+        title="Heads that survive", caption="1: the head is in the mask that is kept; 0: it was pruned.",
         labels={"survives": "survives"}, key="survivors",
     )  # fmt: skip

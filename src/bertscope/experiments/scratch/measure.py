@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
-from bertscope.experiments.scratch.question import UNTUNED, ScratchConfig
+from bertscope.experiments.scratch.question import CONSTANT, UNTUNED, ScratchConfig
 from bertscope.experiments.scratch.result import scratch_result
 from bertscope.experiments.trainings import by_seed
 
@@ -28,4 +28,6 @@ def measure(
         arm: {seed: task.moments(run.arrays["outputs"]) for seed, run in of_arm.items()}
         for arm, of_arm in runs.items()
     }
+    blind = task.moments(task.blind_outputs(task.test))
+    moments[CONSTANT] = dict.fromkeys(config.seeds, blind)
     return scratch_result(runs, Arms(moments, task.value), task, shapes, config)

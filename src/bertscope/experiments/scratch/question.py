@@ -14,8 +14,8 @@ from bertscope.experiments.scratch.untuned import UntunedConfig, untuned
 from bertscope.experiments.trainings import by_recipe
 from bertscope.training.finetune.question import finetune
 
-UNTUNED = "untuned"
-"""The arm that isn't trained."""
+UNTUNED, CONSTANT = "untuned", "chance"
+"""The arms that aren't trained: a new classifier on the pretrained encoder, and the same answer to everything."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,15 @@ _BASELINES = {
     "chance": "constant answer",
 }
 """What needs no encoder, as the trainings tell it."""
-EFFECTS = {
+EFFECTS: dict[str, tuple[str, ...]] = {
     "pretraining": ("tuned", "random"),
-    "fine_tuning": ("tuned", UNTUNED),
+    "fine_tuning": ("tuned", UNTUNED, CONSTANT),
     "pretraining_frozen": ("frozen", "frozen_random"),
     "encoder_from_random": ("random", "frozen_random"),
     "encoder_from_pretrained": ("tuned", "frozen"),
 }
-"""What is compared: the first arm minus the second."""
+"""What is compared: the first arm minus the second; where there are several, minus the best of them. A new classifier
+may answer worse than one that never looks: what fine-tuning gives is more than either."""
 _EFFECTS = {
     "fine_tuning": "fine-tuning",
     "pretraining_frozen": "pretraining, encoder frozen",
@@ -122,12 +123,17 @@ scratch = Question(
     inputs={**dict.fromkeys(TRAININGS, RESULTS), "untuned": RESULTS, "task": TASK},
     optional={"shapes": RESULTS},
     given={"base": MODEL, "task": TASK},
-    version=3,
+    version=4,
     main="score",
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",
     plan=plan,
-    numbers={"score": "{arm}", **_BASELINES},
-    words={"arm": _ARMS | _BASELINES, "against": _ARMS, "effect": _EFFECTS},
+    numbers={
+        "score": "{arm}",
+        **_BASELINES,
+        "pretraining_gives": "what pretraining gives",
+        "fine_tuning_gives": "what fine-tuning gives",
+    },
+    words={"arm": _ARMS | _BASELINES, "against": _ARMS | _BASELINES, "effect": _EFFECTS},
     compared="what pretraining adds to the score of the same training",
 )

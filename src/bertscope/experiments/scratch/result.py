@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from bertscope.core.equivalence import margin
 from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.model_record import ModelRecord
@@ -15,13 +16,23 @@ from bertscope.core.result import Result
 from bertscope.core.statement import Statement, in_points, seeds, sure
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, effect_in_points, few_seeds, how_sure, number
-from bertscope.experiments.scratch.question import EFFECTS, TRAININGS, UNTUNED, ScratchConfig, Training, scratch
+from bertscope.experiments.scratch.question import (
+    CONSTANT,
+    EFFECTS,
+    TRAININGS,
+    UNTUNED,
+    ScratchConfig,
+    Training,
+    scratch,
+)
 from bertscope.experiments.scratch.untuned import untuned
 from bertscope.experiments.trainings import only_model, settings_of
 from bertscope.training.finetune.question import finetune
 
 _BASELINES = ("bag_of_words", "closest_sentence", "right_chain", "left_chain", "chance")
 
+_GIVES = {"pretraining": "pretraining_gives", "fine_tuning": "fine_tuning_gives"}
+"""The effects that are headline numbers, and their keys."""
 Runs = Mapping[str, Mapping[int, Result]]
 """Results by arm and seed."""
 
@@ -33,9 +44,11 @@ def scratch_result(
     one = trained["tuned"][config.seeds[0]]
     baselines = [number for key in _BASELINES for number in one.numbers(key=key)]
     scores = arms.table()
+    scores = scores[scores["arm"] != CONSTANT]  # it stands among the baselines
+    effects = arms.effects(EFFECTS)
     tables = {
         "arms": pd.concat([scores, _rows(baselines)], ignore_index=True),
-        "effects": arms.effects(EFFECTS),
+        "effects": effects,
         "scores": pd.DataFrame(_each(baselines, runs)).astype({"seed": "Int64"}),
         "curves": _curves(trained),
     }
@@ -46,6 +59,10 @@ def scratch_result(
         headline=[
             *(number("score", row, "score", task.metric, arm=row["arm"]) for _, row in scores.iterrows()),
             *baselines,
+            *(
+                number(_GIVES[row["effect"]], row, "difference", task.metric, arm=row["arm"], against=row["against"])
+                for _, row in effects[effects["effect"].isin(list(_GIVES))].iterrows()
+            ),
         ],
         figures=_figures(tables, task, config),
         models=one.models,
@@ -142,6 +159,13 @@ def _figures(tables: dict[str, pd.DataFrame], task: Task, config: ScratchConfig)
 
 
 def _notes(tables: dict[str, pd.DataFrame], shapes: Sequence[Result], task: Task) -> list[str]:
-    added = effect_in_points(tables["effects"].set_index("effect").loc["pretraining"])
-    notes = [f"{task.metric} that pretraining adds to training from random weights, in points: {added}"]
+    effects, score = tables["effects"].set_index("effect"), tables["arms"].set_index("arm")["score"]
+    within = margin(score["tuned"], task.chance())
+    added, gained = (effect_in_points(effects.loc[effect], within) for effect in _GIVES)
+    better = scratch.words["against"][effects.loc["fine_tuning", "against"]]
+    notes = [
+        f"{task.metric} that pretraining adds to training from random weights, in points: {added}",
+        f"{task.metric} that fine-tuning gives, in points: {gained}, against the better of the model before it and a "
+        f"constant answer, which is: {better}",
+    ]
     return [*notes, *(note for note in (shapes[0].notes if shapes else ()) if note not in task.notes)]

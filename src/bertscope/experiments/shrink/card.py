@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import platform
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
@@ -72,7 +73,8 @@ def card(result: Result, encoder: Encoder, *, onnx: bool) -> str:
 
 
 def _models(result: Result) -> str:
-    """Every model with its size, speed and score; the score's change from the whole model's is paired."""
+    """Every model with its size, speed and score; the score's change from the whole model's is paired, and so is
+    what is kept of that model's score above chance."""
     metric = result["change"].unit
     speeds: dict[tuple[str, int], str] = {}
     for time in result.tables["times"].to_dict("records"):
@@ -82,10 +84,17 @@ def _models(result: Result) -> str:
     rows = [
         [row["model"], f"{row['parameters']:,}", f"{row['megabytes']:.1f}",
          *(speeds[row["arm"], each] for each in texts), _between(row["score"], row["low"], row["high"], 3),
-         "" if row["arm"] == WHOLE else _between(row["change"], row["change_low"], row["change_high"], 3)]
+         "" if row["arm"] == WHOLE else _between(row["change"], row["change_low"], row["change_high"], 3),
+         "" if row["arm"] == WHOLE else _kept(row)]
         for row in result.tables["models"].to_dict("records")
     ]  # fmt: skip
-    return _table(["model", "parameters", "MB", *map(texts_at_a_time, texts), metric, "change"], rows)
+    return _table(["model", "parameters", "MB", *map(texts_at_a_time, texts), metric, "change", "kept"], rows)
+
+
+def _kept(row: dict[Hashable, Any]) -> str:
+    """What is kept, and its interval; neither is there where the whole model isn't clearly above chance."""
+    found = [f"{row[name]:.0%}" for name in ("kept", "kept_low", "kept_high") if not math.isnan(row[name])]
+    return f"{found[0]} [{', '.join(found[1:])}]" if len(found) == 3 else "".join(found)
 
 
 def _layers(result: Result) -> str:

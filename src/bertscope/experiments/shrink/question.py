@@ -131,7 +131,7 @@ shrink = Question(
             "result", flag="The folder of a stored prune, or lottery: what it pruned is cut before anything else."
         )
     },
-    version=2,
+    version=3,
     main="faster",
     better="higher",
     numbers={
@@ -140,6 +140,7 @@ shrink = Question(
         "size": "size, {arm}",
         "score": "score, {arm}",
         "change": "change",
+        "kept": "kept of the score above chance, {arm}",
         "chance": "chance",
     },
     words={
@@ -163,6 +164,7 @@ shrink = Question(
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Sajjad et al. 2023, On the Effect of "
     "Dropping Layers of Pre-trained Transformer Models; Hinton et al. 2015, Distilling the Knowledge in a Neural "
     "Network",
+    compared="how many times as fast the cut model is",
     keeps="model",
     folder=SHRUNK,
     card=(),  # its table of costs has what a layer and a head cost, not which they are

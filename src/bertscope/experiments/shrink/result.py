@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import pandas as pd
 import torch
 
 from bertscope.core.config import to_json
+from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement, percent, sure
 from bertscope.core.units import Unit
 from bertscope.experiments.comparison import CUT, INT8, WHOLE, front, texts_at_a_time
 from bertscope.experiments.shrink.costs import block_parameters
@@ -46,7 +49,7 @@ def shrink_result(
         figures=_figures(work, found),
         models=records([work.encoder]),
         subject={"task": work.task.name, "target": str(work.target or "pruned")},
-        notes=[*work.notes, *_how_measured(work, times)],
+        notes=[*work.notes, *_allowed(work, models), *_how_measured(work, times)],
         provenance={"settings": to_json(work.config)},
     )
 
@@ -109,9 +112,46 @@ def _headline(work: Shrinking, share: float, models: pd.DataFrame, times: pd.Dat
         if arm in found:
             row = found[arm]
             numbers.append(Number("score", row["score"], row["low"], row["high"], n, metric, of={"arm": arm}))
+    for arm in (CUT, INT8):
+        if arm in found and not math.isnan(found[arm]["kept"]):
+            kept = Estimate.of(*(found[arm][f"kept{end}"] for end in ("", "_low", "_high")))
+            of = {"arm": arm, "against": WHOLE}
+            numbers.append(Number("kept", kept.value, kept.low, kept.high, n, "share", of=of))
     of = {"arm": CUT, "against": WHOLE}
     numbers.append(Number("change", cut["change"], cut["change_low"], cut["change_high"], n, metric, of=of))
     return [*numbers, Number("chance", work.task.chance(), n=n, unit=metric)]
+
+
+def sentence(result: Result) -> Statement | None:
+    faster, change = result.numbers(key="faster")[0], sure(Estimate.of_number(result["change"]))
+    kept = [sure(Estimate.of_number(one), percent) for one in result.numbers(key="kept", arm=CUT)]
+    told = (
+        f"{sure(Estimate.of_number(faster), _times)} times as fast ({faster.of['texts']} at a time) with "
+        f"{percent(result['left'].value)} of the blocks' parameters; the score changes by {change}"
+        f"{''.join(f', which keeps {share} of what is above chance' for share in kept)} "
+        f"(target: {result.subject['target']})."
+    )
+    return Statement(told, faster.value, _times)
+
+
+def _times(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _allowed(work: Shrinking, models: pd.DataFrame) -> list[str]:
+    """Whether the test set bears out, for certain, that no more was lost than the target allows on the validation
+    set."""
+    if work.target is None or work.target.kind != "points":
+        return []
+    row = models.set_index("arm").loc[CUT]
+    most = -work.target.value
+    verdict = "open: its interval reaches to both sides"
+    if row["change_low"] >= most:
+        verdict = "certain"
+    elif row["change_high"] < most:
+        verdict = "certainly not so"
+    change = Number("change", row["change"], row["change_low"], row["change_high"], unit=work.task.metric)
+    return [f"at most {work.target} lost on the test set, too (change {change}): {verdict}"]
 
 
 def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:

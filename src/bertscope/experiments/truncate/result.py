@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bertscope.core.equivalence import margin
 from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import ENOUGH_RUNS
@@ -18,7 +19,7 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, in_points, points, runs, sure
 from bertscope.data.task import Task
-from bertscope.experiments.arms import Arms, few_seeds, how_sure, number
+from bertscope.experiments.arms import TOO_FEW, Arms, effect_in_points, few_seeds, how_sure, number
 from bertscope.experiments.truncate.question import WHOLE, TaskHeadForm, TruncateConfig, truncate
 from bertscope.models.encoder import Encoder
 
@@ -188,20 +189,16 @@ def _notes(tables: Mapping[str, pd.DataFrame], task: Task, base: Encoder, config
         notes.append("without any layer the first token is the same for all texts: such a model answers one label")
     if not config.retrain:
         return notes
-    return [*notes, *(_verdict(row, task) for _, row in without_top_layer(table).iterrows())]
+    return [*notes, *(_verdict(row, table, task) for _, row in without_top_layer(table).iterrows())]
 
 
-def _verdict(row: pd.Series, task: Task) -> str:
+def _verdict(row: pd.Series, table: pd.DataFrame, task: Task) -> str:
     """The slides' conclusion beside what was found."""
-    sure = "" if pd.isna(row["effect_low"]) else f" [{100 * row['effect_low']:+.2f}, {100 * row['effect_high']:+.2f}]"
-    found = f"without the top layer: {100 * row['effect']:+.2f} points of {task.metric}{sure} and "
-    found += f"{row['training_time']:.2f} of the training time"
-    slides = "the slides say that it can go"
-    if row["runs"] < ENOUGH_RUNS:
-        return f"{found}; {slides}; too few seeds to say whether that holds here"
-    clear = row["effect_low"] * row["effect_high"] > 0
-    holds = "here the change is clear of 0" if clear else "here the change may be 0, which doesn't contradict them"
-    return f"{found}; {slides}; {holds}"
+    whole = table[(table["arm"] == WHOLE) & (table["top"] == row["top"])].iloc[0]
+    found = effect_in_points(row, margin(whole["score"], task.chance()), "effect", "effect_")
+    said = f"without the top layer, in points of {task.metric}: {found}; {row['training_time']:.2f} of the training "
+    said += "time; the slides say that it can go"
+    return said if row["runs"] >= ENOUGH_RUNS else f"{said}; {TOO_FEW}"
 
 
 def _figures(tables: Mapping[str, pd.DataFrame], task: Task, config: TruncateConfig) -> list[Figure]:

@@ -5,24 +5,36 @@ words. No name decides anything: which models a row is about, `Places` says.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from bertscope.core import registry
+from bertscope.core import null_panel, registry
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement
 from bertscope.core.words import ModelNames, about
 from bertscope.study.claims.question import ClaimsConfig, told
 from bertscope.study.claims.records import CLAIMS
-from bertscope.study.claims.records.claim import NOT_TESTED, OF_ONE_TRAINING, UNDERPOWERED, Bound, Claim, Evidence
-from bertscope.study.claims.records.evidence import at_chance, data_held
+from bertscope.study.claims.records.claim import (
+    HOLDS,
+    NOT_TESTED,
+    OF_ONE_TRAINING,
+    UNDERPOWERED,
+    Bound,
+    Claim,
+    Evidence,
+)
+from bertscope.study.claims.records.evidence import data_held
+from bertscope.study.claims.records.preconditions import AboveChance, PanelPasses
+from bertscope.study.claims.records.skill import skill_of
 from bertscope.study.claims.result import claims_result
 
-_AT_CHANCE = "the whole model is not clearly above chance: what it can do without shows nothing"
+_EVERY_CLAIM = (PanelPasses(),)
+"""What every claim needs."""
+_WOULD_HOLD = (HOLDS, OF_ONE_TRAINING[HOLDS])
 _REPLACED = "of an earlier model: what lies in its place now was not measured"
 _COLUMNS = ["question", "about", "sentence", "what", "main", "written", "input"]
 
@@ -40,6 +52,8 @@ class Found:
     at: int
     data: str
     """What the result's data holds: two data sets may share a name."""
+    null: str
+    """What the result's null panel says: `NULL_WORDS` has the words."""
 
     @property
     def model(self) -> ModelRecord:
@@ -97,20 +111,21 @@ class Places:
 def judged(results: Sequence[Result], claims: Iterable[Claim] = CLAIMS) -> tuple[pd.DataFrame, list[str]]:
     """The ledger, and what could not be read."""
     unread: list[str] = []
-    found = [(claim, list(_found(claim, results, unread))) for claim in claims]
+    found = [(claim, _found(claim, results, unread)) for claim in claims]
     places = Places([one.model for one in mine] for _, mine in found)
     rows: list[dict[str, Any]] = []
     for claim, mine in found:
         rows += [_row(claim, alike, places) for alike in _alike(mine, places)] or [_untested(claim)]
     kinds = dict.fromkeys(("n", "runs", "others", "agree", "earlier"), "Int64")
-    kinds |= dict.fromkeys(("effect", "low", "high", "at", "published"), "float64")
+    kinds |= dict.fromkeys(("effect", "low", "high", "at", "share", "reference", "published"), "float64")
     return pd.DataFrame(rows).astype(kinds), unread
 
 
-def _found(claim: Claim, results: Sequence[Result], unread: list[str]) -> Iterator[Found]:
+def _found(claim: Claim, results: Sequence[Result], unread: list[str]) -> list[Found]:
     mine = [(place, result) for place, result in enumerate(results) if result.question == claim.question]
+    others = [other for _, other in mine]
+    found: list[Found] = []
     for place, result in mine:
-        others = [other for _, other in mine]
         try:
             read = list(claim.read(result, others) if claim.compares else claim.read(result))
         except KeyError as missing:  # a result of an older version: the rest of the ledger does without it
@@ -118,10 +133,46 @@ def _found(claim: Claim, results: Sequence[Result], unread: list[str]) -> Iterat
                 f"{claim.id}: {claim.question} of {result.about} (version {result.version}) lacks {missing.args[0]}"
             )
             continue
-        if claim.needs_skill and at_chance(result, results):
-            read = [evidence.void(_AT_CHANCE) for evidence in read]
-        data = data_held(result)
-        yield from (Found(evidence, place, data) for evidence in read)
+        data, null = data_held(result), _null(result)
+        found += [Found(evidence, place, data, null) for evidence in read]
+    beside = [replace(one, evidence=_with_reference(one, found)) for one in found]
+    weighed = ((one, _weighed(claim, one.evidence, results[one.at], results)) for one in beside)
+    return [replace(one, evidence=evidence) for one, evidence in weighed if evidence is not None]
+
+
+def _null(result: Result) -> str:
+    """Whether there is a null panel, and what it says; empty of a question that can have none."""
+    if null_panel.TABLE in result.tables:
+        passes = result.tables[null_panel.TABLE]["passes"]
+        return "failed" if null_panel.fails(result) else "undecided" if passes.isna().any() else "passed"
+    question = registry.still_declared(result.question)
+    return "not_asked" if question and question.null else ""
+
+
+def _with_reference(one: Found, found: Iterable[Found]) -> Evidence:
+    """With what is found of the same model with random weights, on the same data."""
+    if one.evidence.model is None or one.evidence.reference is not None:
+        return one.evidence
+    for other in found:
+        origin = other.model.origin
+        same = (other.data, other.evidence.task) == (one.data, one.evidence.task)
+        if same and origin and origin.by == "random" and other.model.came_of(one.model):
+            return replace(one.evidence, reference=other.evidence.effect)
+    return one.evidence
+
+
+def _weighed(claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Evidence | None:
+    """What a number is worth: all that was read if every precondition is met, the bare number with the reason if one
+    isn't; None where it has nothing to do with the claim."""
+    if evidence.skill is None and AboveChance() in claim.needs:
+        evidence = replace(evidence, skill=skill_of(result, results))
+    for need in (*_EVERY_CLAIM, *claim.needs):
+        if need.to_hold and claim.verdict(evidence) not in _WOULD_HOLD:
+            continue
+        unmet = need.unmet(claim, evidence, result, results)
+        if unmet is not None:
+            return evidence.void(unmet.why, tested=unmet.tested) if unmet.bears else None
+    return evidence
 
 
 def _alike(found: Iterable[Found], places: Places) -> list[list[Found]]:
@@ -149,9 +200,9 @@ def _row(claim: Claim, found: list[Found], places: Places) -> dict[str, Any]:
     that another has replaced counts only where nothing else does."""
     current = [one for one in found if not places.is_replaced(one.model)] or found
     best = max(current, key=lambda one: (places.standing(one.model), one.weight))
-    evidence, verdict = best.evidence, _verdict(claim, best.evidence)
-    asks = _bound(claim, evidence)
-    agree = sum(_verdict(claim, other.evidence) == verdict for other in current) - 1
+    evidence, verdict = best.evidence, claim.verdict(best.evidence)
+    bound = claim.bound(evidence)
+    agree = sum(claim.verdict(other.evidence) == verdict for other in current) - 1
     name = places.names.of(best.model)
     named = {best.model.id: replace(best.model, name=name)} if evidence.model else {}
     earlier = {one.model.id for one in found} - {one.model.id for one in current}
@@ -160,10 +211,12 @@ def _row(claim: Claim, found: list[Found], places: Places) -> dict[str, Any]:
         "model": best.model.id, "model_name": name, "task": evidence.task,
         "about": about(named, {"task": evidence.task}), "verdict": verdict,
         "effect": evidence.effect.value, "low": evidence.effect.low, "high": evidence.effect.high,
-        "asks": asks.side, "at": asks.at, "margin": claim.margin, "n": evidence.n, "runs": evidence.runs,
+        "asks": bound.side, "at": bound.place(evidence.skill), "share": _share(claim), "margin": claim.margin,
+        "n": evidence.n, "runs": evidence.runs, "null": best.null,
+        "reference": evidence.reference.value if evidence.reference else None,
         "over": _over(evidence), "note": "; ".join(filter(None, [evidence.note, *replaced])),
         "published": claim.published.value(evidence.task), "published_says": claim.published.says,
-        "why": _why(verdict, evidence), "others": len(current) - 1, "agree": agree,
+        "why": _why(claim, evidence), "others": len(current) - 1, "agree": agree,
         "earlier": len(earlier), "input": f"results.{best.at}", "command": claim.command,
     }  # fmt: skip
 
@@ -171,31 +224,34 @@ def _row(claim: Claim, found: list[Found], places: Places) -> dict[str, Any]:
 def _untested(claim: Claim) -> dict[str, Any]:
     return _described(claim) | {
         "model": "", "model_name": "", "task": "", "about": "", "verdict": NOT_TESTED,
-        "effect": None, "low": None, "high": None, "asks": claim.asks.side, "at": claim.asks.at,
-        "margin": claim.margin, "n": None, "runs": None, "over": "", "note": "",
+        "effect": None, "low": None, "high": None, "asks": claim.asks.side, "at": claim.asks.place(None),
+        "share": _share(claim), "margin": claim.margin, "n": None, "runs": None, "null": "", "reference": None,
+        "over": "", "note": "",
         "published": claim.published.value(""), "published_says": claim.published.says,
         "why": "nothing stored bears on it", "others": 0, "agree": 0, "earlier": 0, "input": "",
         "command": claim.command,
     }  # fmt: skip
 
 
-def _bound(claim: Claim, evidence: Evidence) -> Bound:
-    return claim.asks if evidence.at is None else Bound(claim.asks.side, evidence.at)
-
-
-def _verdict(claim: Claim, evidence: Evidence) -> str:
-    verdict = _bound(claim, evidence).verdict(evidence.effect)
-    return OF_ONE_TRAINING.get(verdict, verdict) if evidence.runs == 1 else verdict
-
-
 def _over(evidence: Evidence) -> str:
     return f"{evidence.over}, of one training" if evidence.runs == 1 and evidence.effect.sure else evidence.over
 
 
-def _why(verdict: str, evidence: Evidence) -> str:
-    if verdict != UNDERPOWERED:
+def _share(claim: Claim) -> float | None:
+    """Of the model's skill, where the bound is a share of that."""
+    return claim.asks.at if claim.asks.of_skill else None
+
+
+def _why(claim: Claim, evidence: Evidence) -> str:
+    """Why nothing is decided."""
+    if claim.verdict(evidence) not in (UNDERPOWERED, NOT_TESTED):
         return ""
-    return evidence.why or ("the interval reaches to both sides" if evidence.effect.sure else "no interval is stored")
+    if evidence.why or not evidence.effect.sure:
+        return evidence.why or "no interval is stored"
+    place = claim.bound(evidence).place(evidence.skill)
+    if place is not None and Bound(claim.asks.side, place).verdict(evidence.effect) != UNDERPOWERED:
+        return "the bound is a share of the skill, and not known well enough itself"
+    return "the interval reaches to both sides"
 
 
 def statements(results: Sequence[Result]) -> tuple[pd.DataFrame, list[str]]:

@@ -19,6 +19,9 @@ VERDICT_WORDS = {
 }
 """What the verdicts are called: in the ledger, and as numbers that say how many there are of each."""
 
+NULL_WORDS = {"passed": "passed", "failed": "failed", "undecided": "too few draws", "not_asked": "not asked"}
+"""What the null panel says of the result that a row is read off; nothing where a question has no p-values."""
+
 
 @dataclass(frozen=True)
 class ClaimsConfig:
@@ -29,13 +32,14 @@ claims = Question(
     __name__,
     """Each claim is a statement about one number. It holds if the number's whole 95% interval is on the claimed side,
     fails if all of it is on the other, and is underpowered otherwise, or if no interval can be had. What an interval
-    over texts decides of one fine-tuned model is decided of this training.""",
+    over texts decides of one fine-tuned model is decided of this training. What must be so for a number to be
+    evidence, such as which model came of which, each claim says, and is asked before.""",
     config=ClaimsConfig,
     inputs={"results": RESULTS},
-    version=6,
+    version=7,
     main="holds",
     numbers=VERDICT_WORDS,
-    words={"verdict": VERDICT_WORDS},
+    words={"verdict": VERDICT_WORDS, "null": NULL_WORDS},
     cite="the works whose claims they are: Kovaleva et al. 2019, Prasanna et al. 2020, Merchant et al. 2020, "
     "Ethayarajh 2019, and the slides of Ge and Zhu's course project (CS4650)",
 )

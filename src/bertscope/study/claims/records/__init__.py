@@ -1,19 +1,31 @@
 """What the source works say: a file of claims for each, and the numbers that they publish.
 
-`claim` is the record, with the one rule that gives a verdict; `evidence` and `estimates` are what records read off
-results.
+`claim` is the record, with the one rule that gives a verdict; `preconditions` are what must be so for a number to be
+evidence; `evidence`, `skill` and `estimates` are what records read off results.
 """
 
 from __future__ import annotations
 
-from bertscope.study.claims.records import course, dark_secrets, embeddings, geometry, lottery, switched_off
+from bertscope.study.claims.records import (
+    attended,
+    course,
+    dark_secrets,
+    embeddings,
+    geometry,
+    lottery,
+    probes,
+    switched_off,
+)
 from bertscope.study.claims.records.claim import Claim
 
 CLAIMS: tuple[Claim, ...] = (
     *dark_secrets.CLAIMS,
+    *attended.CLAIMS,
     *switched_off.CLAIMS,
     *lottery.CLAIMS,
     *embeddings.CLAIMS,
+    *probes.KEPT,
+    *probes.CLAIMS,
     *geometry.CLAIMS,
     *course.CLAIMS,
 )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from bertscope.core.estimate import Estimate
 from bertscope.core.model_record import ModelRecord
+
+if TYPE_CHECKING:
+    from bertscope.core.result import Result
 
 HOLDS, FAILS, UNDERPOWERED, NOT_TESTED = "holds", "fails", "underpowered", "not_tested"
 OF_ONE_TRAINING = {HOLDS: "holds_this_training", FAILS: "fails_this_training"}
@@ -25,16 +28,26 @@ class Bound:
 
     side: Side
     at: float
+    of_skill: bool = False
+    """Whether that value is a share of the skill at hand: of what the whole model has above chance. 3 points are
+    little on one task and all there is on another."""
 
-    def met(self, value: float) -> bool:
-        return _MEETS[self.side](value, self.at)
+    def place(self, skill: Estimate | None) -> float | None:
+        """Where the bound lies; None where no skill is known that it is a share of."""
+        if not self.of_skill:
+            return self.at
+        return None if skill is None else self.at * skill.value
 
-    def verdict(self, effect: Estimate) -> str:
-        """`holds` if the whole interval is on the claimed side, `fails` if none of it is, else `underpowered`."""
-        if effect.low is None or effect.high is None:
+    def verdict(self, effect: Estimate, skill: Estimate | None = None) -> str:
+        """`holds` if the whole interval is on the claimed side, `fails` if none of it is, else `underpowered`. A
+        share of a skill is known no better than that skill: it must be so at both ends of the skill's interval."""
+        if effect.low is None or effect.high is None or (self.of_skill and skill is None):
             return UNDERPOWERED
-        ends = {self.met(effect.low), self.met(effect.high)}
-        return UNDERPOWERED if len(ends) == 2 else HOLDS if ends == {True} else FAILS
+        places = [self.at]
+        if skill is not None and self.of_skill:
+            places = [self.at * (skill.value if end is None else end) for end in (skill.low, skill.high)]
+        found = {_MEETS[self.side](end, place) for end in (effect.low, effect.high) for place in places}
+        return UNDERPOWERED if len(found) == 2 else HOLDS if found == {True} else FAILS
 
 
 @dataclass(frozen=True)
@@ -52,15 +65,52 @@ class Evidence:
     runs: int | None = None
     """How many trainings it rests on; None where nothing was trained here: the model is as it was published."""
     at: float | None = None
-    """The bound's value here, where it follows from the model's own score."""
+    """The bound's value here, where it follows from the model."""
+    skill: Estimate | None = None
+    """What the whole model has above chance, where the bound is a share of that."""
+    reference: Estimate | None = None
+    """The same number of random weights, where that is stored."""
+    parts: int = 1
+    """Of how many things it is the largest or smallest."""
     why: str = ""
     """Why there is no interval."""
     note: str = ""
     """What exactly was read: which targets, which tokens."""
+    tested: bool = True
+    """Whether it counts as a test at all: not, if its own null panel says that findings are none."""
 
-    def void(self, why: str) -> Evidence:
+    def void(self, why: str, *, tested: bool = True) -> Evidence:
         """The same number as no evidence: without its interval."""
-        return replace(self, effect=self.effect.without_interval(), why=why)
+        return replace(self, effect=self.effect.without_interval(), why=why, tested=tested)
+
+
+@dataclass(frozen=True)
+class Unmet:
+    """That a precondition isn't met, and what follows from it."""
+
+    why: str
+    tested: bool = True
+    """False: the claim is not tested; True: it is, and nothing is decided."""
+    bears: bool = True
+    """False: the number has nothing to do with the claim, and gets no row."""
+
+
+class Precondition(Protocol):
+    """What must be so for a number to count as evidence. `preconditions.py` has them all."""
+
+    @property
+    def says(self) -> str:
+        """What must be so, in words."""
+        ...
+
+    @property
+    def to_hold(self) -> bool:
+        """Whether it is asked only where the claim would hold: what isn't there proves nothing by itself."""
+        ...
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        """Why it is not so for what was read off a result; None if it is so. `results` are all that are stored."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -106,5 +156,15 @@ class Claim:
     margin: str = ""
     """Where the bound's value comes from, unless it is the claim's own."""
     compares: bool = False
-    needs_skill: bool = False
-    """Whether it says something only of a model that does its task: one that is clearly above chance."""
+    needs: tuple[Precondition, ...] = ()
+    """What must be so for a number to be evidence, beside what every claim needs."""
+
+    def bound(self, evidence: Evidence) -> Bound:
+        """What is claimed of this number."""
+        return self.asks if evidence.at is None else Bound(self.asks.side, evidence.at)
+
+    def verdict(self, evidence: Evidence) -> str:
+        if not evidence.tested:
+            return NOT_TESTED
+        verdict = self.bound(evidence).verdict(evidence.effect, evidence.skill)
+        return OF_ONE_TRAINING.get(verdict, verdict) if evidence.runs == 1 else verdict

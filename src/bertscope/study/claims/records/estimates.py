@@ -1,25 +1,13 @@
-"""Intervals from what results store: of heads that come in layers, of seeds."""
+"""Intervals over trainings from what results store of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import ENOUGH_RUNS, percentile_ends, student_interval
-from bertscope.core.resampling import cluster_draws
-
-
-def share_of(marked: np.ndarray) -> Callable[[np.ndarray], float]:
-    """The statistic that says which share of some heads, given by their places, is marked."""
-    return lambda places: float(marked[places].mean())
-
-
-def over_layers(statistic: Callable[[np.ndarray], float], layers: np.ndarray) -> Estimate:
-    """A statistic of heads, given their places; the bootstrap draws whole layers, whose heads are alike."""
-    draws = cluster_draws(statistic, layers)
-    return Estimate.of(draws[0], *percentile_ends(draws[1:]))
+from bertscope.core.intervals import ENOUGH_RUNS, student_interval
 
 
 def over_seeds(values: Sequence[float]) -> Estimate:
@@ -33,11 +21,3 @@ def student(value: float, spread: float, runs: int) -> Estimate:
     if runs < ENOUGH_RUNS:
         return Estimate(value)
     return Estimate(value, *student_interval(value, spread, runs))
-
-
-def trained(effect: Estimate, runs: int) -> tuple[Estimate, str]:
-    """An effect of training: below 5 trainings without its interval, and why."""
-    if runs >= ENOUGH_RUNS:
-        return effect, ""
-    trainings = "1 training" if runs == 1 else f"{runs} trainings"
-    return effect.without_interval(), f"{trainings}; an interval over trainings needs {ENOUGH_RUNS} seeds"

@@ -3,27 +3,28 @@ was taught. All of it is read off the models' records (`core/model_record.py`), 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.analyses.side_by_side import is_weighted
 from bertscope.core import lineage
 from bertscope.core.estimate import Estimate
-from bertscope.core.step import Step
+from bertscope.core.step import Root, Step
 from bertscope.study.claims.records.claim import Evidence
-from bertscope.study.claims.records.estimates import trained
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertscope.core.model_record import ModelRecord
+    from bertscope.core.model_record import ModelRecord, Origin
     from bertscope.core.number import Number
     from bertscope.core.result import Result
 
 TREES, SPANS, INFERENCE = "trees", "spans", "inference"
 _THREE_WAYS = {"entailment", "neutral", "contradiction"}
-_UNKNOWN = "what it was fine-tuned from isn't recorded; say it with --base"
-_ANOTHER = "it is said to come of {}, which isn't known to be this {}"
+_FINE_TUNING = ("", "finetune")
+"""What makes a fine-tuned model: the question, or somebody else, of whose work only the base is known."""
+_ON_TOP = ("new", "bare")
+"""What gives a model another top, and leaves its encoder as it is."""
 
 
 def evidence(result: Result, effect: Estimate, n: int | None, over: str, **more: Any) -> Evidence:
@@ -36,29 +37,71 @@ def evidence(result: Result, effect: Estimate, n: int | None, over: str, **more:
 
 
 def of_training(
-    result: Result, effect: Estimate, runs: float, n: int | None, over: str = "seeds, then texts", **more: Any
+    result: Result, effect: Estimate, runs: float, n: int | None, over: str = "seeds and texts", **more: Any
 ) -> Evidence:
-    """The effect of a training: with its interval only from five seeds on."""
-    sure, why = trained(effect, int(runs))
-    return evidence(result, sure, n, over, runs=int(runs), why=why, **more)
+    """The effect of a training, over so many of them."""
+    return evidence(result, effect, n, over, runs=int(runs), **more)
 
 
 def of_tuned(result: Result, tuned: ModelRecord, effect: Estimate, n: int | None, over: str, **more: Any) -> Evidence:
-    """What came of fine-tuning the first model: no evidence where that isn't recorded."""
-    found = evidence(result, effect, n, over, **({"model": tuned, "runs": 1} | more))
-    first = first_model(result)
-    if tuned.came_of(first):
-        return found
-    base = tuned.origin.base if tuned.origin else None
-    return found.void(_ANOTHER.format(base.name, first.name) if base else _UNKNOWN)
+    """What one fine-tuning did, if that is what made the model of the first one: `TunedFromFirst` asks that."""
+    return evidence(result, effect, n, over, **({"model": tuned, "runs": 1} | more))
 
 
-def tuned_from_first(result: Result) -> list[ModelRecord]:
-    """Of a result's models those that are the first one, fine-tuned, or may be: `of_tuned` tells the two apart."""
-    if not result.models:
-        return []
-    base, *others = result.models.values()
-    return [one for one in others if one.came_of(base) is not False and not one.is_random and not one.is_same(base)]
+def after_first(result: Result) -> list[ModelRecord]:
+    """A result's models but the first, which the others are compared with."""
+    return list(result.models.values())[1:]
+
+
+def fine_tuned_from(model: ModelRecord, first: ModelRecord) -> bool | None:
+    """Whether fine-tuning, and nothing else, made a model of another one; None where that isn't recorded."""
+    if model.is_same(first) or model.is_random:
+        return False
+    came = model.came_of(first)
+    if not came:
+        return came
+    made = [origin.by for origin in _origins_since(model, first)]
+    return any(by in _FINE_TUNING for by in made) and all(by in (*_FINE_TUNING, *_ON_TOP) for by in made)
+
+
+def held_still(model: ModelRecord, first: ModelRecord) -> bool:
+    """Whether layers were frozen, or left out, since it was the first one: what moved was chosen then."""
+    return any(origin.frozen or origin.removed for origin in _origins_since(model, first))
+
+
+def _origins_since(model: ModelRecord, first: ModelRecord) -> Iterator[Origin]:
+    """How it, and what it was made from, was made, down to the first one."""
+    for one in model.descent():
+        if one.is_same(first):
+            return
+        if one.origin:
+            yield one.origin
+
+
+def task_corpus(result: Result, model: ModelRecord) -> Literal["here", "there"] | None:
+    """Of two corpora, `here` and `there`, the one whose task the model was fine-tuned on: by what the result noted of
+    their content, or by the step, which says what both were read from. None where it isn't known, or not one."""
+    noted = result.tables["corpora"]
+    if "own" in noted:
+        own = set(noted.loc[noted["other"] == model.id, "own"]) - {""}
+        if own == {"here"} or own == {"there"}:
+            return own.pop()
+    if "step" not in result.provenance:
+        return None
+    step = Step.from_json(result.provenance["step"])
+    read = {one.digest for one in lineage.data_read(step, but=("against",))}
+    other = {one.digest for one in lineage.data_read(step, but=("examples",))}
+    learned = {one.digest for one in _trained_on(step, result, model)}
+    here, there = bool(learned & read), bool(learned & other)
+    return None if here == there else "here" if here else "there"
+
+
+def _trained_on(step: Step, result: Result, model: ModelRecord) -> list[Root]:
+    """What the step that made the model read, where it was made by one: models and steps come in the same order."""
+    made = [one for name, one in step.inputs.items() if name.startswith("states.") and isinstance(one, Step)]
+    of_model = dict(zip(result.models, made, strict=False))[model.id] if len(made) == len(result.models) else None
+    trained = [one for one in lineage.models_read(of_model) if isinstance(one, Step)] if of_model else []
+    return [root for one in trained for root in lineage.data_read(one)]
 
 
 def first_model(result: Result) -> ModelRecord:
@@ -85,28 +128,6 @@ def studied(model: ModelRecord) -> bool:
     """Whether the papers speak of such a model: a pretrained one, perhaps fine-tuned; not one that began with random
     weights, or that an experiment trained otherwise."""
     return not model.is_random and not any(origin.by == "contrastive" for origin in model.origins)
-
-
-_WHOLE: Mapping[str, Mapping[str, str]] = {
-    "ablate": {}, "truncate": {"arm": "whole"}, "freeze": {"arm": "whole"}, "lottery": {"arm": "full"}
-}  # fmt: skip
-"""The questions that take something away, and of what the whole model's `score` is there."""
-
-
-def at_chance(result: Result, others: Sequence[Result]) -> bool:
-    """Whether the whole model is not clearly above chance, so that what it can do without shows nothing. What
-    `redundancy` switches off is told by `ablate` of the same model and task."""
-    same = [one for one in others if one.question == "ablate" and _subject(one) == _subject(result)]
-    for one in [result] if result.question in _WHOLE else same:
-        lows = [number.low for number in one.numbers(key="score", **_WHOLE[one.question]) if number.low is not None]
-        chances = [number.value for number in one.numbers(key="chance")]
-        if lows and chances and lows[0] <= chances[0]:
-            return True
-    return False
-
-
-def _subject(result: Result) -> tuple[list[str], str]:
-    return list(result.models), data_held(result)
 
 
 def data_held(result: Result) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from bertscope.core.estimate import column, extreme
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
-from bertscope.study.claims.records.evidence import evidence, studied
+from bertscope.study.claims.records.evidence import evidence
+from bertscope.study.claims.records.preconditions import BeyondRandomWeights, Studied
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from bertscope.core.result import Result
 
 GEOMETRY = Source("Geometry", "Ethayarajh 2019, How Contextual are Contextualized Word Representations?")
-_claim = partial(Claim, source=GEOMETRY, question="geometry", command="bertscope geometry MODEL --on TEXTS")
+_claim = partial(
+    Claim, source=GEOMETRY, question="geometry", command="bertscope geometry MODEL --on TEXTS",
+    needs=(Studied(), BeyondRandomWeights()),
+)  # fmt: skip
 
 
 def from_bottom_to_top(measure: str) -> Callable[[Result], Iterator[Evidence]]:
@@ -38,12 +42,11 @@ def least_intra_sentence(result: Result) -> Iterator[Evidence]:
 
 
 def _as_it_is(result: Result, measure: str) -> Iterator[tuple[ModelRecord, pd.DataFrame]]:
-    """The measure by layer, of the space as the model has it; of models that the paper speaks of."""
+    """The measure by layer, of the space as the model has it."""
     rows = result.tables["layers"].sort_values("layer")
     rows = rows[(rows["measure"] == measure) & (rows["form"] == "as_it_is")]
     for key, mine in rows.groupby("checkpoint", sort=False):
-        if studied(model := result.models[str(key)]):
-            yield model, mine
+        yield result.models[str(key)], mine
 
 
 CLAIMS = (

@@ -1,0 +1,63 @@
+"""From maps between tokens to what words give each other, and to what tokens receive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+from bertscope.models.words import NO_WORD
+
+if TYPE_CHECKING:
+    from bertscope.analyses.attention.maps import View
+
+
+def received(view: View, maps: Tensor) -> Tensor:
+    """[row, head, key] of maps [row, head, query, key]: the attention each token gets, averaged over the queries."""
+    mean = view.real / view.lengths[:, None]
+    return (mean[:, None, None] @ maps)[:, :, 0]
+
+
+def between_words(view: View, maps: Tensor) -> Tensor:
+    """[row, to, from, head] of maps [row, head, query, key]: attention from a word is the mean over its pieces, to
+    another the sum over them.
+
+    What a word gives itself is left out: 0. The largest over `to` is quick to find in this layout.
+    """
+    rows, heads, _, tokens = maps.shape
+    queries, shares, ends = view.once(_queries_of_words, heads)
+    # Of the two products with `in_word` this saves the first: most means are over one piece.
+    from_words = embedding_bag(
+        queries, maps.reshape(-1, tokens), ends, mode="sum", per_sample_weights=shares, include_last_offset=True
+    ).view(rows, view.word_count * heads, tokens)
+    between = view.in_word.transpose(1, 2) @ from_words.transpose(1, 2)
+    between = between.unflatten(2, (view.word_count, heads))
+    between.diagonal(dim1=1, dim2=2).zero_()
+    return between
+
+
+def most_attended(words: Tensor) -> Tensor:
+    """[row, from, head]: which word gets most of [row, to, from, head], the first of equals; `NO_WORD` if none does.
+
+    torch looks for the place of a maximum cell by cell. Here all cells but the largest fall far below 0, and then
+    each by its place.
+    """
+    most = words.amax(1)
+    place = torch.arange(words.shape[1], device=words.device, dtype=words.dtype)[:, None, None]
+    first = -torch.add(-place, words - most[:, None], alpha=2.0**100).amax(1)
+    return torch.where(most > 0, first, NO_WORD).long()
+
+
+def _queries_of_words(view: View, heads: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Which rows of maps [row x head x query, key] are each word's, for each [row, word, head] end to end; the share
+    of each in its word; and where each word's end."""
+    row, token = torch.nonzero(view.words >= 0, as_tuple=True)
+    head = torch.arange(heads, device=row.device)
+    word = (row * view.word_count + view.words[row, token])[:, None] * heads + head
+    query = (row[:, None] * heads + head) * view.words.shape[1] + token[:, None]
+    word, order = word.flatten().sort(stable=True)
+    pieces = view.pieces.flatten().repeat_interleave(heads)
+    ends = torch.cat([word.new_zeros(1), pieces.long().cumsum(0)])
+    return query.flatten()[order], 1 / pieces[word], ends

@@ -1,0 +1,56 @@
+"""The test set with heads switched off: each example's part in the score, its loss, and how its prediction moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bertscope.core.units import Mode, Unit
+
+if TYPE_CHECKING:
+    from bertscope.data.task import Task
+    from bertscope.models.encoder import Encoder
+
+
+@dataclass(frozen=True)
+class Switched:
+    """Without each set of heads; the first set is empty."""
+
+    moments: np.ndarray
+    """[set, example, k], of the score."""
+    losses: np.ndarray
+    """[set, example]"""
+    kl: np.ndarray
+    """[set, example]: KL(whole || without), or the squared change of the score."""
+    flips: np.ndarray
+    """[set, example]; NaN of scores."""
+
+
+def switched_off(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode) -> Switched:
+    from bertscope.models.replay import predict_without
+
+    encoder.need_classifier(task.output)
+    reference = encoder.means(task.validation) if mode == "mean" else None
+    found = predict_without(encoder, task.test, sets, mode=mode, reference=reference)
+    whole = found.of_change(0)
+    return Switched(task.moments(found), task.losses(found), task.divergence(whole, found), task.flips(whole, found))
+
+
+def random_twin(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode, seed: int) -> Switched:
+    """The same in a model of the same form with random weights."""
+    from bertscope.models.new_task_head import with_classifier
+
+    return switched_off(with_classifier(encoder, task.labels, init="random", seed=seed), task, sets, mode)
+
+
+def mean_of(means: np.ndarray) -> np.ndarray:
+    """The metric that is a mean itself, from means of one moment [..., 1]."""
+    return means[..., 0]
+
+
+def from_nothing(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values [arm, n] as differences from 0: exchanging the two sides turns their signs."""
+    return np.zeros((values.shape[1], 1)), values[..., None]

@@ -1,0 +1,107 @@
+"""A random part in the place of a head: as much is taken from the layer, at the same tokens, in other directions.
+
+A head that is off takes a vector out of what its layer's attention gives, at each token: one in a space of the head's
+rank. All heads of the layer off take out another. The random part is what of the latter lies in a random subspace of
+the head's rank, made as long as the former at each token. So rank and removed norm are the head's, and its directions
+are nobody's: what that costs is what a head costs that has nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from bertscope.core.examples import Examples
+from bertscope.core.predictions import Predictions
+from bertscope.core.units import Mode, Unit
+from bertscope.models.encoder import Encoder
+from bertscope.models.gates import Gates
+from bertscope.models.means import Means
+from bertscope.models.replay import TemporaryChange, predict_each
+from bertscope.models.taps import Tap, tapped
+
+
+def predict_without_random_parts(
+    encoder: Encoder,
+    examples: Examples,
+    heads: Sequence[Unit],
+    *,
+    draws: int,
+    mode: Mode = "zero",
+    reference: Means | None = None,
+    seed: int = 0,
+    replay: bool = True,
+) -> Predictions:
+    """The classifier's outputs [head, draw, example, class] without a random part in the place of each head. The
+    heads of a layer have the same `draws` subspaces."""
+    with encoder.gates(mode=mode, reference=reference) as gates:
+        tap = RandomPart(encoder, gates)
+        subspaces = {layer: _subspaces(encoder, layer, draws, seed) for layer in {head.layer_index for head in heads}}
+        changes = [
+            TemporaryChange(head.layer_index, partial(tap.off, head, subspace))
+            for head in heads
+            for subspace in subspaces[head.layer_index]
+        ]
+        with tapped(encoder, tap):
+            found = predict_each(encoder, examples, changes, replay=replay)
+    return replace(found, logits=found.logits.reshape(len(heads), draws, *found.logits.shape[1:]))
+
+
+class RandomPart(Tap):
+    """Takes a random part out of one layer at a time; `gates` say what heads that are off leave behind."""
+
+    def __init__(self, encoder: Encoder, gates: Gates) -> None:
+        self._encoder, self._gates = encoder, gates
+        self._head: Unit | None = None
+        self._subspace = self._removed = torch.empty(0)
+
+    @contextmanager
+    def off(self, head: Unit, subspace: Tensor) -> Iterator[None]:
+        """For the block, without the part in this subspace, [hidden, rank] with orthonormal columns."""
+        self._head, self._subspace = head, subspace
+        try:
+            yield
+        finally:
+            self._head = None
+
+    def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        if self._head is not None and layer == self._head.layer_index:
+            gone = context - self._gates.left_behind(layer, context, value, mask)  # [batch, token, head, d]
+            self._removed = random_part(gone, _projection(self._encoder, layer), self._head.index, self._subspace)
+        return context
+
+    def on_attention(self, layer: int, output: Tensor) -> Tensor:
+        if self._head is None or layer != self._head.layer_index:
+            return output
+        return output - self._removed[:, : output.shape[1]]  # of the last layer only the row that is read is there
+
+
+def random_part(gone: Tensor, projection: Tensor, head: int, subspace: Tensor) -> Tensor:
+    """What is taken out of the attention's output [batch, token, hidden] in the place of a head.
+
+    gone         what the heads say beyond what they leave behind when off: [batch, token, head, d]
+    projection   the output projection's weight [hidden, head x d]
+    subspace     [hidden, rank], with orthonormal columns
+    """
+    size = gone.shape[-1]
+    own = gone[:, :, head] @ projection[:, head * size : (head + 1) * size].T
+    inside = gone.flatten(-2) @ (projection.T @ subspace)  # of all heads, in the subspace: [batch, token, rank]
+    scale = own.norm(dim=-1) / inside.norm(dim=-1).clamp(min=torch.finfo(inside.dtype).tiny)
+    return (inside * scale[..., None]) @ subspace.T
+
+
+def _projection(encoder: Encoder, layer: int) -> Tensor:
+    return encoder.parts(encoder.layers[layer])[1].weight
+
+
+def _subspaces(encoder: Encoder, layer: int, draws: int, seed: int) -> Tensor:
+    """[draw, hidden, rank]: each with orthonormal columns, in no preferred direction."""
+    weight = _projection(encoder, layer)
+    generator = torch.Generator().manual_seed(seed * encoder.n_layers + layer)
+    drawn = torch.randn(draws, weight.shape[0], encoder.head_size, generator=generator)
+    return torch.linalg.qr(drawn).Q.to(weight)

@@ -1,0 +1,200 @@
+"""What must be so for a stored number to be evidence of a claim. `study/claims/measure.py` asks each, in one place;
+what reads a number off a result asks nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from bertscope.analyses.side_by_side import is_weighted
+from bertscope.core import null_panel
+from bertscope.core.estimate import Estimate
+from bertscope.core.intervals import ENDS, ENOUGH_RUNS
+from bertscope.study.claims.records.claim import HOLDS, Bound, Claim, Evidence, Unmet
+from bertscope.study.claims.records.evidence import (
+    fine_tuned_from,
+    first_model,
+    held_still,
+    studied,
+    task_corpus,
+    taught,
+)
+
+if TYPE_CHECKING:
+    from bertscope.core.result import Result
+
+_ELSEWHERE = Unmet("", bears=False)
+
+
+class _Always:
+    """Asked of every number."""
+
+    to_hold: ClassVar[bool] = False
+
+
+class _ToHold:
+    """Asked only where the claim would hold."""
+
+    to_hold: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class PanelPasses(_Always):
+    """The result's own null panel, where there is one, finds no more than chance would. Every claim needs it."""
+
+    says: ClassVar[str] = "the null panel doesn't fail"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        return Unmet(f"its {null_panel.in_words(result)}", tested=False) if null_panel.fails(result) else None
+
+
+@dataclass(frozen=True)
+class TunedFromFirst(_Always):
+    """It is about what fine-tuning did: the model was fine-tuned from the first one, and that is recorded."""
+
+    says: ClassVar[str] = "the model was fine-tuned from the first one"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        first, model = first_model(result), evidence.model
+        tuned = None if model is None else fine_tuned_from(model, first)
+        if tuned is False:
+            return _ELSEWHERE
+        if model is None or tuned is None:
+            base = model.origin.base if model and model.origin else None
+            if base:
+                return Unmet(f"it is said to come of {base.name}, which isn't known to be this {first.name}")
+            return Unmet("what it was fine-tuned from isn't recorded; say it with --base")
+        return (
+            Unmet("layers were frozen or left out: what could move was chosen") if held_still(model, first) else None
+        )
+
+
+@dataclass(frozen=True)
+class NotTaught(_Always):
+    """The model was not trained on what it is asked for."""
+
+    what: str
+
+    @property
+    def says(self) -> str:
+        return f"the model was not trained on {self.what}"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        return _ELSEWHERE if evidence.model and taught(evidence.model) == self.what else None
+
+
+@dataclass(frozen=True)
+class OneIsItsTask(_Always):
+    """Of two corpora exactly one is what the model was fine-tuned on."""
+
+    says: ClassVar[str] = "one of the two corpora, and not the other, is the task's"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        known = evidence.model and task_corpus(result, evidence.model)
+        return None if known else Unmet("on which of the two corpora it was fine-tuned isn't recorded")
+
+
+@dataclass(frozen=True)
+class Studied(_Always):
+    """The model is one that the papers speak of: pretrained, perhaps fine-tuned; not random, not trained otherwise
+    than on a task."""
+
+    says: ClassVar[str] = "the model is pretrained, perhaps fine-tuned"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        return None if evidence.model is None or studied(evidence.model) else _ELSEWHERE
+
+
+@dataclass(frozen=True)
+class PlainAttention(_Always):
+    """It is about attention itself, not weighted by what it carries."""
+
+    says: ClassVar[str] = "attention isn't weighted"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        return _ELSEWHERE if is_weighted(result) else None
+
+
+@dataclass(frozen=True)
+class AboveChance(_Always):
+    """The whole model does its task: what one at chance can do without shows nothing. Where the bound is a share of
+    its skill, that skill must be known."""
+
+    says: ClassVar[str] = "the whole model is clearly above chance"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        skill = evidence.skill
+        if skill is None:
+            missing = "what the whole model has above chance isn't stored; ask ablate of the same model and task"
+            return Unmet(missing) if claim.asks.of_skill else None
+        lowest = skill.value if skill.low is None else skill.low
+        if lowest > 0:
+            return None
+        return Unmet("the whole model is not clearly above chance: what it can lose or do without shows nothing")
+
+
+@dataclass(frozen=True)
+class EnoughSeeds(_Always):
+    """It is about training, and rests on enough of them for an interval."""
+
+    says: ClassVar[str] = f"there are {ENOUGH_RUNS} trainings or more"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        runs = evidence.runs or 0
+        if runs >= ENOUGH_RUNS:
+            return None
+        trainings = "1 training" if runs == 1 else f"{runs} trainings"
+        return Unmet(f"{trainings}; an interval over trainings needs {ENOUGH_RUNS} seeds")
+
+
+@dataclass(frozen=True)
+class Counted(_Always):
+    """It rests on at least so many of something."""
+
+    least: int
+    what: str
+    parts: bool = False
+    """Whether those are the things that the largest was looked for among, and not what was resampled."""
+
+    @property
+    def says(self) -> str:
+        return f"there are {self.least} {self.what} or more"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        found = evidence.parts if self.parts else evidence.n or 0
+        return None if found >= self.least else Unmet(f"{found} {self.what}; at least {self.least} are needed")
+
+
+@dataclass(frozen=True)
+class Power(_ToHold):
+    """There are enough texts for a loss as large as the margin to be seen. Where no answer changes, a bootstrap has
+    nothing to resample and its interval is a point; a loss that is seen in none of n texts can still be as large as
+    log(parts / 0.025) / n."""
+
+    says: ClassVar[str] = "there are enough texts to see a loss as large as the margin"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        margin = abs(claim.bound(evidence).place(evidence.skill) or 0.0)
+        needed = math.ceil(math.log(evidence.parts / ENDS[0]) / margin) if margin else math.inf
+        if (evidence.n or 0) >= needed:
+            return None
+        return Unmet(f"{evidence.n} texts; a loss as large as the margin would be seen for sure in {needed}")
+
+
+@dataclass(frozen=True)
+class BeyondRandomWeights(_ToHold):
+    """It is about what training made: where the same number of random weights is stored, it is beyond that one."""
+
+    says: ClassVar[str] = "random weights, where they were measured, don't show as much"
+
+    def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
+        reference = evidence.reference
+        if reference is None:
+            return None
+        if not reference.sure:  # a number without its error is taken as it is
+            reference = Estimate(reference.value, reference.value, reference.value)
+        if Bound(claim.asks.side, 0.0).verdict(evidence.effect - reference) == HOLDS:
+            return None
+        return Unmet(f"random weights are not clearly short of it: {reference.value:.3g}")

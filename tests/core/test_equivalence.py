@@ -1,0 +1,47 @@
+"""When a score is as good as another: by the margin, never by an interval that merely holds 0."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bertscope.core.equivalence import SHARE, in_words, judged, margin
+from bertscope.core.estimate import Estimate
+from bertscope.core.variance_components import interval_over_runs
+
+
+def test_the_margin_is_a_share_of_the_skill():
+    assert margin(0.9, 0.5) == pytest.approx(SHARE * 0.4) and margin(0.9, 0.5, 0.25) == pytest.approx(0.1)
+    assert margin(0.45, 0.5) == 0, "a model without skill: nothing is as good as it"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (-0.02, 0.03, "as_good"), (0.01, 0.03, "as_good"), (-0.05, 0.03, "open"), (-0.2, 0.2, "open"),
+        (-0.09, -0.01, "worse"), (0.01, 0.09, "better"), (-0.04, 0.04, "open"), (0.0, 0.06, "open"),
+    ],
+)  # fmt: skip
+def test_each_verdict_by_hand(low, high, verdict):
+    assert judged(Estimate((low + high) / 2, low, high), 0.04) == verdict
+
+
+def test_nothing_is_as_good_without_an_interval_or_without_skill():
+    assert judged(Estimate(0.0), 1.0) == "open" and in_words(Estimate(0.0), 1.0) == ""
+    assert judged(Estimate(0.0, 0.0, 0.0), margin(0.4, 0.5)) == "open"
+
+
+def test_in_words():
+    assert in_words(Estimate(0.0, -0.01, 0.01), 0.042) == "as good, within 4.2 points, 10% of the skill above chance"
+    assert in_words(Estimate(0.0, -0.2, 0.2), 0.042).startswith("open: neither clear of 0 nor within 4.2 points")
+    assert in_words(Estimate(-0.3, -0.4, -0.2), 0.042) == "worse: clear of 0"
+
+
+def test_where_the_truth_lies_on_the_margin_as_good_is_rarely_said():
+    """Arms that truly differ by the margin: the interval lies within it in at most a fortieth of the draws."""
+    draw, within = np.random.default_rng(0), 0.04
+    values = within + draw.normal(0, 0.02, (4000, 5, 1)) + draw.normal(0, 0.3, (4000, 1, 200))
+    values = values + draw.normal(0, 0.3, (4000, 5, 200))
+    low, high = interval_over_runs(values)
+    said = [judged(Estimate(within, *ends), within) for ends in zip(low.tolist(), high.tolist(), strict=True)]
+    assert said.count("as_good") / 4000 <= 0.03
