@@ -28,7 +28,7 @@ from bertscope.core.resampling import resamples
 HeldOut = Literal["head", "model"]
 HeldTo = Literal["agreed", "first", "second"]
 _FOLDS = 8
-_SYNTHETIC, _OF_SYNTHETIC, _OF_OTHER_SETS = 400, 0.3, 0.5  # how many; what one weighs against a map of the first set
+_SYNTHETIC, _OF_SYNTHETIC, _OF_OTHER_SETS = 600, 0.3, 0.5  # how many; what one weighs against a map of the first set
 _STEPS, _RATE, _DECAY, _DROPOUT, _NOISE, _SMOOTHING = 300, 1e-2, 0.05, 0.2, 0.1, 0.05
 _REPEATS = 2000  # of the bootstrap
 _CELLS = 2**17  # of a padded batch

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.shapes.net import facts, meant_by_called
 from bertscope.core.agreement import (
     chance_jaccard,
     chance_kept_by_four,
@@ -21,6 +22,7 @@ from bertscope.core.agreement import (
     kept_by_four_interval,
 )
 from bertscope.core.result import Result
+from bertscope.core.variance_components import interval_over_runs
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
 from bertscope.experiments.lottery.question import LotteryConfig
@@ -261,18 +263,37 @@ def _weights(pruned: Mapping[int, Result]) -> pd.DataFrame:
 
 
 def _classes(pruned: Mapping[int, Result], shapes: Sequence[Result]) -> pd.DataFrame:
-    """The commonest pattern of each head, among all heads and among the survivors; heads of all seeds together."""
-    rows = []
+    """The commonest pattern of each head, among all heads and among the survivors: shares, mean over seeds.
+
+    `least` and `most` are the ends of what the classifiers say: those trained on both labellers' labels and on each
+    one's, as they say it and as it would be if heads were miscalled as often as maps of a model that they weren't
+    trained on. `low` and `high` hold the interval over seeds of each of these ways.
+    """
+    found: dict[str, list[pd.DataFrame]] = {"raw": [], "norm_weighted": []}
     for shape in shapes:
         parts = pruned[_seed(shape)].tables["survivors"]
         survive = parts[parts["kind"] == "head"][["layer", "head", "survives"]]
-        heads = shape.tables["heads"][["layer", "head", "class"]]
-        attention = "norm_weighted" if "attention" in shape.subject else "raw"
-        rows.append(heads.merge(survive, on=["layer", "head"]).assign(attention=attention))
-    everyone = pd.concat(rows)
-    groups = {"all_heads": everyone, "survivors": everyone[everyone["survives"]]}
-    counted = pd.concat([table.assign(of=name) for name, table in groups.items()])
-    counted["class"] = pd.Categorical(counted["class"], CLASSES)  # every one, in the order and colours of `patterns`
-    sizes = counted.groupby(["attention", "of", "class"], observed=False).size().rename("heads").reset_index()
-    sizes = sizes.sort_values("attention", ascending=False, kind="stable").astype({"class": str})  # raw first
-    return sizes.assign(share=sizes["heads"] / sizes.groupby(["attention", "of"])["heads"].transform("sum"))
+        heads = shape.tables["heads"].merge(survive, on=["layer", "head"])
+        found["norm_weighted" if "attention" in shape.subject else "raw"].append(heads)
+    rows = []
+    for attention, of_seeds in found.items():
+        groups = {"all_heads": of_seeds, "survivors": [heads[heads["survives"]] for heads in of_seeds]}
+        for name, seeds in groups.items():
+            if seeds := [heads for heads in seeds if len(heads)]:
+                rows.append(_shares(seeds).assign(attention=attention, of=name))
+    return pd.concat(rows)[["attention", "of", "class", "heads", "runs", "share", "least", "most", "low", "high"]]
+
+
+def _shares(seeds: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Of each seed's heads, a row for each class."""
+    columns = ["class", "class_first", "class_second"]  # as in `LABELS`
+    called = [(heads[columns].to_numpy()[..., None] == CLASSES) for heads in seeds]  # [head, classifier, class]
+    said = np.stack([heads.mean(0) for heads in called])  # [seed, classifier, class]
+    ways = np.concatenate([said, np.einsum("skc,kcm->skm", said, meant_by_called(facts()))], axis=1)
+    low, high = interval_over_runs(np.moveaxis(ways, 0, -1)[..., None])  # [way, class]
+    shares = ways.mean(0)
+    return pd.DataFrame(
+        {"class": CLASSES, "heads": sum(heads[:, 0].sum(0) for heads in called), "runs": len(seeds),
+         "share": shares[0], "least": shares.min(0), "most": shares.max(0),
+         "low": low.min(0).clip(0), "high": high.max(0).clip(max=1)}
+    )  # fmt: skip
