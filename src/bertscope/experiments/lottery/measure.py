@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.shapes import CLASSES
-from bertscope.analyses.shapes.net import facts, meant_by_called
 from bertscope.core.agreement import (
     chance_jaccard,
     chance_kept_by_four,
@@ -22,9 +20,9 @@ from bertscope.core.agreement import (
     kept_by_four_interval,
 )
 from bertscope.core.result import Result
-from bertscope.core.variance_components import interval_over_runs
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
+from bertscope.experiments.lottery.classes import classes
 from bertscope.experiments.lottery.question import LotteryConfig
 from bertscope.experiments.lottery.result import lottery_result
 from bertscope.experiments.lottery.ticket import HANS
@@ -86,7 +84,7 @@ def measure(
     if "m" in prunings:
         tables["weights"] = _weights(prunings["m"])
     if shapes:
-        tables["classes"] = _classes(prunings["s"], shapes)
+        tables["classes"] = classes(_heads(prunings["s"], shapes))
     if any("hans_labels" in ticket.arrays for ticket in tickets):
         tables["hans"] = _hans(drawn, config.seeds)
     masks = np.stack(list(survivors["s"].values())).astype(np.uint8) if "s" in survivors else None
@@ -262,38 +260,12 @@ def _weights(pruned: Mapping[int, Result]) -> pd.DataFrame:
     return pd.concat(tables).groupby(["layer", "map"], sort=False)["share"].mean().reset_index()
 
 
-def _classes(pruned: Mapping[int, Result], shapes: Sequence[Result]) -> pd.DataFrame:
-    """The commonest pattern of each head, among all heads and among the survivors: shares, mean over seeds.
-
-    `least` and `most` are the ends of what the classifiers say: those trained on both labellers' labels and on each
-    one's, as they say it and as it would be if heads were miscalled as often as maps of a model that they weren't
-    trained on. `low` and `high` hold the interval over seeds of each of these ways.
-    """
+def _heads(pruned: Mapping[int, Result], shapes: Sequence[Result]) -> dict[str, list[pd.DataFrame]]:
+    """What `patterns` says of each seed's heads and whether they survive, by raw and by norm-weighted attention."""
     found: dict[str, list[pd.DataFrame]] = {"raw": [], "norm_weighted": []}
     for shape in shapes:
         parts = pruned[_seed(shape)].tables["survivors"]
         survive = parts[parts["kind"] == "head"][["layer", "head", "survives"]]
         heads = shape.tables["heads"].merge(survive, on=["layer", "head"])
         found["norm_weighted" if "attention" in shape.subject else "raw"].append(heads)
-    rows = []
-    for attention, of_seeds in found.items():
-        groups = {"all_heads": of_seeds, "survivors": [heads[heads["survives"]] for heads in of_seeds]}
-        for name, seeds in groups.items():
-            if seeds := [heads for heads in seeds if len(heads)]:
-                rows.append(_shares(seeds).assign(attention=attention, of=name))
-    return pd.concat(rows)[["attention", "of", "class", "heads", "runs", "share", "least", "most", "low", "high"]]
-
-
-def _shares(seeds: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Of each seed's heads, a row for each class."""
-    columns = ["class", "class_first", "class_second"]  # as in `LABELS`
-    called = [(heads[columns].to_numpy()[..., None] == CLASSES) for heads in seeds]  # [head, classifier, class]
-    said = np.stack([heads.mean(0) for heads in called])  # [seed, classifier, class]
-    ways = np.concatenate([said, np.einsum("skc,kcm->skm", said, meant_by_called(facts()))], axis=1)
-    low, high = interval_over_runs(np.moveaxis(ways, 0, -1)[..., None])  # [way, class]
-    shares = ways.mean(0)
-    return pd.DataFrame(
-        {"class": CLASSES, "heads": sum(heads[:, 0].sum(0) for heads in called), "runs": len(seeds),
-         "share": shares[0], "least": shares.min(0), "most": shares.max(0),
-         "low": low.min(0).clip(0), "high": high.max(0).clip(max=1)}
-    )  # fmt: skip
+    return found
