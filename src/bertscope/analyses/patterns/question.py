@@ -41,7 +41,7 @@ patterns = Question(
     Several checkpoints are read side by side.""",
     config=PatternsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
-    version=3,
+    version=4,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
     numbers={

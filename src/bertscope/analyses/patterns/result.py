@@ -112,8 +112,9 @@ def _ways(draws: np.ndarray) -> np.ndarray:
     """Shares [1 + repeats, place, classifier, class] in all ways that they can be told, [..., way, class], the first
     what the classifier trained on both says: by each classifier, and again with its mistakes undone, which in each
     repeat are others that the labelled maps allow."""
-    chances = called_for_class(facts(), len(draws) - 1)[:, None]
-    return np.concatenate([draws, shares_behind(draws, chances)], axis=2)
+    chances = called_for_class(facts(), len(draws) - 1)
+    undone = shares_behind(draws.swapaxes(1, 2), chances).swapaxes(1, 2)
+    return np.concatenate([draws, undone], axis=2)
 
 
 def _changes(models: Sequence[str], draws: Sequence[np.ndarray]) -> pd.DataFrame:

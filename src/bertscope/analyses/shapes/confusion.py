@@ -28,13 +28,13 @@ def called_for_class(known: Mapping[str, Any], repeats: int, *, seed: int = 0) -
 
 
 def shares_behind(called: np.ndarray, chances: np.ndarray) -> np.ndarray:
-    """The shares [..., class] that would be called so [..., class called], if each class is with these chances
-    [..., class, class called]: the likeliest ones, by steps of expectation and maximisation from even shares on.
+    """The shares [..., place, class] that would be called so [..., place, class called], if each class is with these
+    chances [..., class, class called]: the likeliest, by steps of expectation and maximisation from even shares on.
 
     The steps are few on purpose: classes that are called alike are told apart by nothing but noise at the end."""
     shares = np.full(called.shape, 1 / len(CLASSES))
     for _ in range(_STEPS):
-        expected = np.einsum("...m,...mc->...c", shares, chances)
+        expected = shares @ chances
         ratio = np.divide(called, expected, out=np.zeros_like(expected), where=expected > 0)
-        shares = shares * np.einsum("...c,...mc->...m", ratio, chances)
+        shares = shares * (ratio @ chances.swapaxes(-1, -2))
     return shares

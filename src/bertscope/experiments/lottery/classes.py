@@ -38,17 +38,17 @@ def classes(found: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
 def _shares(seeds: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Of each seed's heads, a row for each class."""
     called = [heads[_CLASSIFIERS].to_numpy()[..., None] == CLASSES for heads in seeds]  # [head, classifier, class]
-    said = np.stack([heads.mean(0) for heads in called])  # [seed, classifier, class]
-    chances = called_for_class(facts(), _DRAWS)[:, None]
-    undone = shares_behind(np.broadcast_to(said, (len(chances), *said.shape)), chances)
-    ways = np.concatenate([np.broadcast_to(said, undone.shape), undone], axis=2)  # [1 + draw, seed, way, class]
-    least, most = interval(ways.mean(1))
+    said = np.stack([heads.mean(0) for heads in called], axis=1)  # [classifier, seed, class]
+    chances = called_for_class(facts(), _DRAWS)
+    said = np.broadcast_to(said, (len(chances), *said.shape))
+    ways = np.concatenate([said, shares_behind(said, chances)], axis=1)  # [1 + draw, way, seed, class]
+    least, most = interval(ways.mean(2))
     low, high = np.full_like(least, np.nan), np.full_like(most, np.nan)
     if len(seeds) >= ENOUGH_RUNS:
-        lows, highs = interval_over_runs(np.moveaxis(ways, 1, -1)[..., None])
+        lows, highs = interval_over_runs(ways.swapaxes(2, 3)[..., None])
         low, high = percentile_ends(lows)[0], percentile_ends(highs)[1]
     return pd.DataFrame(
         {"class": CLASSES, "heads": sum(heads[:, 0].sum(0) for heads in called), "runs": len(seeds),
-         "share": ways[0, :, 0].mean(0), "least": least.min(0), "most": most.max(0),
+         "share": ways[0, 0].mean(0), "least": least.min(0), "most": most.max(0),
          "low": low.min(0).clip(0), "high": high.max(0).clip(max=1)}
     )  # fmt: skip
