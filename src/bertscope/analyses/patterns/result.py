@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bertscope.analyses.patterns.measure import LabelledCalls, PatternsReader
     from bertscope.models.observe import Passed
 
+_MASSES = {"columns": "columns_mass", "band": "band_mass", "block": "block_mass", "rest": "rest_mass"}
 _SHARES = {
     "vertical": "vertical", "diagonal": "diagonal", "vertical+diagonal": "vertical_diagonal", "block": "block",
     "heterogeneous": "heterogeneous",
@@ -164,7 +165,7 @@ def _headline(model: str, tables: Mapping[str, pd.DataFrame], draws: np.ndarray,
     of = {"model": model}
     models, parts = (tables[name][tables[name]["checkpoint"] == model] for name in ("models", "model_parts"))
     numbers = [
-        Number(f"{row['part']}_mass", row["mass"], row["low"], row["high"], n, "of mass", of=of)
+        Number(_MASSES[row["part"]], row["mass"], row["low"], row["high"], n, "of mass", of=of)
         for _, row in parts.iterrows()
     ]
     numbers += [
