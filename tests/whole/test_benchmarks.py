@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks import shapes_plain
 from benchmarks.__main__ import NAMES, main
 from benchmarks.ablation import spread
-from benchmarks.options import Options, Sentences
+from benchmarks.attention import annotated, plainly, read, tuned
+from benchmarks.options import Options, Sentences, sentences
 from benchmarks.side_by_side import TOLERANCE, Report, Variant, compare
+from bertscope.analyses.shapes import CLASSES, LABELS
+from bertscope.analyses.shapes.decomposition import decompose
+from bertscope.analyses.shapes.features import features
+from bertscope.analyses.shapes.labelled import as_layer
+from bertscope.models.load import load
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +62,40 @@ def test_benchmark_completes_and_its_variants_agree(written, name):
         assert all(claim["measured"] > 0 for claim in report["claims"])
         if len(report["variants"]) > 1:
             assert report["agreement"] <= TOLERANCE
+
+
+@pytest.mark.parametrize("n", [5, 12, 41])
+def test_plain_numpy_tells_a_map_by_the_same_numbers(n):
+    """Maps of columns, of a band that the edge cuts, of both, of noise, and a uniform one."""
+    random = np.random.default_rng(n)
+    columns, band = 5.0 * (np.arange(n) % 4 == 1), 6 * np.eye(n, k=-2) + 4 * np.eye(n, k=1)
+    shown = np.exp(np.stack([band * 0 + columns, band, band + columns, band * 0]) + random.normal(size=(4, n, n)))
+    maps = [*(shown / shown.sum(2, keepdims=True)), np.full((n, n), 1 / n)]
+    special = [0, n - 1]
+    layer = as_layer(maps, [special] * len(maps))
+    parts = decompose(layer)
+    told = features(layer, parts)[:, 0]
+    for row, a in enumerate(layer.maps[:, 0].numpy()):
+        shares, received = shapes_plain.shares(a), a.mean(0)
+        assert shares == pytest.approx(parts.shares[row, 0].numpy(), abs=1e-6)
+        if row < 4:  # a uniform map has no contrast: what is told of it is rounding
+            shape = np.array([*shares, received[special].sum(), layer.entropy[row, 0], layer.distance[row, 0]])
+            numbers = shapes_plain.numbers(a, received, np.isin(np.arange(n), special), shape)
+            assert numbers == pytest.approx(told[row].numpy(), abs=1e-4)
+
+
+def test_plain_numpy_finds_the_same_classes_and_words():
+    """What the benchmark leaves out of its comparison, since where two are nearly equal, rounding decides."""
+    before = load("pocket")
+    encoders = [before, tuned(before)]
+    examples = annotated(sentences(Options(quick=True), "dev.tsv", 4).examples.take(range(4)))
+    shapes, _, _, relations, _ = read(encoders, examples, classified=True)
+    for which, plain in enumerate(plainly(encoders, examples)):
+        classes = shapes.means[which].value[:, : len(LABELS) * len(CLASSES)]
+        assert np.abs(plain["class"].mean(0) - classes).mean() < 1e-3
+        hits = np.moveaxis(relations.sums[which].hits.sum(0), -1, 0)
+        assert np.abs(plain["relations"][..., 0].sum(0) - hits).sum() <= 1e-3 * hits.sum()
+        assert hits.sum() > 100
 
 
 def test_variants_take_turns_after_a_warm_up_and_their_minimum_counts(texts):
