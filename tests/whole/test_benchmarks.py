@@ -125,18 +125,34 @@ def test_scanned_heads_are_distinct_and_spread_evenly(per_layer):
     assert all(head.check([12] * 12) for head in heads)
 
 
-def test_shrink_makes_a_table_of_what_it_is_given(tmp_path, capsys, tiny):
-    rows = [f"{'good' if row % 2 else 'bad'} food number {row},LABEL_{row % 2}" for row in range(60)]
+@pytest.mark.parametrize("right", [True, False])
+def test_shrink_makes_a_table_of_what_it_is_given(tmp_path, capsys, tiny, many, right):
+    """A model that is always right, and one that is always wrong: that has nothing above chance to keep."""
+    one, other = tiny.predict(many).logits.T
+    with torch.no_grad():
+        tiny.model.classifier.bias += torch.tensor([0.0, float(np.median(one - other))])  # as many of each class
+    labels = tiny.predict(many).logits.argmax(1) ^ (not right)
+    rows = [f"{text},LABEL_{label}" for text, label in zip(many.text, labels, strict=True)]
     (tmp_path / "food.csv").write_text("\n".join(["text,label", *rows]))
     named = f"{tiny.save(tmp_path / 'tuned')}={tmp_path / 'food.csv'}"
     file, store = tmp_path / "figures.json", tmp_path / "store"
     main(["shrink", "--quick", "--tuned", named, "--store", str(store), "--json", str(file)])
-    many, one = json.loads(file.read_text())["benchmarks"]["shrink"]
-    assert (many["batch"], one["batch"]) == (32, 1)
-    for row in many["rows"]:
+    for_many, for_one = json.loads(file.read_text())["benchmarks"]["shrink"]
+    assert (for_many["batch"], for_one["batch"]) == (32, 1)
+    for row in for_many["rows"]:
         assert {"faster, 1", "faster, 32", "milliseconds, 1", "score", "kept"} <= set(row)
-    assert [row["model"] for row in many["rows"]] == ["whole", "cut"] and many["rows"][0]["kept"] == 1
-    assert "kept: of the whole model's score above chance" in capsys.readouterr().out
+    whole, cut = for_many["rows"]
+    assert (whole["model"], cut["model"]) == ("whole", "cut")
+    if right:
+        assert (whole["score"], whole["kept"], whole["kept_low"], whole["kept_high"]) == (1, 1, 1, 1)
+    else:
+        kept = [row[name] for row in (whole, cut) for name in ("kept", "kept_low", "kept_high")]
+        assert whole["score"] == 0 and np.isnan(kept).all()
+    out = capsys.readouterr().out
+    assert "kept: of the whole model's score above chance" in out and "nan" not in out
+
+
+def test_shrink_is_told_what_for():
     with pytest.raises(SystemExit, match="names no task; write FOLDER=TASK"):
         main(["shrink", "--quick", "--tuned", "tuned"])
 
