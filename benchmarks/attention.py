@@ -21,11 +21,13 @@ from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig
 from bertscope.analyses.redundancy.measure import RedundancyReader
 from bertscope.analyses.relations.measure import RelationReader
-from bertscope.analyses.relations.pairs import collect_pairs
-from bertscope.analyses.shapes import CLASSES
+from bertscope.analyses.relations.pairs import Pairs, collect_pairs
+from bertscope.analyses.shapes import CLASSES, LABELS, Labels
+from bertscope.analyses.shapes.decomposition import Parts
 from bertscope.analyses.shapes.net import shipped
 from bertscope.core.examples import ROOT, Examples
-from bertscope.data.features import feature_words
+from bertscope.data.features import feature_words, plain_words
+from bertscope.models.batches import pieces_of_words
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from bertscope.models.observe import observe_layers
@@ -112,36 +114,38 @@ def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool
     return [
         PatternsReader(named, examples, PatternsConfig(), classify=None if classified else _unclassified),
         ChangeReader(examples.ids, counts[0]),
-        FeatureReader(marked, examples.ids),
-        RelationReader(collect_pairs(examples), examples.ids),
+        FeatureReader(marked, examples.ids, plain=plain_words(examples)),
+        RelationReader(_pairs(encoders, examples), examples.ids),
         RedundancyReader(examples.ids, counts if both else counts[1:]),
     ]
 
 
 def plainly(encoders: Sequence[Encoder], examples: Examples) -> list[Found]:
     """The same with transformers and NumPy."""
-    marked = [feature_words(examples, name) for name in FEATURES]
-    net = shipped("features")
+    assert examples.words is not None
+    plain = np.split(plain_words(examples), np.cumsum([len(words) for words in examples.words])[:-1])
+    nets = shipped()
 
     @torch.inference_mode()
     def classify(numbers: np.ndarray) -> np.ndarray:
-        standard = (torch.from_numpy(numbers[:, 3:]).float() - net.mean) / net.deviation
-        return np.eye(len(CLASSES))[net.layers(standard).argmax(-1)]
+        told = torch.from_numpy(numbers).float()
+        return np.concatenate([np.eye(len(CLASSES))[nets[labels](told).argmax(-1)] for labels in LABELS], 1)
 
-    found = ask(encoders, examples, marked, collect_pairs(examples), classify)
+    marked = [*(feature_words(examples, name) for name in FEATURES), plain]
+    found = ask(encoders, examples, marked, _pairs(encoders, examples), classify)
     for one in found:
         resampled(one, encoders[0].n_layers)
     return found
 
 
 def _means_of_plain(found: list[Found]) -> np.ndarray:
-    """Attention to special tokens, entropy and distance; attention to features, between them and to each special
-    token; pairs against controls; heads apart; cosine and divergence: all end to end."""
+    """The shares of parts, attention to special tokens, entropy and distance; attention to features, between them and
+    to each special token; pairs and their controls; heads apart; cosine and divergence: all end to end."""
     parts = []
     for one in found:
-        control, apart = np.moveaxis(one["relations"].sum(0), -1, 0)[1:]
-        parts += [one["shape"][..., [2, 0, 1]].mean(0), np.nanmean(one["features"], 0), np.nanmean(one["pairs"], 0)]
-        parts += [one["special"].mean(0), control, apart, one["divergence"].mean(0)]
+        parts += [one["shape"].mean(0), np.nanmean(one["features"], 0), np.nanmean(one["pairs"], 0)]
+        in_pairs, in_controls = np.moveaxis(one["relations"].sum(0), -1, 0)[1:]
+        parts += [one["special"].mean(0), in_controls, in_pairs - in_controls, one["divergence"].mean(0)]
     parts.append(found[1]["change"].mean(0))
     return np.concatenate([part.ravel() for part in parts])
 
@@ -149,6 +153,8 @@ def _means_of_plain(found: list[Found]) -> np.ndarray:
 def _means_of_readers(encoders: Sequence[Encoder], examples: Examples) -> np.ndarray:
     """The same of what the questions' readers kept."""
     shapes, moved, features, relations, redundancy = read(encoders, examples, classified=False)
+    of_compared = relations.pairs.relation[relations.pairs.with_control]
+    relation = np.arange(len(relations.pairs.names))[:, None] == of_compared
     parts = []
     for which in range(len(encoders)):
         layers, sums = features.of(which).values(), relations.sums[which]
@@ -156,12 +162,18 @@ def _means_of_readers(encoders: Sequence[Encoder], examples: Examples) -> np.nda
             np.moveaxis(np.concatenate([getattr(layer, name) for layer in layers], -1), -1, 0)
             for name in ("attention", "special", "pairs_of_heads")
         )
-        apart = sums.difference.test()[0] * sums.difference.size[:, None, None]
-        parts += [shapes.means[which].value[:, len(CLASSES) :], attention[:, 0], pairs[..., 0], special[:, 0]]
+        apart = np.tensordot(relation.astype(float), sums.differences(np.arange(len(of_compared))), 1)
+        parts += [shapes.means[which].value[:, len(LABELS) * len(CLASSES) :], attention[:, 0], pairs, special[:, 0]]
         parts += [np.moveaxis(both, -1, 0) for both in (sums.control, apart)]
         parts.append(redundancy.maps[which].divergence)
     parts.append(moved.heads.value)
     return np.concatenate([part.ravel() for part in parts])
+
+
+def _pairs(encoders: Sequence[Encoder], examples: Examples) -> Pairs:
+    """Words in a relation, and their controls: which those are depends on the words' pieces."""
+    pieces = pieces_of_words(encoders[0].tokenizer, examples, min(one.max_length for one in encoders))
+    return collect_pairs(examples, pieces)
 
 
 def _pass(encoders: Sequence[Encoder], examples: Examples) -> None:
@@ -184,5 +196,5 @@ def tuned(encoder: Encoder) -> Encoder:
     return other
 
 
-def _unclassified(maps: LayerMaps) -> torch.Tensor:
-    return maps.maps.new_zeros(*maps.maps.shape[:2], len(CLASSES))
+def _unclassified(maps: LayerMaps, parts: Parts) -> dict[Labels, torch.Tensor]:
+    return dict.fromkeys(LABELS, maps.maps.new_zeros(*maps.maps.shape[:2], len(CLASSES)))

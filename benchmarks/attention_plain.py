@@ -1,9 +1,10 @@
 """The five questions about attention as one would write them with transformers and NumPy: one map at a time.
 
-All that bertscope's readers measure is measured here: the numbers that tell a map's shape, and its class; what
-fine-tuning changed; attention to kinds of words, beside what random words would get; pairs of words in a relation,
-beside their controls; all heads against each other on one query; the heads' outputs for some tokens. What each text
-gave is kept, and resampled in one product at the end.
+All that bertscope's readers measure is measured here: the parts of a map, the numbers that tell its shape, and its
+class by three classifiers; what fine-tuning changed; attention to kinds of words, beside what random words would get;
+pairs of words in a relation, and their controls, which are given; all heads against each other on one query; the
+heads' outputs for some tokens. What words get is also told beyond what they would get of a head that attends to all
+tokens alike. What each text gave is kept, and resampled in one product at the end.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from scipy.special import comb
 
 from benchmarks.options import BATCH
 from benchmarks.plain import LONGEST
-from bertscope.analyses.relations.pairs import NONE, Pairs
+from benchmarks.shapes_plain import numbers, shares
+from bertscope.analyses.relations.pairs import Pairs
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed, mixed
 from bertscope.models.encoder import Encoder
 
-TOKENS, REPEATS = 2000, 1000
+TOKENS, REPEATS, ROUNDING = 2000, 1000, 1e-6
 Found = dict[str, np.ndarray]
 Classify = Callable[[np.ndarray], np.ndarray]
-"""From maps' twenty numbers [map, 20] to [map, class], 1 for the class of the map."""
+"""From what tells maps' classes [map, number] to [map, classifiers x classes], 1 for the class of the map."""
 
 
 @dataclass
@@ -36,13 +38,17 @@ class Text:
 
     word_ids: Sequence[int | None]
     kinds: np.ndarray
-    """[kind, word]: which words have which feature; the last kind is any word."""
+    """[kind, word]: which words have which feature; the last kind is any word but punctuation."""
     ends: np.ndarray
     """[pair, (source, target)]: words in a relation."""
-    controls: np.ndarray
-    """Two other words at the same distance, or `NONE`."""
     relations: np.ndarray
     """[relation, pair]: 1 for the pair's relation."""
+    compared: np.ndarray
+    """[relation, pair]: the same, where the pair has a control."""
+    control_ends: np.ndarray
+    """[control, (source, target)]: the controls in this text, of pairs of whichever text."""
+    controls: np.ndarray
+    """[relation, control]: 1 for the relation of the control's pair."""
 
     def __post_init__(self) -> None:
         n, (_, n_words) = len(self.word_ids), self.kinds.shape
@@ -50,9 +56,14 @@ class Text:
         self.to = np.array([[word == other for other in range(n_words)] for word in self.word_ids], np.float32)
         self.share = (self.to / np.maximum(self.to.sum(0), 1)).T
         self.apart = np.abs(np.arange(n)[:, None] - np.arange(n)).astype(np.float32)
-        self.of_words = (~self.special / max(1, (~self.special).sum())).astype(np.float32)
-        self.matched = (self.controls != NONE).all(1)
-        self.free = np.where(self.matched[:, None], self.controls, self.ends)
+        self.uniform = np.full((n, n), 1 / n, np.float32)
+        self.uniform_between = self.between(self.uniform)
+
+    def between(self, a: np.ndarray) -> np.ndarray:
+        """[from, to]: what words give other words in a map [query, key]."""
+        found = self.share @ a @ self.to
+        np.fill_diagonal(found, 0)
+        return found
 
     @cached_property
     def per_pair(self) -> np.ndarray:
@@ -68,7 +79,7 @@ class Text:
         The j-th smallest of n is the maximum of k of them in C(j - 1, k - 1) of the C(n, k) draws.
         """
         total = int(self.kinds[-1].sum())
-        drawn = np.append(self.kinds[:-1].sum(1), [1, 1])[:, None]
+        drawn = np.minimum(np.append(self.kinds[:-1].sum(1), [1, 1]), total)[:, None]
         return comb(np.arange(total), drawn - 1) / np.where(drawn > 0, comb(total, drawn), np.nan)
 
 
@@ -89,7 +100,7 @@ def ask(
         for found, (maps, outputs) in zip(kept, shown, strict=True):
             of_maps = [of_map(one, text) for one in maps]
             of_text = {name: np.stack([one[name] for one in of_maps]) for name in of_maps[0]}
-            of_text["class"] = classify(of_text["shape"])
+            of_text["class"] = classify(of_text.pop("numbers"))
             of_text["divergence"] = heads_apart(np.stack([one[query] for one in maps]))
             of_text["outputs"] = outputs[:, some]
             if found is not kept[0]:
@@ -102,11 +113,10 @@ def ask(
 def resampled(found: Found, n_layers: int) -> Found:
     """Each quantity's mean over the texts that have it, in each resample."""
     pairs = found["pairs"].reshape(len(found["pairs"]), n_layers, -1, *found["pairs"].shape[2:]).mean(2)
-    of_any = np.where(np.isnan(pairs), np.nan, pairs[..., -1:, -1:])
     n_heads = found["divergence"].shape[1] // n_layers
     apart = found["divergence"].reshape(-1, n_layers, n_heads, n_layers, n_heads).sum((2, 4))
     values = {name: found[name] for name in ("class", "shape", "change", "features", "special") if name in found}
-    values |= {"shape": found["shape"][..., :3], "pairs": np.stack([pairs, of_any], 1), "divergence": apart}
+    values |= {"pairs": pairs, "divergence": apart}
     n = len(pairs)
     weights = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=REPEATS).astype(np.float32)
     means = {}
@@ -120,51 +130,47 @@ def resampled(found: Found, n_layers: int) -> Found:
 
 def of_map(a: np.ndarray, text: Text) -> Found:
     """What is measured of one map [query, key]."""
-    received = a.mean(0)
-    between = text.share @ a @ text.to
-    np.fill_diagonal(between, 0)
+    received, between = a.mean(0), text.between(a)
+    beyond = between - text.uniform_between
     ends, others = text.ends, text.ends[:, ::-1]
     hits = between.argmax(-1)[ends] == others
-    control = between[text.free, text.free[:, ::-1]] * text.matched[:, None]
-    apart = between[ends, others] * text.matched[:, None] - control
-    related = np.stack([hits, control, apart], -1)  # [pair, direction, 3]
+    in_pairs, in_controls = (
+        np.where(np.abs(one) < ROUNDING, 0, one)
+        for one in (beyond[ends, others], beyond[text.control_ends, text.control_ends[:, ::-1]])
+    )
+    related = text.relations @ hits, text.compared @ in_pairs, text.controls @ in_controls
     special = received[0], received[text.special][1:].sum(), received[text.special][1:].mean()
+    of_kinds, of_kinds_beyond = ((text.kinds @ one @ text.kinds.T) * text.per_pair for one in (between, beyond))
+    of_any = np.where(np.isnan(of_kinds), np.nan, of_kinds_beyond[-1, -1])
+    shape = np.append(shares(a), measures(a, received, text))
     return {
-        "shape": shape(a, received, text),
+        "shape": shape,
+        "numbers": numbers(a, received, text.special, shape),
         "features": np.stack([strongest(received, text), strongest(a[0], text)]),
         "special": np.array(special),
-        "pairs": (text.kinds @ between @ text.kinds.T) * text.per_pair,
-        "relations": (text.relations @ related.reshape(len(related), -1)).reshape(-1, *related.shape[1:]),
+        "pairs": np.stack([of_kinds, of_kinds_beyond, of_any], -1),
+        "relations": np.stack(related, -1),  # [relation, direction, (hits, beyond uniform, the same in controls)]
     }
 
 
-def shape(a: np.ndarray, received: np.ndarray, text: Text) -> np.ndarray:
-    """The entropy, distance and attention to special tokens; then the classifier's twenty numbers."""
-    n, squares = len(a), (a * a).sum()
-    bits, to_special = np.log2(n), received[text.special].sum()
-    entropy = -(a * np.log2(np.maximum(a, 1e-30))).sum() / n
-    distance = (a * text.apart).sum() / n
-    diagonals = [np.trace(a, offset) / max(1, n - abs(offset)) for offset in range(-2, 3)]
-    band = sum((np.diagonal(a, offset) ** 2).sum() for offset in (-1, 0, 1))
-    top = np.sort(received)[-3:]
-    columns = -(received * np.log2(np.maximum(received, 1e-30))).sum()
-    block, of_words = a.sum() / n, (a @ text.of_words).sum()
-    lengths = np.sqrt(squares), np.sqrt(squares * n * (text.of_words**2).sum())
-    return np.array([
-        entropy, distance, to_special,
-        *diagonals, max(diagonals), sum(diagonals[1:4]) / max(1 - to_special, 0.05), band / squares, distance / n,
-        top[-1], top.sum(), n * (received * received).sum() / squares, columns / bits, to_special, entropy / bits,
-        0.0, block / lengths[0], of_words / lengths[1], 0.0, (bits - 3) / 4,  # single sentences: one side, no pair
-    ])  # fmt: skip
+def measures(a: np.ndarray, received: np.ndarray, text: Text) -> tuple[float, ...]:
+    """The attention to special tokens, the entropy and the distance."""
+    entropy = -(a * np.log2(np.maximum(a, 1e-30))).sum() / len(a)
+    return received[text.special].sum(), entropy, (a * text.apart).sum() / len(a)
 
 
 def strongest(on_tokens: np.ndarray, text: Text) -> np.ndarray:
-    """[feature, 2]: the attention to its strongest word, and that expected of as many random words; NaN without."""
-    on_words = on_tokens @ text.to
-    features = text.kinds[:-1]
-    most = np.where(features.any(1), (on_words * features).max(1), np.nan)
-    random = text.random @ np.sort(on_words[text.kinds[-1] > 0])
-    return np.stack([np.append(most, [on_tokens[0], on_tokens[text.special][1:].max()]), random], 1)
+    """[feature, 3]: the attention to its strongest word, that of the word strongest beyond uniform, and what of that
+    is expected of as many random words; NaN without such words."""
+    beyond = on_tokens - 1 / len(on_tokens)
+    features = text.kinds[:-1] > 0
+    most = []
+    for tokens in (on_tokens, beyond):
+        words = np.where(features, tokens @ text.to, -np.inf).max(1)
+        special = tokens[0], tokens[text.special][1:].max()
+        most.append(np.append(np.where(features.any(1), words, np.nan), special))
+    random = text.random @ np.sort((beyond @ text.to)[text.kinds[-1] > 0])
+    return np.stack([*most, random], 1)
 
 
 def change(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
@@ -189,6 +195,9 @@ def _texts(
 ) -> Iterator[tuple[int, Text, list[tuple[list[np.ndarray], np.ndarray]]]]:
     """Each text's place, and each encoder's maps [query, key] of all heads and outputs [layer, token, head x d]."""
     assert examples.words is not None
+    numbered = np.arange(len(pairs.names))[:, None]
+    has_control = np.isin(np.arange(len(pairs.relation)), pairs.with_control)
+    of_controls = pairs.relation[pairs.with_control[pairs.control_of]]
     for start in range(0, len(examples), BATCH):
         words = [list(row) for row in examples.words[start : start + BATCH]]
         batch = encoders[0].tokenizer(
@@ -198,10 +207,14 @@ def _texts(
         shown = [_eager(encoder, batch.to(encoder.device)) for encoder in encoders]
         for place, n in enumerate(batch["attention_mask"].sum(1).tolist()):
             row = start + place
-            at = slice(*pairs.starts[row : row + 2])
-            kinds = np.vstack([*(one[row] for one in marked), np.ones(len(words[place]))]).astype(np.float32)
-            relations = np.arange(len(pairs.names))[:, None] == pairs.relation[at]
-            text = Text(batch.word_ids(place)[:n], kinds, pairs.ends[at], pairs.controls[at], relations.astype(float))
+            at, here = slice(*pairs.starts[row : row + 2]), slice(*pairs.control_starts[row : row + 2])
+            kinds = np.vstack([one[row] for one in marked]).astype(np.float32)
+            relations = (numbered == pairs.relation[at]).astype(np.float32)
+            controls = (numbered == of_controls[here]).astype(np.float32)
+            text = Text(
+                batch.word_ids(place)[:n], kinds, pairs.ends[at], relations, relations * has_control[at],
+                pairs.control_ends[here], controls,
+            )  # fmt: skip
             yield row, text, [
                 ([one for layer in maps for one in layer[place, :, :n, :n]], outputs[:, place])
                 for maps, outputs in shown

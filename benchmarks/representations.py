@@ -14,7 +14,7 @@ from benchmarks.options import Options, Sentences, sentences
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare
 from bertscope.analyses.geometry.question import GeometryConfig, geometry
 from bertscope.analyses.geometry.vectors import AS_IT_IS, STANDARDISED, TOP_REMOVED
-from bertscope.analyses.geometry.words import Sets, Words, read_words
+from bertscope.analyses.geometry.words import Words, read_words
 from bertscope.analyses.occurrences import common_words, owners
 from bertscope.analyses.similarity.rsa_cka import rsa
 from bertscope.core.examples import Examples
@@ -103,7 +103,7 @@ def _units(space: np.ndarray) -> np.ndarray:
 def _geometry(options: Options) -> Report:
     """Five measures of every layer in three forms; bertscope's have intervals, and other measures beside them."""
     data = sentences(options, "train.tsv", options.size(10_700, 40))
-    states = _states(options, data)
+    states = _states(options, data, LAYERS if options.quick else None)
     config = GeometryConfig(sample=options.size(2000, 50))
 
     def by_word(examples: Examples) -> Work:
@@ -142,7 +142,8 @@ def _layer_by_word(vectors: np.ndarray, words: Words, config: GeometryConfig) ->
 
 
 def _written_out(vectors: np.ndarray, words: Words) -> list[float]:
-    """A layer's measures as one would write them: a loop over types and one over texts."""
+    """A layer's measures as one would write them: loops over types, texts and sets of occurrences; which sets those
+    are, and how much each type counts, is given."""
     units = _units(vectors)
     alike, inside = [], []
     for end, count in zip(np.cumsum(words.counts), words.counts, strict=True):
@@ -154,15 +155,20 @@ def _written_out(vectors: np.ndarray, words: Words) -> list[float]:
             mean = vectors[begin:end].mean(0)
             inside.append((units[begin:end] @ (mean / np.linalg.norm(mean))).mean())
     n, total = len(units), units.sum(0, dtype=np.float64)
-    shares = [_explained(vectors, sets) for sets in (words.sets, words.random_sets)]
-    return [(total @ total - n) / (n * (n - 1)), float(np.mean(alike)), float(np.mean(inside)), *shares]
+    weights = words.weights[0]
+    shares, by_chance = (_explained(vectors, sets) for sets in (words.sets, words.random_sets))
+    types = np.unique(words.type_of_set)
+    of_types = [shares[words.type_of_set == one].mean() for one in types]
+    return [
+        (total @ total - n) / (n * (n - 1)), float(np.average(alike, weights=weights)), float(np.mean(inside)),
+        float(np.average(of_types, weights=weights[types])), float(by_chance.mean()),
+    ]  # fmt: skip
 
 
-def _explained(vectors: np.ndarray, sets: tuple[Sets, ...]) -> float:
-    found, weights = [], []
-    for one in sets:
-        for rows in one.rows:
-            values = np.linalg.svd(vectors[rows], compute_uv=False) ** 2
-            found.append(values[0] / values.sum())
-            weights.append(one.weight)
-    return float(np.average(found, weights=weights))
+def _explained(vectors: np.ndarray, sets: np.ndarray) -> np.ndarray:
+    """[set]: how much of its vectors lies along the first direction."""
+    found = []
+    for rows in sets:
+        values = np.linalg.svd(vectors[rows], compute_uv=False) ** 2
+        found.append(values[0] / values.sum())
+    return np.array(found)

@@ -7,6 +7,7 @@ one. The answers are kept in `--store`: the same command finds them again, and `
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from benchmarks.options import Options
@@ -98,10 +99,12 @@ class Shrunk:
         for row in rows:
             times = "".join(f"{row[f'milliseconds, {load}']:10.2f}{row[f'faster, {load}']:7.2f}" for load in loads)
             interval = f"{row['low']:.3f} to {row['high']:.3f}"
-            kept = f"{row['kept_low']:.0%} to {row['kept_high']:.0%}"
+            kept, low, high = (
+                f"{row[name]:.0%}" if isfinite(row[name]) else "-" for name in ("kept", "kept_low", "kept_high")
+            )
             lines += [
                 f"  {row['model']:{wide}}{row['parameters']:12,}{row['megabytes']:8.1f}{times}{row['score']:10.3f}"
-                f"{interval:>18}{row['kept']:7.0%}{kept:>14}"
+                f"{interval:>18}{kept:>7}{f'{low} to {high}' if low != '-' else '-':>14}"
             ]
-        lines += ["", "  kept: of the whole model's score above chance"]
+        lines += ["", "  kept: of the whole model's score above chance; -: there is none, or not clearly"]
         return "\n".join([*lines, *(f"  {note}" for note in self.result.notes)])

@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks import shapes_plain
 from benchmarks.__main__ import NAMES, main
 from benchmarks.ablation import spread
-from benchmarks.options import Options, Sentences
+from benchmarks.attention import annotated, plainly, read, tuned
+from benchmarks.options import Options, Sentences, sentences
 from benchmarks.side_by_side import TOLERANCE, Report, Variant, compare
+from bertscope.analyses.shapes import CLASSES, LABELS
+from bertscope.analyses.shapes.decomposition import decompose
+from bertscope.analyses.shapes.features import features
+from bertscope.analyses.shapes.labelled import as_layer
+from bertscope.models.load import load
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +64,40 @@ def test_benchmark_completes_and_its_variants_agree(written, name):
             assert report["agreement"] <= TOLERANCE
 
 
+@pytest.mark.parametrize("n", [5, 12, 41])
+def test_plain_numpy_tells_a_map_by_the_same_numbers(n):
+    """Maps of columns, of a band that the edge cuts, of both, of noise, and a uniform one."""
+    random = np.random.default_rng(n)
+    columns, band = 5.0 * (np.arange(n) % 4 == 1), 6 * np.eye(n, k=-2) + 4 * np.eye(n, k=1)
+    shown = np.exp(np.stack([band * 0 + columns, band, band + columns, band * 0]) + random.normal(size=(4, n, n)))
+    maps = [*(shown / shown.sum(2, keepdims=True)), np.full((n, n), 1 / n)]
+    special = [0, n - 1]
+    layer = as_layer(maps, [special] * len(maps))
+    parts = decompose(layer)
+    told = features(layer, parts)[:, 0]
+    for row, a in enumerate(layer.maps[:, 0].numpy()):
+        shares, received = shapes_plain.shares(a), a.mean(0)
+        assert shares == pytest.approx(parts.shares[row, 0].numpy(), abs=1e-6)
+        if row < 4:  # a uniform map has no contrast: what is told of it is rounding
+            shape = np.array([*shares, received[special].sum(), layer.entropy[row, 0], layer.distance[row, 0]])
+            numbers = shapes_plain.numbers(a, received, np.isin(np.arange(n), special), shape)
+            assert numbers == pytest.approx(told[row].numpy(), abs=1e-4)
+
+
+def test_plain_numpy_finds_the_same_classes_and_words():
+    """What the benchmark leaves out of its comparison, since where two are nearly equal, rounding decides."""
+    before = load("pocket")
+    encoders = [before, tuned(before)]
+    examples = annotated(sentences(Options(quick=True), "dev.tsv", 4).examples.take(range(4)))
+    shapes, _, _, relations, _ = read(encoders, examples, classified=True)
+    for which, plain in enumerate(plainly(encoders, examples)):
+        classes = shapes.means[which].value[:, : len(LABELS) * len(CLASSES)]
+        assert np.abs(plain["class"].mean(0) - classes).mean() < 1e-3
+        hits = np.moveaxis(relations.sums[which].hits.sum(0), -1, 0)
+        assert np.abs(plain["relations"][..., 0].sum(0) - hits).sum() <= 1e-3 * hits.sum()
+        assert hits.sum() > 100
+
+
 def test_variants_take_turns_after_a_warm_up_and_their_minimum_counts(texts):
     calls = []
 
@@ -84,18 +125,34 @@ def test_scanned_heads_are_distinct_and_spread_evenly(per_layer):
     assert all(head.check([12] * 12) for head in heads)
 
 
-def test_shrink_makes_a_table_of_what_it_is_given(tmp_path, capsys, tiny):
-    rows = [f"{'good' if row % 2 else 'bad'} food number {row},LABEL_{row % 2}" for row in range(60)]
+@pytest.mark.parametrize("right", [True, False])
+def test_shrink_makes_a_table_of_what_it_is_given(tmp_path, capsys, tiny, many, right):
+    """A model that is always right, and one that is always wrong: that has nothing above chance to keep."""
+    one, other = tiny.predict(many).logits.T
+    with torch.no_grad():
+        tiny.model.classifier.bias += torch.tensor([0.0, float(np.median(one - other))])  # as many of each class
+    labels = tiny.predict(many).logits.argmax(1) ^ (not right)
+    rows = [f"{text},LABEL_{label}" for text, label in zip(many.text, labels, strict=True)]
     (tmp_path / "food.csv").write_text("\n".join(["text,label", *rows]))
     named = f"{tiny.save(tmp_path / 'tuned')}={tmp_path / 'food.csv'}"
     file, store = tmp_path / "figures.json", tmp_path / "store"
     main(["shrink", "--quick", "--tuned", named, "--store", str(store), "--json", str(file)])
-    many, one = json.loads(file.read_text())["benchmarks"]["shrink"]
-    assert (many["batch"], one["batch"]) == (32, 1)
-    for row in many["rows"]:
+    for_many, for_one = json.loads(file.read_text())["benchmarks"]["shrink"]
+    assert (for_many["batch"], for_one["batch"]) == (32, 1)
+    for row in for_many["rows"]:
         assert {"faster, 1", "faster, 32", "milliseconds, 1", "score", "kept"} <= set(row)
-    assert [row["model"] for row in many["rows"]] == ["whole", "cut"] and many["rows"][0]["kept"] == 1
-    assert "kept: of the whole model's score above chance" in capsys.readouterr().out
+    whole, cut = for_many["rows"]
+    assert (whole["model"], cut["model"]) == ("whole", "cut")
+    if right:
+        assert (whole["score"], whole["kept"], whole["kept_low"], whole["kept_high"]) == (1, 1, 1, 1)
+    else:
+        kept = [row[name] for row in (whole, cut) for name in ("kept", "kept_low", "kept_high")]
+        assert whole["score"] == 0 and np.isnan(kept).all()
+    out = capsys.readouterr().out
+    assert "kept: of the whole model's score above chance" in out and "nan" not in out
+
+
+def test_shrink_is_told_what_for():
     with pytest.raises(SystemExit, match="names no task; write FOLDER=TASK"):
         main(["shrink", "--quick", "--tuned", "tuned"])
 

@@ -108,20 +108,24 @@ def _headline(
                 drawn_number("mean_accuracy", draws, tested, "accuracy", by=by, model=model)
                 for by, draws in zip((BEST_HEAD, BEST_OFFSET), best.draws[:, which].T, strict=True)
             ]
-        numbers += _of_twins("above_controls", heads, which, model, len(models))
+        certain = "above_controls", "above_controls_random"
+        numbers += _of_twins(certain, heads, which, model, len(models))
         if frames:
             top = frames[which].nlargest(1, "score").iloc[0]
             of = {"unit": str(Unit("head", int(top["layer"]), int(top["head"]))), "model": model}
             # The highest of many gets no interval: the one that belongs to each row ignores that it was picked.
             score = Number("highest_frame_score", float(top["score"]), n=int(top["n"]), unit="attention", of=of)
-            numbers += [score, *_of_twins("frame_heads", frames, which, model, len(models))]
+            certain = "frame_heads", "frame_heads_random"
+            numbers += [score, *_of_twins(certain, frames, which, model, len(models))]
     return numbers
 
 
-def _of_twins(key: str, tables: Sequence[pd.DataFrame], which: int, model: str, models: int) -> list[Number]:
-    """How many tests of a model are certain, and how many of its twin's."""
+def _of_twins(
+    keys: tuple[str, str], tables: Sequence[pd.DataFrame], which: int, model: str, models: int
+) -> list[Number]:
+    """How many tests of a model are certain, and how many of its twin's; `keys` are the two numbers'."""
     numbers = []
-    for name, at in ((key, which), (f"{key}_random", models + which)):
+    for name, at in zip(keys, (which, models + which), strict=True):
         if at < len(tables) and (tested := int(tables[at]["p"].notna().sum())):
             numbers.append(Number(name, float(tables[at]["certain"].sum()), n=tested, of={"model": model}))
     return numbers
