@@ -38,6 +38,8 @@ _SHARES = {
     "heterogeneous": "heterogeneous",
 }  # fmt: skip
 """By class, the key of its share."""
+_MASSES = {"columns": "columns_mass", "band": "band_mass", "block": "block_mass", "rest": "rest_mass"}
+"""By part, the key of its share of the mass."""
 _LABELS = {"low": "from", "high": "to", "class": "", "part": ""} | PART_WORDS | MEASURES
 _NAMED = len(LABELS) * len(CLASSES)  # columns of a head's draws: classes by each classifier, parts, measures
 _DIVIDED = _NAMED + len(PARTS)
@@ -140,7 +142,7 @@ def _headline(model: str, tables: Mapping[str, pd.DataFrame], draws: np.ndarray,
     of = {"model": model}
     models, parts = (tables[name][tables[name]["checkpoint"] == model] for name in ("models", "model_parts"))
     numbers = [
-        Number(f"{row['part']}_mass", row["mass"], row["low"], row["high"], n, "of mass", of=of)
+        Number(_MASSES[row["part"]], row["mass"], row["low"], row["high"], n, "of mass", of=of)
         for _, row in parts.iterrows()
     ]
     numbers += [
