@@ -41,6 +41,8 @@ _SHARES = {
     "heterogeneous": "heterogeneous",
 }  # fmt: skip
 """By class, the key of its share."""
+_MASSES = {"columns": "columns_mass", "band": "band_mass", "block": "block_mass", "rest": "rest_mass"}
+"""By part, the key of its share of the mass."""
 _LABELS = {"low": "from", "high": "to", "class": "", "part": ""} | PART_WORDS | MEASURES
 _NAMED = len(LABELS) * len(CLASSES)  # columns of a head's draws: classes by each classifier, parts, measures
 _DIVIDED = _NAMED + len(PARTS)
