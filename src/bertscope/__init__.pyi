@@ -1169,7 +1169,7 @@ def redundancy(
     For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
     on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
     alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
-    together: if both cost more than each alone adds up to, one does what the other could. That is told by the score
+    together: if both cost more than each alone adds up to, one may do what the other could. That is told by the score
     and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).
 
     With --null: how often something is found where both sides of each comparison are exchanged at random: of a pair, both or no heads off with one head off, text by text; similar pairs with their random partners; the whole model with the named heads off, text by text; the named heads with a random set; beside it the same of the same model with random weights.

@@ -156,7 +156,7 @@ def test_a_needed_head_costs_more_than_a_random_part_of_its_size(pocket):
     assert result["heads_above_random"].value == 2 and result["heads_above_random"].n == 8
     assert result.table.set_index("unit").loc["mlp:1"][["random_part", "above_random"]].isna().all()
     units = list(planted_task.NEEDED)
-    random = predict_without_random_parts(model, task.test, Unit.parse_all(units), draws=5, mode="zero")
+    random = predict_without_random_parts(model, task.test, Unit.parse_all(units), draws=8, mode="zero")
     rise = (task.losses(random) - task.losses(model.predict(task.test))).mean(-1)
     np.testing.assert_allclose(heads.loc[units, "random_part"], rise.mean(1), rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(heads.loc[units, "random_most"], rise.max(1), rtol=1e-4, atol=1e-7)

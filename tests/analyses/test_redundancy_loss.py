@@ -11,8 +11,10 @@ from scipy.special import log_softmax
 
 import bertscope.analyses.redundancy.interactions as told
 from bertscope.analyses.redundancy.interactions import Interactions, Together, interactions, together
+from bertscope.analyses.redundancy.off_together import _over_pairs
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
 from bertscope.core.null_panel import fails, panel
+from bertscope.core.number import Number
 from bertscope.core.reliability import Reliability
 from bertscope.core.result import Result
 from bertscope.core.statistics import Effects
@@ -150,3 +152,14 @@ def test_with_the_panel_random_weights_stand_beside_and_nothing_else_changes(tin
 def test_effects_that_are_nothing_have_a_p_of_one():
     assert isinstance(made(np.zeros((4, 30))).by_loss, Effects)
     np.testing.assert_array_equal(made(np.zeros((4, 30))).by_loss.p, 1)
+
+
+def test_the_difference_of_pairs_is_over_pairs_too():
+    """Ten pairs of each kind, alike but for the luck of the draw, each known exactly: texts alone would decide."""
+    draw, held = np.random.default_rng(0), 0
+    for _ in range(400):
+        similar, random = draw.normal(0, 0.01, (2, 10))
+        apart = float(similar.mean() - random.mean())
+        found = _over_pairs(Number("interaction_difference", apart, apart - 1e-4, apart + 1e-4), similar, random)
+        held += found.low <= 0 <= found.high
+    assert 0.92 <= held / 400 <= 0.98

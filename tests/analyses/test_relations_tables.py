@@ -13,6 +13,7 @@ import torch
 from scipy.stats import permutation_test, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
+from bertscope.analyses.relations.against_controls import beyond_twins
 from bertscope.analyses.relations.pairs import collect_pairs
 from bertscope.analyses.relations.question import RelationsConfig, relations
 from bertscope.core.examples import ROOT, Examples, Link
@@ -202,7 +203,7 @@ def test_the_best_head_and_offset_are_chosen_on_one_half_and_scored_on_the_other
     told = relations.sentence(result)
     assert told.main == result["beating_offset"].value / len(tested) and relations.compared
     assert told.sentence.startswith(
-        f"In {result['beating_offset'].value:.0f} of {len(tested)} relations a head finds"
+        f"In {result['beating_offset'].value:.0f} of {len(tested)} relations the best head finds"
     )
     assert {number.key for number in result.headline} == {
         key for key in relations.numbers if not key.endswith("_random")
@@ -276,3 +277,12 @@ def test_sentences_that_are_too_long_are_left_out_whole(tiny):
     alone, both = relations(tiny, examples, CONFIG), relations(tiny, more, CONFIG)
     pd.testing.assert_frame_equal(alone.tables["heads"], both.tables["heads"], check_exact=False, atol=1e-5)
     assert "1 texts are longer than the model reads and were left out" in both.notes
+
+
+def test_what_is_certain_is_more_than_any_head_of_random_weights_has():
+    mine = pd.DataFrame({"relation": ["obj", "obj", "nsubj"], "direction": "to_target", "difference": [0.3, 0.1, 0.1],
+                         "certain": [True, True, True]})  # fmt: skip
+    twin = mine.assign(difference=[0.05, 0.2, 0.02], certain=False)
+    found, beside = beyond_twins([mine, twin], 1)
+    assert found["certain"].tolist() == [True, False, True] and not beside["certain"].any()
+    assert beyond_twins([mine], 1)[0]["certain"].all()

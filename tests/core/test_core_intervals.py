@@ -116,6 +116,7 @@ DESCRIBING = (
     "np.quantile(numbers, 0.5, axis=0, method=",  # shapes: the typical head's numbers
     "np.quantile(lengths, np.arange(1, limits.bins)",  # probe: where bins of lengths end
     "np.quantile(values, [0.1, 0.5, 0.9])",  # importance: how a layer's neurons are spread
+    "np.quantile(self.attention, _BRIGHT)",  # labelling: which cell is drawn brightest
 )
 """Quantiles of data, which are no interval."""
 

@@ -58,7 +58,9 @@ PLANTED: dict[str, Planted] = {
     "no-head-is-needed": ablate("head", best=False),
     "a-layer-off-improves": ablate("heads", best=True),
     "no-layer-is-needed": ablate("heads", best=False),
-    "similar-heads-are-redundant": redundancy("interaction_difference"),
+    "similar-heads-are-redundant": lambda v, r: [
+        *redundancy("interaction_difference")(v, r), *ablate("head", best=True)(0.1, SURE)
+    ],
     "relation-heads-not-needed": lambda v, r: [
         *redundancy("together_effect")(v, r), *ablate("head", best=True)(0.1, SURE)  # which tells the skill
     ],

@@ -78,7 +78,7 @@ def gained(name: str) -> Planted:
 def survivors(votes: np.ndarray) -> list[Result]:
     """Which heads survive with which seed, [seed, head]."""
     parts = pd.DataFrame({"kind": ["head"] * votes.shape[1]})
-    found = result("lottery", {"survivors": parts}, [FULL])
+    found = result("lottery", {"survivors": parts}, [FULL, Number("chance", 0.5)])
     found.arrays["survivors"] = votes.astype(np.uint8)
     return [found]
 

@@ -123,6 +123,17 @@ def wider_for_all(intervals: int) -> float:
     return normal.inv_cdf(1 - tail / intervals) / normal.inv_cdf(1 - tail)
 
 
+def difference_reach(one: np.ndarray, other: np.ndarray) -> float:
+    """How far the interval of the difference of two samples' means reaches to either side (Welch's)."""
+    errors = [each.var(ddof=1) / len(each) for each in (one, other)]
+    if not sum(errors):
+        return 0.0
+    freedom = sum(errors) ** 2 / sum(
+        error**2 / (len(each) - 1) for error, each in zip(errors, (one, other), strict=True)
+    )
+    return float(reach(np.asarray(freedom + 1))) * sum(errors) ** 0.5
+
+
 def most_by_chance(trials: int, rate: float, sure: float) -> int:
     """How often something that happens at a rate happens at most in so many trials, with that probability."""
     from scipy.stats import binom

@@ -17,9 +17,8 @@ from bertscope.core.predictions import Predictions
 from bertscope.core.reliability import ENOUGH, Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
-from bertscope.core.statistics import holm, mcnemar_p, paired_effects, paired_p_of_nothing
+from bertscope.core.statistics import holm, mcnemar_p, one_more_p, paired_effects, paired_p_of_nothing
 from bertscope.core.units import Unit, every
-from bertscope.core.variance_components import error_of_mean
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.new_task_head import with_random_weights
@@ -204,8 +203,9 @@ def _random_parts(
     )  # fmt: skip
     losses, without_any = task.losses(switched), task.losses(random)  # [1 + parts, n], [head, draw, n]
     rise = (without_any - losses[0]).mean(-1)
-    over = losses[1:][places][:, None] - without_any
-    p, more = holm(_p_over_draws(over)), over.mean((1, 2))
+    own = (losses[1:][places] - losses[0]).mean(1)
+    # Not whether it is above their mean, which one random part in two is: whether it could be one more of them.
+    p, more = holm(one_more_p(own, rise)), own - rise.mean(1)
     found = {
         "random_part": rise.mean(1),
         "random_most": rise.max(1),
@@ -214,13 +214,3 @@ def _random_parts(
         "above_random": pd.array((more > 0) & (p < LEVEL), dtype="boolean"),
     }
     return pd.DataFrame(found, index=places).reindex(range(len(off)))
-
-
-def _p_over_draws(values: np.ndarray) -> np.ndarray:
-    """Whether the mean of values [head, draw, n] is 0: draws and examples vary (variance components, Student's t)."""
-    from scipy.stats import t
-
-    error, freedom = error_of_mean(values)
-    mean = values.mean((-2, -1))
-    size = np.divide(np.abs(mean), error, out=np.where(mean == 0, 0.0, np.inf), where=error > 0)
-    return 2 * t.sf(size, freedom)

@@ -15,7 +15,7 @@ from bertscope.core.units import Mode, Unit
 
 PartKind = Literal["head", "heads", "mlp", "layer"]
 KINDS: tuple[PartKind, ...] = get_args(PartKind)
-DRAWS_OF_PARTS = 5
+DRAWS_OF_PARTS = 8
 """Random parts in each head's place: as many as an interval over draws needs."""
 _SET = re.compile(r"(?P<name>[\w -]+)=(?P<units>[^=]+)")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bertscope.analyses.ablate.question import AblateConfig, ablate
+from bertscope.analyses.ablate.question import DRAWS_OF_PARTS, AblateConfig, ablate
 from bertscope.analyses.caveats import cautions
 from bertscope.core.estimate import Estimate, column, extreme
 from bertscope.core.figure import Figure
@@ -38,10 +38,11 @@ _LABELS = {
     "random_weights": "rise of the loss in the same model with random weights",
     "random_weights_kl": "KL there",
     "random_weights_squared_change": "squared change there",
-    "random_part": "rise of the loss without a random part in the head's place, of its rank and norm: mean of 5",
-    "random_most": "the largest of the 5",
+    "random_part": "rise of the loss without a random part in the head's place, of its rank and norm: mean of "
+    f"{DRAWS_OF_PARTS}",
+    "random_most": f"the largest of the {DRAWS_OF_PARTS}",
     "over_random": "rise of the loss beyond random_part",
-    "over_random_p_holm": "its p, over texts and random parts, corrected (Holm)",
+    "over_random_p_holm": "p of being one more random part, corrected (Holm)",
     "above_random": "costs more than a random part: p < .05, corrected (Holm)",
 }
 _WORDS = {
@@ -274,11 +275,19 @@ def sentence(result: Result) -> Statement | None:
     needed, harm = counts(effects)
     told = (
         f"Switching off one head {told}; "
-        f"of {len(effects)} parts {counted(needed, 'is needed', 'are needed')} and "
-        f"{counted(harm, 'does harm', 'do harm')} (p < .05, Holm)."
+        f"of {len(effects)} parts {counted(needed, 'is found to be needed', 'are found to be needed')} and "
+        f"{counted(harm, 'to do harm', 'to do harm')} (p < .05, Holm){_at_chance(result)}."
     )
     return Statement(told, lost.value, in_points)
 
 
 def _place(heads: pd.DataFrame, at: int) -> str:
     return f"head {heads['layer'].iloc[at]}.{heads['head'].iloc[at]}"
+
+
+def _at_chance(result: Result) -> str:
+    """What has to be said of a model that doesn't do the task: it needs nothing for it."""
+    score, chance = result["score"], result["chance"]
+    if score.low is None or score.low > chance.value:
+        return ""
+    return "; but the whole model isn't clearly above chance, and none of this says what the task needs"

@@ -187,8 +187,9 @@ def _area_numbers(checked: Faithfulness, loss_unit: str) -> list[Number]:
 
 
 def loss_leads(checked: Faithfulness, kind: str) -> bool:
-    """Whether the score ranks the parts of a kind mostly by chance."""
-    return checked.reliability[kind, "drop"].pearson < ENOUGH
+    """Whether the score ranks the parts of a kind mostly by chance, and the loss less so."""
+    drop, rise = (checked.reliability[kind, by].pearson for by in ("drop", "rise"))
+    return drop < ENOUGH and rise > drop
 
 
 def _why(task: Task, checked: Faithfulness, kind: str) -> str:

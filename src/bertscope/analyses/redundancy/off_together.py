@@ -6,7 +6,9 @@ the same outputs doesn't.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +16,7 @@ import pandas as pd
 
 from bertscope.analyses.redundancy.question import NAMED, RANDOM, SIMILAR
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import drawn_number, interval
+from bertscope.core.intervals import difference_reach, drawn_number, interval
 from bertscope.core.null_panel import LEVEL
 from bertscope.core.number import Number
 from bertscope.core.reliability import ENOUGH
@@ -33,8 +35,9 @@ _LABELS = {
 
 
 def loss_leads(found: Interactions) -> bool:
-    """Whether the score ranks pairs mostly by chance."""
-    return found.reliability["score"].pearson < ENOUGH
+    """Whether the score ranks pairs mostly by chance, and the loss less so."""
+    by_score, by_loss = (found.reliability[by].pearson for by in ("score", "loss"))
+    return by_score < ENOUGH and by_loss > by_score
 
 
 def interaction_columns(found: Interactions) -> dict[str, np.ndarray]:
@@ -102,8 +105,8 @@ def _interaction_numbers(one: Compared, found: Interactions, task: Task) -> tupl
         means = {kind: draws[:, kinds == kind].mean(1) for kind in dict.fromkeys(one.kinds)}
         numbers += [drawn_number(key, mean, n, unit, kind=kind) for kind, mean in means.items()]
         if len(means) == 2:
-            apart = means[SIMILAR] - means[RANDOM]
-            numbers.append(drawn_number(difference, apart, n, unit, **against))
+            apart = drawn_number(difference, means[SIMILAR] - means[RANDOM], n, unit, **against)
+            numbers.append(_over_pairs(apart, *(draws[0, kinds == kind] for kind in (SIMILAR, RANDOM))))
     if found.matched.size:
         p = float(found.against_random.p[0])
         told[1].append(Number("loss_interaction_p", p, n=found.matched.shape[1], unit="p", of=against))
@@ -115,6 +118,18 @@ def _interaction_numbers(one: Compared, found: Interactions, task: Task) -> tupl
         for kind in dict.fromkeys(one.kinds)
     )
     return told
+
+
+def _over_pairs(apart: Number, similar: np.ndarray, random: np.ndarray) -> Number:
+    """The difference with an interval over texts and over pairs: ten others would have been another ten."""
+    if apart.low is None or apart.high is None or min(len(similar), len(random)) < 2:
+        return replace(apart, low=None, high=None)
+    either = difference_reach(similar, random)
+    return replace(
+        apart,
+        low=apart.value - math.hypot(apart.value - apart.low, either),
+        high=apart.value + math.hypot(apart.high - apart.value, either),
+    )
 
 
 def _together_numbers(found: Together, task: Task) -> list[Number]:
@@ -171,6 +186,6 @@ def pairs_figure(one: Compared, found: Interactions, key: str, of: str) -> Figur
         where={"checkpoint": one.key}, key=key, title=f"Pairs of heads switched off{of}", middle=0.0,
         caption=f"The {which} when both are off beyond what each does alone, for the most similar pairs and for "
         "random pairs of the same layers, with 95% paired bootstrap intervals. "
-        f"{'Above' if by_loss else 'Below'} 0, one head does what the other could.{why}",
+        f"{'Above' if by_loss else 'Below'} 0, the two cost more together than apart.{why}",
         labels=_LABELS,
     )  # fmt: skip

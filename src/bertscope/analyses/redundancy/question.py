@@ -53,7 +53,7 @@ redundancy = Question(
     """For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
     on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
     alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
-    together: if both cost more than each alone adds up to, one does what the other could. That is told by the score
+    together: if both cost more than each alone adds up to, one may do what the other could. That is told by the score
     and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).""",
     config=RedundancyConfig,
     inputs={"models": MODELS, "data": EITHER},

@@ -115,6 +115,17 @@ def _divided(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.divide(sums, counts, out=np.full_like(sums, np.nan, dtype=float), where=counts > 0)
 
 
+def beyond_twins(tables: Sequence[pd.DataFrame], models: int) -> list[pd.DataFrame]:
+    """The tables of models and of their random twins, where what is certain of a model is also more than any head of
+    its twin has: a net with random weights tells words apart too, by their embeddings."""
+    beyond = []
+    for table, twin in zip(tables[:models], tables[models:], strict=False):
+        by = [name for name in ("relation", "direction") if name in twin]
+        most = twin.groupby(by, sort=False)["difference"].transform("max") if by else twin["difference"].max()
+        beyond.append(table.assign(certain=table["certain"] & (table["difference"] > most)))
+    return [*(beyond or tables[:models]), *tables[models:]]
+
+
 def side_by_side_tables(tables: Sequence[pd.DataFrame], models: Sequence[str]) -> pd.DataFrame:
     """One table of all models; the differences of their random twins, which follow if there are any, are a column."""
     parts = []

@@ -85,7 +85,7 @@ relations = Question(
     },
     null="pairs and their controls, and the best heads' and offsets' hits, are exchanged at random",
     reference="the same model's differences with random weights",
-    compared="the share of relations in which a head beats any fixed offset",
+    compared="the share of relations in which the best head beats the best fixed offset",
     check=lambda examples, config: need_relations(examples),
     shares_pass=True,
     card=(

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bertscope.analyses.attention.maps import read_notes
 from bertscope.analyses.relations.against_controls import (
+    beyond_twins,
     found_by_chance,
     frames_table,
     heads_table,
@@ -58,8 +59,9 @@ def relations_result(
     of_twins = best_heads(reader, keys, twins, config.least).table if twins else None
     if of_twins is not None:
         best.table["random_weights"] = of_twins["accuracy"]
-    of_heads = [heads_table(reader, sums, config.least) for sums in reader.sums]
-    of_frames = [frames_table(reader, sums) for sums in reader.sums] if reader.pairs.framed.any() else []
+    of_heads = beyond_twins([heads_table(reader, sums, config.least) for sums in reader.sums], len(keys))
+    framed = reader.sums if reader.pairs.framed.any() else ()
+    of_frames = beyond_twins([frames_table(reader, sums) for sums in framed], len(keys))
     tables = {"best": best.table, "heads": side_by_side_tables(of_heads, keys), "compared": best.compared}
     frames = None
     if of_frames:
@@ -147,7 +149,10 @@ def sentence(result: Result) -> Statement | None:
             f"best fixed offset {sure(offset, percent)}."
         )
     else:
-        told = f"In {beats} of {len(tested)} relations a head finds more words than any fixed offset (p < .05, Holm)."
+        told = (
+            f"In {beats} of {len(tested)} relations the best head finds more words than the best fixed offset "
+            "(p < .05, Holm)."
+        )
     return Statement(told, beats / len(tested), percent)
 
 

@@ -40,12 +40,16 @@ class Bound:
 
     def verdict(self, effect: Estimate, skill: Estimate | None = None) -> str:
         """`holds` if the whole interval is on the claimed side, `fails` if none of it is, else `underpowered`. A
-        share of a skill is known no better than that skill: it must be so at both ends of the skill's interval."""
+        share of a skill is known no better than that skill: it must be so at both ends of the skill's interval. Of
+        a strict bound, an interval that is a point on it is on neither side: nothing was seen at all."""
         if effect.low is None or effect.high is None or (self.of_skill and skill is None):
             return UNDERPOWERED
         places = [self.at]
         if skill is not None and self.of_skill:
             places = [self.at * (skill.value if end is None else end) for end in (skill.low, skill.high)]
+        strictly = self.side in (">", "<")
+        if strictly and effect.low == effect.high and effect.low in places:  # nothing changed in any text
+            return UNDERPOWERED
         found = {_MEETS[self.side](end, place) for end in (effect.low, effect.high) for place in places}
         return UNDERPOWERED if len(found) == 2 else HOLDS if found == {True} else FAILS
 

@@ -119,16 +119,15 @@ class PlainAttention(_Always):
 
 @dataclass(frozen=True)
 class AboveChance(_Always):
-    """The whole model does its task: what one at chance can do without shows nothing. Where the bound is a share of
-    its skill, that skill must be known."""
+    """The whole model does its task: what one at chance can do without shows nothing, and where that isn't known,
+    nothing is known."""
 
     says: ClassVar[str] = "the whole model is clearly above chance"
 
     def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
         skill = evidence.skill
         if skill is None:
-            missing = "what the whole model has above chance isn't stored; ask ablate of the same model and task"
-            return Unmet(missing) if claim.asks.of_skill else None
+            return Unmet("what the whole model has above chance isn't stored; ask ablate of the same model and task")
         lowest = skill.value if skill.low is None else skill.low
         if lowest > 0:
             return None
