@@ -25,7 +25,7 @@ def labelled() -> LabelledMaps:
 
 def test_rows_of_the_confusion_are_labels_and_f1_is_scikit_learns():
     label, called = np.array([0, 0, 0, 1, 1, 4, 4, 2, 3, 3]), np.array([0, 1, 1, 1, 1, 0, 4, 2, 3, 2])
-    found = learn.judge(label, called, np.arange(10))
+    found = learn.judge(label, called[None], np.arange(10))
     assert found.confusion[0] == [1, 2, 0, 0, 0] and found.confusion[4] == [1, 0, 0, 0, 1]
     assert found.macro_f1 == pytest.approx(f1_score(label, called, average="macro"))
     assert list(found.f1.values()) == pytest.approx(f1_score(label, called, average=None).tolist())
@@ -33,15 +33,25 @@ def test_rows_of_the_confusion_are_labels_and_f1_is_scikit_learns():
 
 
 def test_a_class_that_nobody_named_does_not_count():
-    found = learn.judge(np.array([0, 0, 1]), np.array([0, 0, 1]), np.array([1, 2, 3]))
+    found = learn.judge(np.array([0, 0, 1]), np.array([[0, 0, 1]]), np.array([1, 2, 3]))
     assert found.macro_f1 == 1 and np.isnan(found.f1["block"])
 
 
 def test_the_interval_is_over_heads_not_maps():
     """Two heads of 100 maps: of the one all are right, of the other none. A resample of heads may have only one."""
     label, called = np.zeros(200, int), np.repeat([0, 1], 100)
-    found = learn.judge(label, called, np.repeat([1, 2], 100))
+    found = learn.judge(label, called[None], np.repeat([1, 2], 100))
     assert (found.low, found.high, found.heads) == (0, 1, 2)
+
+
+def test_ways_of_dividing_the_heads_are_averaged():
+    """All right one way, one of four wrong the other: of labels 0 0 1 1, 0 0 1 0 has F1 4/5 and 2/3."""
+    label, called = np.array([0, 0, 1, 1]), np.array([[0, 0, 1, 1], [0, 0, 1, 0]])
+    found = learn.judge(label, called, np.arange(4))
+    other = (4 / 5 + 2 / 3) / 2
+    assert found.macro_f1 == pytest.approx((1 + other) / 2) and found.spread == pytest.approx((1 - other) / 2**0.5)
+    assert found.confusion[1][:2] == [0.5, 1.5] and found.accuracy == 7 / 8
+    assert found.low < found.macro_f1 < found.high <= 1
 
 
 def test_no_head_or_model_that_is_judged_was_trained_on(labelled, monkeypatch):
@@ -60,7 +70,7 @@ def test_no_head_or_model_that_is_judged_was_trained_on(labelled, monkeypatch):
         return Nothing()
 
     monkeypatch.setattr(learn, "learn", stand_in)
-    for group, what in ((learn.folds(labelled), head), (model, model)):
+    for group, what in ((learn.folds(labelled, 0), head), (learn.folds(labelled, 1), head), (model, model)):
         trained.clear()
         learn._held_out_chances(labelled, whole, group, 0)
         for one, seen in zip(np.unique(group), trained, strict=True):
@@ -117,14 +127,20 @@ def test_learning_learns(monkeypatch):
 def test_the_command_trains_judges_and_writes(command, monkeypatch, tmp_path):
     monkeypatch.setattr(learn, "_STEPS", 4)
     monkeypatch.setattr(learn, "_FOLDS", 2)
+    monkeypatch.setattr(learn, "_SPLITS", 2)
     monkeypatch.setattr(learn, "_SYNTHETIC", 20)
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(learn, "_REPEATS", 100)
     code, out, _ = command("train-patterns", PATTERNS, "--out", tmp_path / "nets")
     assert code == 0 and "440 maps: vertical 108, diagonal 77" in out
     assert "agree on 0.67 of 100 maps (kappa 0.58)" in out and "every model in turn" in out
     nets = read_nets(tmp_path / "nets" / "classifiers.safetensors")
     assert list(nets) == list(LABELS)
     assert not torch.equal(nets["first"].mean, torch.zeros_like(nets["first"].mean)), "features are standardised"
+    torch.manual_seed(5)  # whatever was drawn before
+    command("train-patterns", PATTERNS, "--out", tmp_path / "again")
+    one, other = ((tmp_path / name / "classifiers.safetensors").read_bytes() for name in ("nets", "again"))
+    assert one == other
 
 
 def test_a_folder_that_is_no_labelled_maps_is_refused(command, tmp_path):

@@ -86,7 +86,8 @@ def test_parts_and_features_do_not_move_with_padding():
         torch.testing.assert_close(decompose(together).shares[row], decompose(alone).shares[0], atol=1e-5, rtol=0)
         torch.testing.assert_close(features(together)[row], features(alone)[0], atol=1e-4, rtol=1e-4)
     shares = decompose(together).shares
-    torch.testing.assert_close(shares.sum(-1), torch.ones(4, 1)) and (shares >= 0).all()
+    torch.testing.assert_close(shares.sum(-1), torch.ones(4, 1))
+    assert (shares >= 0).all()
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ def test_scratch_shares_the_fine_tuning(command, csv, model, tmp_path):
     result = Result.load(tmp_path / "compared")
     assert [number.of["arm"] for number in result.numbers(key="score")] == [*TRAININGS, "untuned"]
     assert [number.label for number in result.headline[:2]] == ["fine-tuned", "random init, tuned"]
-    assert [number.key for number in result.headline[-2:]] == ["bag_of_words", "chance"]
+    told = [number.key for number in result.headline[-4:]]
+    assert told == ["bag_of_words", "chance", "pretraining_gives", "fine_tuning_gives"]
     assert result["chance"].value == 0.5
     code, _, err = command(
         "scratch", model, "--on", csv, "--epochs", "1", "--seeds", "0,1", "--no-patterns", "--out", "many"

@@ -118,6 +118,7 @@ def test_results_say_which_they_are_so_that_their_order_is_nothing(tmp_path, tin
         for kinds, of in ((("vertical", "block"), {}), (("block", "vertical"), {"attention": "norm-weighted"}))
     ])  # fmt: skip
     survivors = found.tables["classes"].query("of == 'survivors' and share > 0")
+    assert survivors[["low", "high"]].isna().all(None)  # two seeds are no interval
     assert list(zip(survivors["attention"], survivors["class"], survivors["share"], strict=True)) == [
         ("raw", "vertical", 1.0), ("norm_weighted", "block", 1.0),
     ]  # fmt: skip
@@ -273,7 +274,8 @@ def test_what_cannot_work_is_refused():
 def _shapes(pruned: Result, survivors: str, others: str, **subject: str) -> Result:
     """What `patterns` stores of the model that was pruned, if its heads' patterns were these."""
     heads = pruned.tables["survivors"].query("kind == 'head'")
-    heads = heads.assign(**{"class": np.where(heads["survives"], survivors, others)}).drop(columns="survives")
+    kinds = np.where(heads["survives"], survivors, others)
+    heads = heads.assign(**{"class": kinds, "class_first": kinds, "class_second": kinds}).drop(columns="survives")
     return Result("patterns", 1, tables={"heads": heads}, models=pruned.models, subject=subject)
 
 

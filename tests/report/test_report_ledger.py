@@ -65,7 +65,7 @@ def test_what_one_training_shows_is_said_so_on_the_page_and_in_the_terminal(tmp_
     put(tmp_path / "s", PLANTED["vertical-grows"](0.1, SURE)[0])
     ledger = page_of(tmp_path / "s").partition('id="ledger"')[2]
     assert re.search(r'class="verdict holds once"><span aria-hidden="true">✓</span> holds, this training', ledger)
-    assert ": n = 400, interval over texts, of one training" in ledger
+    assert ": n = 400, interval over texts and classifiers, of one training" in ledger
     run("claims", "--store", tmp_path / "s")
     printed = capsys.readouterr().out
     assert "✓ holds, this training" in printed and "1 holds, this training" in printed and "0 holds;" in printed

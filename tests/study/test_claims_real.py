@@ -120,10 +120,14 @@ def checked(results: list[Result], untested: set[str]) -> pd.DataFrame:
 
 
 def test_every_record_about_a_model_finds_what_it_reads(analysed):
-    tested = checked(analysed, untested={"parsing-moves-deeper"})  # there is no parser among them
-    assert tested.loc[tested["claim"] != "low-level-below", "low"].notna().all()  # a random model gains by no layer
+    # There is no parser among them, and nothing high-level was probed.
+    tested = checked(analysed, untested={"parsing-moves-deeper", "high-level-on-top"})
+    # A random model gains by no layer and knows no trees that it could keep; what the other was trained on isn't
+    # recorded, so that no corpus is its task's.
+    open_by_design = {"low-level-below", "trees-are-kept", "elsewhere-moves-less"}
+    assert set(tested.loc[tested["low"].isna(), "claim"]) == open_by_design
 
 
 def test_every_record_about_trainings_finds_what_it_reads(trained):
-    tested = checked(trained, untested=set())
+    tested = checked(trained, untested={"super-survivors-are-few"})  # which takes four seeds
     assert set(tested.loc[tested["claim"] != "without-top-layer-faster", "verdict"]) == {"underpowered"}  # few seeds

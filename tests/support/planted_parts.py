@@ -110,7 +110,9 @@ def weights_left(value: float, reach: float, runs: int = 5) -> list[Result]:
     return [lottery(runs, agreement=pd.DataFrame([row]), arms=pd.DataFrame([arm("m", "good", "retrained", 0.9, 0)]))]
 
 
-def shapes(value: float, reach: float) -> list[Result]:
+def shapes(value: float, reach: float, runs: int = 5) -> list[Result]:
     rows = [("heterogeneous", value), ("block", 1 - value)]
     table = pd.DataFrame({"class": kind, "share": share, "heads": 50} for kind, share in rows)
-    return [lottery(classes=table.assign(attention="raw", of="survivors"))]
+    unsure = np.nan if runs < 5 else reach
+    table = table.assign(low=table["share"] - unsure, high=table["share"] + unsure, runs=runs)
+    return [lottery(runs, classes=table.assign(attention="raw", of="survivors"))]

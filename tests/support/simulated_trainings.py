@@ -117,7 +117,8 @@ def _pruned(method: str, seed: int, kept: np.ndarray) -> Result:
         tables["weights"] = pd.DataFrame({"layer": [1], "map": ["query"], "share": [kept.mean()]})
     model = ModelRecord(f"tuned-{seed}", "tuned", Origin("finetune", BASE, seed=seed))
     arrays = {"kept": np.packbits(kept), "count": np.array([kept.size])}
-    return Result("prune", 1, tables, arrays, models={model.id: model}, subject={"method": method})
+    numbers = [Number("left", float(kept.mean())), Number("above_bar", 0.02)]
+    return Result("prune", 2, tables, arrays, numbers, models={model.id: model}, subject={"method": method})
 
 
 def simulated_scratch(scores: Mapping[str, float], noise: Noise, random: np.random.Generator) -> Result:

@@ -49,7 +49,7 @@ patterns = Question(
             "then corrected by them.",
         )
     },
-    version=3,
+    version=4,
     main="heterogeneous",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
     numbers={

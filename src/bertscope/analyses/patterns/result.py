@@ -1,9 +1,9 @@
 """The answer of `patterns`: where the mass is, the shares of the shapes, by model, layer and head; maps to look at.
 
 An interval of mass is over texts. That of a class's share also holds the classifiers' error: it reaches over those
-trained on both labellers' labels and on each one's, as they say it and as it would be if they were as often wrong as
-on the maps of a model that they weren't trained on (`_ways`). Where a user has labelled maps of a model, that model's
-shares are corrected by them, and what the classifiers say stands beside (`_by_labels`)."""
+trained on both labellers' labels and on each one's, as they say it and where their mistakes, as they made them on the
+maps of a model that they weren't trained on, are undone (`_ways`). Where a user has labelled maps of a model, that
+model's shares are corrected by them, and what the classifiers say stands beside (`_by_labels`)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ import pandas as pd
 from bertscope.analyses.attention.maps import read_notes
 from bertscope.analyses.patterns.question import MEASURES, PART_WORDS, PatternsConfig, patterns
 from bertscope.analyses.shapes import CLASSES, LABELS
+from bertscope.analyses.shapes.confusion import called_for_class, shares_behind
 from bertscope.analyses.shapes.decomposition import PARTS
-from bertscope.analyses.shapes.net import facts, meant_by_called
+from bertscope.analyses.shapes.net import facts
 from bertscope.analyses.side_by_side import is_weighted, subject
 from bertscope.analyses.tables import over_half, tidy, with_intervals
 from bertscope.core.estimate import cell
@@ -34,11 +35,14 @@ if TYPE_CHECKING:
     from bertscope.analyses.patterns.measure import LabelledCalls, PatternsReader
     from bertscope.models.observe import Passed
 
+_MASSES = {"columns": "columns_mass", "band": "band_mass", "block": "block_mass", "rest": "rest_mass"}
 _SHARES = {
     "vertical": "vertical", "diagonal": "diagonal", "vertical+diagonal": "vertical_diagonal", "block": "block",
     "heterogeneous": "heterogeneous",
 }  # fmt: skip
 """By class, the key of its share."""
+_MASSES = {"columns": "columns_mass", "band": "band_mass", "block": "block_mass", "rest": "rest_mass"}
+"""By part, the key of its share of the mass."""
 _LABELS = {"low": "from", "high": "to", "class": "", "part": ""} | PART_WORDS | MEASURES
 _NAMED = len(LABELS) * len(CLASSES)  # columns of a head's draws: classes by each classifier, parts, measures
 _DIVIDED = _NAMED + len(PARTS)
@@ -94,14 +98,14 @@ def _of_encoder(key: str, head_counts: Sequence[int], draws: np.ndarray) -> dict
     in_layer = interval(by_layer[..., _NAMED:_DIVIDED])
     in_model = interval(parts.mean(1))
     return {
-        "models": _by_class(of_class.mean(1, keepdims=True), {"checkpoint": key}),
-        "layers": _by_class(_classes(by_layer), {"checkpoint": key, "layer": list(layers)}),
+        "models": _by_class(_ways(of_class.mean(1, keepdims=True)), {"checkpoint": key}),
+        "layers": _by_class(_ways(_classes(by_layer)), {"checkpoint": key, "layer": list(layers)}),
         "heads": pd.DataFrame(
             where | {"class": np.array(CLASSES)[named[:, 0]], "consistency": of_class[0, :, 0].max(-1)}
             | {f"class_{labels}": np.array(CLASSES)[named[:, at]] for at, labels in enumerate(LABELS) if at}
             | with_intervals(draws[..., _NAMED:], [*PARTS, *MEASURES])
         ),
-        "shares": _by_class(of_class, where),
+        "shares": _by_class(_ways(of_class), where),
         "model_parts": tidy(
             {"checkpoint": [key], "part": PARTS}, mass=parts.mean(1)[0], low=in_model[0], high=in_model[1]
         ),
@@ -119,33 +123,29 @@ def _classes(draws: np.ndarray) -> np.ndarray:
 
 def _ways(draws: np.ndarray) -> np.ndarray:
     """Shares [1 + repeats, place, classifier, class] in all ways that they can be told, [..., way, class], the first
-    what the classifier trained on both says: by each classifier, and again where a class is divided among the classes
-    that maps called so were labelled, of a model that the classifier wasn't trained on."""
-    meant = np.einsum("rpkc,kcm->rpkm", draws, meant_by_called(facts()))
-    return np.concatenate([draws, meant], axis=2)
-
-
-def _range(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The ends [place, class] of the intervals over texts of all ways of telling."""
-    low, high = interval(_ways(draws))
-    return low.min(1), high.max(1)
+    what the classifier trained on both says: by each classifier, and again with its mistakes undone, which in each
+    repeat are others that the labelled maps allow."""
+    chances = called_for_class(facts(), len(draws) - 1)
+    undone = shares_behind(draws.swapaxes(1, 2), chances).swapaxes(1, 2)
+    return np.concatenate([draws, undone], axis=2)
 
 
 def _changes(models: Sequence[str], draws: Sequence[np.ndarray]) -> pd.DataFrame:
-    """Of every checkpoint but the first, by class: its share minus the first's, by the same classifier and texts."""
-    first, *others = (_classes(one).mean(1, keepdims=True) for one in draws)
+    """Of every checkpoint but the first, by class: its share minus the first's, told in the same way of the same
+    texts."""
+    first, *others = (_ways(_classes(one).mean(1, keepdims=True)) for one in draws)
     frames = [_by_class(one - first, {"checkpoint": key}) for key, one in zip(models[1:], others, strict=True)]
     return pd.concat(frames, ignore_index=True).rename(columns={"share": "change"})
 
 
-def _by_class(draws: np.ndarray, where: Mapping[str, object]) -> pd.DataFrame:
-    """A row for each place and class of shares [1 + repeats, place, classifier, class]."""
-    low, high = _range(draws)
-    draws = draws[:, :, 0]
-    places = pd.DataFrame(where, index=range(draws.shape[1]))
+def _by_class(ways: np.ndarray, where: Mapping[str, object]) -> pd.DataFrame:
+    """A row for each place and class of shares [1 + repeats, place, way, class], from the lowest to the highest end
+    of the ways' intervals over texts."""
+    low, high = interval(ways)
+    places = pd.DataFrame(where, index=range(ways.shape[1]))
     table = places.loc[places.index.repeat(len(CLASSES))].reset_index(drop=True)
-    found = {"share": draws[0].ravel(), "low": low.ravel(), "high": high.ravel()}
-    return table.assign(**{"class": np.tile(CLASSES, draws.shape[1])} | found)
+    found = {"share": ways[0, :, 0].ravel(), "low": low.min(1).ravel(), "high": high.max(1).ravel()}
+    return table.assign(**{"class": np.tile(CLASSES, ways.shape[1])} | found)
 
 
 def _by_labels(models: pd.DataFrame, labelled: LabelledCalls, draws: np.ndarray, texts: int) -> pd.DataFrame:
@@ -167,7 +167,7 @@ def _headline(model: str, tables: Mapping[str, pd.DataFrame], draws: np.ndarray,
     of = {"model": model}
     models, parts = (tables[name][tables[name]["checkpoint"] == model] for name in ("models", "model_parts"))
     numbers = [
-        Number(f"{row['part']}_mass", row["mass"], row["low"], row["high"], n, "of mass", of=of)
+        Number(_MASSES[row["part"]], row["mass"], row["low"], row["high"], n, "of mass", of=of)
         for _, row in parts.iterrows()
     ]
     numbers += [
@@ -205,7 +205,7 @@ def _how_sure(config: PatternsConfig) -> str:
         f"classes are by classifiers with a macro F1 of {by_head['macro_f1']:.2f} on {by_head['maps']} maps, "
         f"labelled alike by two people, of heads they never saw ({by_model['macro_f1']:.2f}: of a model they never "
         f"saw){plain}; their ranges reach over classifiers trained on each one's labels, with and "
-        "without those mistakes"
+        "without their mistakes"
     )
 
 

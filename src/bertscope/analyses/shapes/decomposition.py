@@ -42,8 +42,6 @@ class Parts:
     """Where the band is: the mean of its diagonals (key minus query), by their levels; NaN without a band."""
     width: Tensor
     """How many diagonals it has, those of equal levels: the square of their sum over the sum of their squares."""
-    residual: Tensor
-    """[row, head, query, key]: what is neither block nor columns."""
 
 
 def decompose(maps: LayerMaps) -> Parts:
@@ -68,7 +66,7 @@ def decompose(maps: LayerMaps) -> Parts:
     band, offset, width = _band(left, maps.view)
     shares = (torch.stack([columns, band, blocks], -1) / lengths[..., None]).clamp(0, 1)
     rest = (1 - shares.sum(-1, keepdim=True)).clamp_min(0)
-    return Parts(torch.cat([shares, rest], -1), offset, width, left)
+    return Parts(torch.cat([shares, rest], -1), offset, width)
 
 
 class Sides:

@@ -102,10 +102,9 @@ def _seen(maps: LayerMaps) -> dict[str, Tensor]:
     own = (rectangles.diagonal(dim1=2, dim2=3) * share.square()).sum(-1)
     alike = share.square().sum(-1)  # of two tokens, that they are on one side
     own_side = (own - mean * alike) / deviation / (alike - alike.square()).clamp_min(_TINY).sqrt()
-    of_columns = of_sides.sum(-1)
     return {
         "seen_columns": ((whole - mean[..., None]).square() * real).sum(-1) / n / variance,
-        "seen_columns_of_sides": of_columns / variance,
+        "seen_columns_of_sides": of_sides.sum(-1) / variance,
         "seen_sides": between.sum((2, 3)) / variance,
         "seen_rows": of_rows / variance,
         "seen_diagonals": (means.square() * count).sum(-1) / n.square() / variance,
@@ -114,7 +113,7 @@ def _seen(maps: LayerMaps) -> dict[str, Tensor]:
         **dict(zip(_COLUMNS, ((brightest - usual[..., None]) / deviation[..., None]).unbind(-1), strict=True)),
         "seen_own_side": torch.where(sides.is_pair, own_side, 0),
         "contrast": deviation / mean,
-        "noise": (variance - of_columns).clamp_min(0).sqrt() / mean,
+        "noise": (inner(left.flatten(2), left.flatten(2)) / n.square()).sqrt() / mean,
     }
 
 

@@ -27,8 +27,8 @@ from bertscope.core.resampling import resamples
 
 HeldOut = Literal["head", "model"]
 HeldTo = Literal["agreed", "first", "second"]
-_FOLDS = 8
-_SYNTHETIC, _OF_SYNTHETIC, _OF_OTHER_SETS = 400, 0.3, 0.5  # how many; what one weighs against a map of the first set
+_FOLDS, _SPLITS = 8, 10
+_SYNTHETIC, _OF_SYNTHETIC, _OF_OTHER_SETS = 600, 0.3, 0.5  # how many; what one weighs against a map of the first set
 _STEPS, _RATE, _DECAY, _DROPOUT, _NOISE, _SMOOTHING = 300, 1e-2, 0.05, 0.2, 0.1, 0.05
 _REPEATS = 2000  # of the bootstrap
 _CELLS = 2**17  # of a padded batch
@@ -43,15 +43,18 @@ class Evaluation:
     labels: HeldTo
     """What it is held to: the maps of which two labellers say the same, or the labels of one."""
     macro_f1: float
+    """The mean over the ways of dividing the heads (of models there is one)."""
+    spread: float
+    """The standard deviation over them; 0 of one."""
     low: float
     high: float
-    """A bootstrap interval over heads."""
+    """A bootstrap interval over heads, of the mean over ways."""
     accuracy: float
     maps: int
     heads: int
     f1: dict[str, float]
-    confusion: list[list[int]]
-    """Rows are the labels, columns what the classifier says."""
+    confusion: list[list[float]]
+    """Rows are the labels, columns what the classifier says; maps, mean over the ways."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,9 @@ class Sample:
 def cross_validate(labelled: LabelledMaps, *, seed: int = 0) -> dict[str, Any]:
     """`evaluations`; and for each labeller the confusion of maps of the first set whose model was held out."""
     whole = {labels: sample(labelled, labels) for labels in LABELS}
-    by_head = _held_out_chances(labelled, whole["both"], folds(labelled), seed)
+    by_head = np.stack(
+        [_held_out_chances(labelled, whole["both"], folds(labelled, split), seed) for split in range(_SPLITS)]
+    )
     model = _base(labelled)
     by_model = {labels: _held_out_chances(labelled, whole[labels], model, seed) for labels in LABELS}
     first = (labelled.about["set"] == 0).to_numpy()
@@ -80,12 +85,13 @@ def cross_validate(labelled: LabelledMaps, *, seed: int = 0) -> dict[str, Any]:
         called = by_model[labels].argmax(-1)
         np.add.at(confusion.T, called[first], labelled.targets(labels)[first])
         confusions[labels] = confusion.tolist()
-    held_out: dict[HeldOut, np.ndarray] = {"head": by_head, "model": by_model["both"]}
+    held_out: dict[HeldOut, np.ndarray] = {"head": by_head, "model": by_model["both"][None]}
     found = [one for what, chances in held_out.items() for one in _evaluations(labelled, chances.argmax(-1), what)]
     return {"evaluations": [asdict(one) for one in found], "of_another_model": confusions, "seed": seed}
 
 
 def _evaluations(labelled: LabelledMaps, called: np.ndarray, held_out: HeldOut) -> Iterator[Evaluation]:
+    """Of what maps are called, [way of dividing, map]."""
     for of_set in labelled.about["set"].unique():
         here = (labelled.about["set"] == of_set).to_numpy()
         wanted: dict[HeldTo, np.ndarray] = {"agreed": labelled.agreed(), "first": labelled.labels[:, 0] != NOBODY,
@@ -94,7 +100,7 @@ def _evaluations(labelled: LabelledMaps, called: np.ndarray, held_out: HeldOut) 
             at = here & seen
             label = labelled.labels[at, int(labels == "second")]
             if at.any():
-                judged = judge(label, called[at], heads(labelled)[at])
+                judged = judge(label, called[:, at], heads(labelled)[at])
                 yield replace(judged, held_out=held_out, of_set=int(of_set), labels=labels)
 
 
@@ -120,10 +126,10 @@ def _base(labelled: LabelledMaps) -> np.ndarray:
     return labelled.about["model"].str.partition("-")[0].to_numpy()
 
 
-def folds(labelled: LabelledMaps) -> np.ndarray:
-    """Which eighth of the heads each map's head is in: the same always."""
+def folds(labelled: LabelledMaps, split: int) -> np.ndarray:
+    """Which eighth of the heads each map's head is in, in one way of dividing them: the same always."""
     names, at = np.unique(heads(labelled), return_inverse=True)
-    return (np.random.default_rng(0).permutation(len(names)) % _FOLDS)[at]
+    return (np.random.default_rng(split).permutation(len(names)) % _FOLDS)[at]
 
 
 def sample(labelled: LabelledMaps, labels: Labels) -> Sample:
@@ -174,19 +180,22 @@ def learn(given: Sample, *, seed: int = 0) -> FeatureNet:
 
 
 def judge(label: np.ndarray, called: np.ndarray, head: np.ndarray) -> Evaluation:
-    """What a classifier says of maps against their labels; the interval is over heads, not maps."""
+    """What a classifier says of maps, [way of dividing, map], against their labels; the interval is over heads, not
+    maps."""
     names, of_head = np.unique(head, return_inverse=True)
-    cells = np.zeros((len(names), len(CLASSES), len(CLASSES)))
-    np.add.at(cells, (of_head, label, called), 1)
-    whole = cells.sum(0)
-    drawn = [np.einsum("rh,hij->rij", counts, cells) for counts in resamples(len(names), _REPEATS, seed=0)]
-    low, high = interval(np.concatenate([[macro_f1(whole)], *(macro_f1(each) for each in drawn)]))
+    cells = np.zeros((len(called), len(names), len(CLASSES), len(CLASSES)))
+    np.add.at(cells, (np.arange(len(called))[:, None], of_head, label, called), 1)
+    whole = cells.sum(1)
+    of_ways, confusion = macro_f1(whole), whole.mean(0)
+    drawn = [np.einsum("rh,whij->rwij", counts, cells) for counts in resamples(len(names), _REPEATS, seed=0)]
+    low, high = interval(np.concatenate([[of_ways.mean()], *(macro_f1(each).mean(1) for each in drawn)]))
     return Evaluation(
         held_out="head", of_set=0, labels="first",
-        macro_f1=float(macro_f1(whole)), low=float(low), high=float(high),
+        macro_f1=float(of_ways.mean()), spread=float(of_ways.std(ddof=1)) if len(called) > 1 else 0.0,
+        low=float(low), high=float(high),
         accuracy=float(np.mean(called == label)), maps=len(label), heads=len(names),
-        f1=dict(zip(CLASSES, map(float, class_f1(whole)), strict=True)),
-        confusion=whole.astype(int).tolist(),
+        f1=dict(zip(CLASSES, map(float, class_f1(whole).mean(0)), strict=True)),
+        confusion=confusion.tolist(),
     )  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -80,12 +79,3 @@ def facts() -> dict[str, Any]:
     """What was measured of the shipped classifiers when they were made."""
     with safe_open(_SHIPPED, "np") as stored:
         return json.loads(stored.metadata()["facts"])
-
-
-def meant_by_called(known: Mapping[str, Any]) -> np.ndarray:
-    """[labels, class called, class meant]: of the maps of a model that a classifier wasn't trained on, how often
-    those that it called so were labelled so. A class that it never called is what it was called."""
-    confusions = np.array([known["of_another_model"][labels] for labels in LABELS], dtype=float)
-    called = confusions.swapaxes(1, 2)  # from [label, called]
-    total = called.sum(2, keepdims=True)
-    return np.divide(called, total, out=np.broadcast_to(np.eye(len(CLASSES)), called.shape).copy(), where=total > 0)

@@ -14,6 +14,9 @@ from bertscope.analyses.shapes import CLASSES
 
 Layout = tuple[int, int]
 """How many tokens there are, and where the second text begins (or the same number if there is none)."""
+_LENGTHS, _SHORT = (8, 128), (7, 12)
+"""In few tokens scattered cells look like columns, and a band reaches everywhere: short maps need examples of their
+own, of which an even draw of lengths has few."""
 
 
 def make(name: str, layout: Layout, random: np.random.Generator) -> np.ndarray:
@@ -28,10 +31,11 @@ def make(name: str, layout: Layout, random: np.random.Generator) -> np.ndarray:
 
 
 def some(count: int, random: np.random.Generator) -> tuple[list[np.ndarray], list[Layout], list[int]]:
-    """Maps, their layouts and their class numbers: the classes in turn, 8 to 128 tokens on a logarithmic scale."""
+    """Maps, their layouts and their class numbers: the classes in turn, of `_LENGTHS` tokens on a logarithmic scale,
+    each third map of `_SHORT`."""
     maps, layouts, labels = [], [], []
     for place in range(count):
-        n = round(np.exp(random.uniform(np.log(8), np.log(128))))
+        n = round(np.exp(random.uniform(*np.log(_LENGTHS if place % 3 else _SHORT))))
         second = random.integers(3, n - 2) if random.random() < 0.5 and n > 7 else n
         layouts.append((n, int(second)))
         labels.append(place % len(CLASSES))

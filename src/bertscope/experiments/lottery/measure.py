@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.shapes import CLASSES
 from bertscope.core.agreement import (
     chance_jaccard,
     chance_kept_by_four,
@@ -23,6 +22,7 @@ from bertscope.core.agreement import (
 from bertscope.core.result import Result
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
+from bertscope.experiments.lottery.classes import classes
 from bertscope.experiments.lottery.question import LotteryConfig
 from bertscope.experiments.lottery.result import lottery_result
 from bertscope.experiments.lottery.ticket import HANS
@@ -84,7 +84,7 @@ def measure(
     if "m" in prunings:
         tables["weights"] = _weights(prunings["m"])
     if shapes:
-        tables["classes"] = _classes(prunings["s"], shapes)
+        tables["classes"] = classes(_heads(prunings["s"], shapes))
     if any("hans_labels" in ticket.arrays for ticket in tickets):
         tables["hans"] = _hans(drawn, config.seeds)
     masks = np.stack(list(survivors["s"].values())).astype(np.uint8) if "s" in survivors else None
@@ -260,19 +260,12 @@ def _weights(pruned: Mapping[int, Result]) -> pd.DataFrame:
     return pd.concat(tables).groupby(["layer", "map"], sort=False)["share"].mean().reset_index()
 
 
-def _classes(pruned: Mapping[int, Result], shapes: Sequence[Result]) -> pd.DataFrame:
-    """The commonest pattern of each head, among all heads and among the survivors; heads of all seeds together."""
-    rows = []
+def _heads(pruned: Mapping[int, Result], shapes: Sequence[Result]) -> dict[str, list[pd.DataFrame]]:
+    """What `patterns` says of each seed's heads and whether they survive, by raw and by norm-weighted attention."""
+    found: dict[str, list[pd.DataFrame]] = {"raw": [], "norm_weighted": []}
     for shape in shapes:
         parts = pruned[_seed(shape)].tables["survivors"]
         survive = parts[parts["kind"] == "head"][["layer", "head", "survives"]]
-        heads = shape.tables["heads"][["layer", "head", "class"]]
-        attention = "norm_weighted" if "attention" in shape.subject else "raw"
-        rows.append(heads.merge(survive, on=["layer", "head"]).assign(attention=attention))
-    everyone = pd.concat(rows)
-    groups = {"all_heads": everyone, "survivors": everyone[everyone["survives"]]}
-    counted = pd.concat([table.assign(of=name) for name, table in groups.items()])
-    counted["class"] = pd.Categorical(counted["class"], CLASSES)  # every one, in the order and colours of `patterns`
-    sizes = counted.groupby(["attention", "of", "class"], observed=False).size().rename("heads").reset_index()
-    sizes = sizes.sort_values("attention", ascending=False, kind="stable").astype({"class": str})  # raw first
-    return sizes.assign(share=sizes["heads"] / sizes.groupby(["attention", "of"])["heads"].transform("sum"))
+        heads = shape.tables["heads"].merge(survive, on=["layer", "head"])
+        found["norm_weighted" if "attention" in shape.subject else "raw"].append(heads)
+    return found

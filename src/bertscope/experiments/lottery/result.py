@@ -198,7 +198,7 @@ def _overlaps(facet: str | None) -> Figure:
 def _classes() -> Figure:
     return Figure(
         "bars", "classes", x="share", y="of", color="class", facet="attention", title="Which patterns survive",
-        caption="The attention patterns of all heads and of those that survive, heads of all seeds together. A "
+        caption="The attention patterns of all heads and of those that survive, mean over seeds. A "
         "head's pattern is its commonest one on the test set, by raw attention and by attention weighted by what "
         "it moves.",
         labels={"share": "share of heads", "of": "", "class": "pattern"}, key="classes",
