@@ -64,6 +64,7 @@ def run(options: Options) -> Report:
         ],
         notes=[
             "(every head's means on the first sentences, all but classes, hits and outputs)",
+            "maps are divided into parts in all; what is excluded is the classifiers and the numbers they are told",
             "patterns, change, features, relations and redundancy together; tables and figures are not timed",
             "all are asked of both checkpoints; dark-secrets asks relations of the first, redundancy of the second",
             "parts of speech and trees are made up: what they say costs nothing",

@@ -107,5 +107,5 @@ def seen(a: np.ndarray) -> dict[str, float]:
         "seen_band": sums[np.abs(after) <= max(1, n // 8)].sum() / n**2 / deviation,
         **dict(zip(("seen_first_column", "seen_second_column", "seen_third_column"), brightest, strict=True)),
         "contrast": deviation / mean,
-        "noise": np.sqrt(max(variance - of_columns, 0)) / mean,
+        "noise": np.sqrt((left**2).mean()) / mean,
     }
