@@ -96,9 +96,14 @@ def test_reliability_is_printed_with_the_heat_maps_and_stands_beside_the_agreeme
     assert not plain.numbers("reliability"), "the examples' order is part of it"
 
 
-@pytest.mark.parametrize(("score", "first"), [(0.2, "heads_off_loss"), (0.8, "heads_off")])
-def test_the_loss_leads_where_the_score_ranks_by_chance(tiny, task, monkeypatch, score, first):
+@pytest.mark.parametrize(
+    ("score", "loss", "first"), [(0.2, 0.6, "heads_off_loss"), (0.8, 0.9, "heads_off"), (0.2, 0.1, "heads_off")]
+)
+def test_the_loss_leads_where_the_score_ranks_by_chance_and_the_loss_less_so(
+    tiny, task, monkeypatch, score, loss, first
+):
     monkeypatch.setattr(faithful, "split_half", lambda *args, **how: Reliability(score, score))
+    monkeypatch.setattr(faithful, "split_half_of_means", lambda *args, **how: Reliability(loss, loss))
     result = importance(tiny, task, FEW)
     figures = [figure for figure in result.figures if figure.key.startswith("heads_off")]
     assert figures[0].key == first and len(figures) == 2

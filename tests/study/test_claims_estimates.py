@@ -17,7 +17,7 @@ from bertscope.study.claims.records.estimates import over_seeds
     ("side", "low", "high", "verdict"),
     [
         (">", 0.01, 0.2, "holds"), (">", -0.2, -0.01, "fails"), (">", -0.1, 0.1, "underpowered"),
-        (">", 0.0, 0.1, "underpowered"), (">", -0.1, 0.0, "fails"), (">", 0.0, 0.0, "fails"),
+        (">", 0.0, 0.1, "underpowered"), (">", -0.1, 0.0, "fails"), (">", 0.0, 0.0, "underpowered"),
         (">=", 0.0, 0.1, "holds"), (">=", 0.0, 0.0, "holds"), (">=", -0.1, 0.0, "underpowered"),
         ("<", -0.2, -0.01, "holds"), ("<", 0.01, 0.2, "fails"), ("<", -0.1, 0.0, "underpowered"),
         ("<", 0.0, 0.1, "fails"), ("<=", -0.1, 0.0, "holds"), ("<=", 0.0, 0.0, "holds"), ("<=", 0.01, 0.1, "fails"),

@@ -12,6 +12,7 @@ import pytest
 
 from bertscope.analyses.importance.question import ImportanceConfig
 from bertscope.analyses.probe.question import ProbeConfig
+from bertscope.analyses.relations.question import RelationsConfig
 from bertscope.analyses.shapes.own_labels import labels_root
 from bertscope.core.errors import UserError
 from bertscope.core.registry import QUESTIONS, find
@@ -64,7 +65,7 @@ def test_questions_become_the_steps_that_one_would_plan_by_hand(study):
         compared,
         find("patterns").step(both | {"examples": reviews}),
         find("change").step({"before": base, "after": model, "examples": reviews}),
-        find("relations").step({"models.0": base, "examples": corpus}),
+        find("relations").step({"models.0": base, "examples": corpus}, RelationsConfig(null=True)),
         find("redundancy").step({"models.0": model, "data": task}),
         find("ablate").step({"model": model, "task": task}),
         find("importance").step({"model": model, "task": task}, ImportanceConfig(steps=4, random=2)),
