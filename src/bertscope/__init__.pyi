@@ -216,7 +216,7 @@ def ablate(
         mode: What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero: nothing, as in Michel et al.; mean: its average output on the validation set. An MLP leaves nothing, or its mean; a layer that is off passes its input on.
         repeats: Bootstrap resamples behind each interval.
         permutations: Random swaps behind each p-value; that of accuracy is exact and needs none.
-        null: Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model with random weights, and what random parts cost in the place of heads: about seven times the work.
+        null: Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model with random weights, and what random parts cost in the place of heads: about ten times the work.
         seed: Of the resampling, random weights and random parts; the model's predictions have nothing random in them.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.

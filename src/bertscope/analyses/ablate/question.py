@@ -38,7 +38,7 @@ class AblateConfig:
     """Random swaps behind each p-value; that of accuracy is exact and needs none."""
     null: bool = False
     """Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model
-    with random weights, and what random parts cost in the place of heads: about seven times the work."""
+    with random weights, and what random parts cost in the place of heads: about ten times the work."""
     seed: int = 0
     """Of the resampling, random weights and random parts; the model's predictions have nothing random in them."""
 
