@@ -144,7 +144,8 @@ def _by_class(ways: np.ndarray, where: Mapping[str, object]) -> pd.DataFrame:
     low, high = interval(ways)
     places = pd.DataFrame(where, index=range(ways.shape[1]))
     table = places.loc[places.index.repeat(len(CLASSES))].reset_index(drop=True)
-    found = {"share": ways[0, :, 0].ravel(), "low": low.min(1).ravel(), "high": high.max(1).ravel()}
+    ends = {"low": low.min(1), "high": high.max(1)}  # a mistake that is undone leaves 1e-20, which is 0
+    found = {"share": ways[0, :, 0].ravel()} | {name: end.ravel().round(6) for name, end in ends.items()}
     return table.assign(**{"class": np.tile(CLASSES, ways.shape[1])} | found)
 
 
