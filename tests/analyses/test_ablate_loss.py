@@ -204,3 +204,10 @@ def test_scores_have_a_squared_change_and_nothing_that_flips(pocket):
     assert row["squared_change"] == pytest.approx(((without - whole) ** 2).mean(), rel=1e-3)
     rise = ((without - task.test.label) ** 2 - (whole - task.test.label) ** 2).mean()
     assert row["loss_rise"] == pytest.approx(rise, rel=1e-3)
+
+
+def test_means_are_read_off_each_model_once(tiny, monkeypatch):
+    asked, means = [], Encoder.means
+    monkeypatch.setattr(Encoder, "means", lambda self, *args: asked.append(self.name) or means(self, *args))
+    ablate(tiny, toy.task(), replace(CONFIG, units=("head",), mode="mean", null=True))
+    assert len(asked) == len(set(asked)) == 2, "the model, and its twin with random weights"

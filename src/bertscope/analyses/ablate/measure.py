@@ -21,6 +21,7 @@ from bertscope.core.statistics import holm, mcnemar_p, one_more_p, paired_effect
 from bertscope.core.units import Unit, every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
+from bertscope.models.means import Means
 from bertscope.models.new_task_head import with_random_weights
 from bertscope.models.random_part import predict_without_random_parts
 from bertscope.models.replay import predict_without
@@ -46,15 +47,16 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
     off = [Off.part(unit) for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
     for name, units in named_sets(config.sets).items():
         off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))
-    switched = _without(model, task, off, config)
+    means = _means(model, task, config)
+    switched = _without(model, task, off, config, means)
     reliability = _reliability(task, switched, [one.kind for one in off])
     effects = _effects(task, switched, off, config)
     told_by = _told_by(task, switched, reliability)
     effects["told_by"] = [told_by.get(one.kind, "metric") for one in off]
     tables = {"reliability": reliability}
     if config.null:
-        references = (_random_weights(model, task, off, config), _random_parts(model, task, switched, off, config))
-        effects = pd.concat([effects, *references], axis=1)
+        random_parts = _random_parts(model, task, switched, off, config, means)
+        effects = pd.concat([effects, _random_weights(model, task, off, config), random_parts], axis=1)
         tables[null_panel.TABLE] = _nothing(task, switched, effects["kind"], config)
     improves = effects[effects["effect"] > 0].sort_values("effect", ascending=False, kind="stable", ignore_index=True)
     return ablate_result(
@@ -63,11 +65,17 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
     )  # fmt: skip
 
 
-def _without(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig) -> Predictions:
+def _means(model: Encoder, task: Task, config: AblateConfig) -> Means | None:
+    """What parts that are off leave behind, where that is their mean."""
+    return model.means(task.validation) if config.mode == "mean" else None
+
+
+def _without(
+    model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig, means: Means | None
+) -> Predictions:
     """The outputs of the whole model and without each part."""
-    reference = model.means(task.validation) if config.mode == "mean" else None
     sets = [[], *(one.units for one in off)]
-    return predict_without(model, task.test, sets, mode=config.mode, reference=reference)
+    return predict_without(model, task.test, sets, mode=config.mode, reference=means)
 
 
 def _mean(means: np.ndarray) -> np.ndarray:
@@ -182,24 +190,24 @@ def _nothing(task: Task, switched: Predictions, kinds: pd.Series, config: Ablate
 
 def _random_weights(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig) -> pd.DataFrame:
     """What the same parts do in the same model with random weights."""
-    switched = _without(with_random_weights(model, config.seed, classifier=True), task, off, config)
+    twin = with_random_weights(model, config.seed, classifier=True)
+    switched = _without(twin, task, off, config, _means(twin, task, config))
     losses, far = task.losses(switched), task.divergence(switched.of_change(0), switched)
     rise, key = (losses[1:] - losses[0]).mean(1), task.output.divergence_key
     return pd.DataFrame({"random_weights": rise, f"random_weights_{key}": far[1:].mean(1)})
 
 
 def _random_parts(
-    model: Encoder, task: Task, switched: Predictions, off: Sequence[Off], config: AblateConfig
+    model: Encoder, task: Task, switched: Predictions, off: Sequence[Off], config: AblateConfig, means: Means | None
 ) -> pd.DataFrame:
     """What a random part in a head's place costs, and whether the head costs more. Other parts have as many
     directions as the layer has: nothing random is like them."""
     places = [place for place, one in enumerate(off) if one.kind == "head"]
     if not places:
         return pd.DataFrame(index=range(len(off)))
-    reference = model.means(task.validation) if config.mode == "mean" else None
     random = predict_without_random_parts(
         model, task.test, [off[place].units[0] for place in places], draws=DRAWS_OF_PARTS, mode=config.mode,
-        reference=reference, seed=config.seed,
+        reference=means, seed=config.seed,
     )  # fmt: skip
     losses, without_any = task.losses(switched), task.losses(random)  # [1 + parts, n], [head, draw, n]
     rise = (without_any - losses[0]).mean(-1)

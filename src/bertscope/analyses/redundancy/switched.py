@@ -40,10 +40,10 @@ def switched_off(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], m
 
 
 def random_twin(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode, seed: int) -> Switched:
-    """The same in a model of the same form with random weights."""
-    from bertscope.models.new_task_head import with_classifier
+    """The same in a model of the same form, classifier included, with random weights."""
+    from bertscope.models.new_task_head import with_random_weights
 
-    return switched_off(with_classifier(encoder, task.labels, init="random", seed=seed), task, sets, mode)
+    return switched_off(with_random_weights(encoder, seed, classifier=True), task, sets, mode)
 
 
 def mean_of(means: np.ndarray) -> np.ndarray:
