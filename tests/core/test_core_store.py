@@ -197,6 +197,7 @@ def test_what_another_version_stored_is_not_read(tmp_path, mark):
     assert json.loads((store.path(ours) / "step.json").read_text())["format"] == FORMAT
     (store.path(other) / "step.json").write_text(json.dumps(mark | {"name": 3}))
     (store.path(other) / "result" / "result.json").write_text("{")
+    (store.path(other) / "seal.json").unlink()
     assert [stored.step.id for stored in store.finished()] == [ours.id] and not store.has(other)
     assert store.of_other_versions() == [store.path(other)]
     with pytest.raises(UserError, match="was stored by another version of bertscope; ask its question again"):
@@ -212,5 +213,9 @@ def test_what_another_version_began_is_started_over(tmp_path, monkeypatch):
         with store.claim(step()) as claim:
             (claim.work / "epoch-3").write_text("half")
             (claim.work / ".format").write_text(format) if format else (claim.work / ".format").unlink()
+        if format is None:
+            with pytest.raises(UserError, match="holds epoch-3, which bertscope didn't write"), store.claim(step()):
+                pass
+            (store.folder / "work" / step().id / "epoch-3").unlink()
         with store.claim(step()) as claim:
             assert (claim.work / "epoch-3").exists() == (format == str(FORMAT))

@@ -194,10 +194,9 @@ def build(*, store: Path = STORE, out: Path = Path("report.html"), title: str | 
     """
     from bertscope.report.build import build_report
 
+    tell_what_is_skipped(store, results=True)
     _refresh(Store(store))
-    page = build_report(Store(store), out, title=title).resolve()
-    tell_what_is_skipped(store)  # after the results were read: some damage is seen only then
-    print(f"open {page}", file=sys.stderr)
+    print(f"open {build_report(Store(store), out, title=title).resolve()}", file=sys.stderr)
 
 
 def _refresh(store: Store) -> None:
@@ -227,8 +226,8 @@ def export(
     """
     from bertscope.report.export import export_report
 
+    tell_what_is_skipped(store, results=True)
     index = export_report(store, out, formats=format, announce=lambda place: print(place, file=sys.stderr))
-    tell_what_is_skipped(store)
     print(f"open {index.resolve()}", file=sys.stderr)
 
 

@@ -13,6 +13,8 @@ BEGUN = ".format"
 """In a work folder: the format of what is being made. Gone when it is whole."""
 _ID = re.compile(r"([\w-]+)-[0-9a-f]{16}")
 _DELETED = ".deleted"
+_EARLIER = "hidden"
+"""What an earlier version called the folder of hidden states."""
 
 
 def is_step(folder: Path) -> bool:
@@ -59,7 +61,7 @@ def strangers_in(folder: Path) -> list[str]:
             return seal.strangers(folder)
     except seal.SealError:
         pass
-    names = {MARKER, seal.FILE, "result"}
+    names = {MARKER, seal.FILE, "result", _EARLIER}
     if found := _ID.fullmatch(folder.name):
         question = registry.still_declared(found[1])
         names |= {question.keeps} if question and question.keeps else set()

@@ -145,22 +145,33 @@ def _below(within: tuple[str, ...], folder: str) -> Iterator[str]:
 
 
 def strangers(folder: Path) -> list[str]:
-    """What lies in a sealed folder that its seal doesn't name; everything where there is no seal that can be read."""
-    known = set(_named(folder))
-    return sorted(name for name in files_in(folder, empty=True) if name not in known)
+    """What lies in a sealed folder that its seal doesn't name; everything where there is no seal that can be read.
+    Inside a folder whose own seal can't be read any more nothing can be told, and nothing is."""
+    known, unreadable = _named(folder)
+    found = (name for name in files_in(folder, empty=True) if name not in known)
+    return sorted(name for name in found if not name.startswith(tuple(f"{one}/" for one in unreadable)))
 
 
-def _named(folder: Path) -> Iterator[str]:
-    try:
-        seal = read(folder)
-    except SealError:
-        seal = None
+def _named(folder: Path) -> tuple[set[str], set[str]]:
+    """What the seals in a folder name, and the folders inside whose seals can't be read."""
+    seal = _readable(folder)
     if seal is None:
-        return
-    yield FILE
-    yield from (*seal.files, *seal.growing)
+        return set(), set()
+    known, unreadable = {FILE, *seal.files, *seal.growing}, set()
     for name in seal.inner():
-        yield from (f"{name}/{one}" for one in _named(folder / name))
+        if _readable(folder / name) is None:
+            unreadable.add(name)
+        else:
+            for kept, found in zip((known, unreadable), _named(folder / name), strict=True):
+                kept |= {f"{name}/{one}" for one in found}
+    return known, unreadable
+
+
+def _readable(folder: Path) -> Seal | None:
+    try:
+        return read(folder)
+    except SealError:
+        return None
 
 
 def files_in(folder: Path, *, empty: bool = False) -> list[str]:

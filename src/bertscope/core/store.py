@@ -177,10 +177,10 @@ class Store:
         What is read to list a step is compared with its seal; for who reads them, whole `results`."""
         return (one for one in self.look(_RESULT if results else _LISTED) if isinstance(one, Stored))
 
-    def damaged(self) -> list[Damaged]:
-        """The stored steps that aren't as they were stored, as far as listing them, and what was read of them before,
+    def damaged(self, *, results: bool = False) -> list[Damaged]:
+        """The stored steps that aren't as they were stored, as far as listing them, or reading their `results`,
         tells."""
-        return [one for one in self.look() if isinstance(one, Damaged)]
+        return [one for one in self.look(_RESULT if results else _LISTED) if isinstance(one, Damaged)]
 
     def verified(self) -> Iterator[Stored | Damaged]:
         """Every stored step of this version's form, compared with its seal to the last bit."""
@@ -212,7 +212,7 @@ class Store:
     def delete(self, folder: Path) -> None:
         """Delete the folder of a step, finished or left by a run that was killed; one that holds anything else is
         refused."""
-        if not self.is_marked:
+        if not self.is_marked and _step_in(folder) is None:
             raise UserError(f"{self.folder} is no store of bertscope (no {_ROOT} in it); nothing was deleted")
         owned.refuse_strangers(folder)
         dying = owned.dying(folder, self.folder / "work")
@@ -261,7 +261,10 @@ def size_of(folder: Path) -> int:
 
 def _step_in(folder: Path) -> Step | None:
     """The step that a folder says it holds; None where that isn't the one that it is called after."""
-    step = Step.from_json(json.loads((folder / MARKER).read_text(encoding="utf-8")))
+    try:
+        step = Step.from_json(json.loads((folder / MARKER).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
     return step if step.id == folder.name else None
 
 
