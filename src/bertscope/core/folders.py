@@ -41,17 +41,33 @@ def refuse_foreign(target: Path, kind: str) -> None:
     with explained(target):
         target = followed(target)
         refuse_special(target, "folder")
+        before: int | None = -1
+        while (why := _foreign_because(target, kind)) and before != (before := _which(target)):
+            pass  # another process may have put its folder there while we looked
+        if why:
+            raise UserError(f"cannot write {target}: {why}; choose an empty or new folder")
+
+
+def _foreign_because(target: Path, kind: str) -> str:
+    try:
         if not target.is_dir() or not any(target.iterdir()):
-            return
-        if not (target / seal.FILE).is_file():
-            why = "it holds things that bertscope didn't write"
-        elif wrong := seal.flaw(target, kind):
-            why = f"it isn't as bertscope wrote it ({wrong})"
-        elif others := seal.strangers(target):
-            why = f"it holds {others[0]}, which bertscope didn't write"
-        else:
-            return
-        raise UserError(f"cannot write {target}: {why}; choose an empty or new folder")
+            return ""
+    except FileNotFoundError:
+        return "it comes and goes"
+    if not (target / seal.FILE).is_file():
+        return "it holds things that bertscope didn't write"
+    if wrong := seal.flaw(target, kind):
+        return f"it isn't as bertscope wrote it ({wrong})"
+    others = seal.strangers(target)
+    return f"it holds {others[0]}, which bertscope didn't write" if others else ""
+
+
+def _which(target: Path) -> int | None:
+    """The number that the system knows a folder by, whatever it is called."""
+    try:
+        return target.stat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 def check_folder(target: Path, kind: str) -> None:
@@ -125,6 +141,8 @@ def _put_in_place(folder: Path, target: Path) -> None:
             break
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                with suppress(OSError):
+                    old.rename(target)
                 raise
             shutil.rmtree(old, ignore_errors=True)  # another process put its folder there in between
     else:
