@@ -52,13 +52,13 @@ def _foreign_because(target: Path, kind: str) -> str:
     try:
         if not target.is_dir() or not any(target.iterdir()):
             return ""
+        if not (target / seal.FILE).is_file():
+            return "it holds things that bertscope didn't write"
+        if wrong := seal.flaw(target, kind):
+            return f"it isn't as bertscope wrote it ({wrong})"
+        others = seal.strangers(target)
     except FileNotFoundError:
         return "it comes and goes"
-    if not (target / seal.FILE).is_file():
-        return "it holds things that bertscope didn't write"
-    if wrong := seal.flaw(target, kind):
-        return f"it isn't as bertscope wrote it ({wrong})"
-    others = seal.strangers(target)
     return f"it holds {others[0]}, which bertscope didn't write" if others else ""
 
 
