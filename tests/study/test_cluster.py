@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -65,6 +66,15 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path, sums, threads):
     threading.Timer(0.5, threads.close).start()
     with pytest.raises(UserError, match="the Dask scheduler went away"):
         run_steps([step(seconds=2)], Store(tmp_path), cluster=threads.scheduler_address)
+
+
+def test_a_worker_that_sees_another_folder_says_so(tmp_path, sums, threads):
+    with cluster.executor(Store(tmp_path), threads.scheduler_address, None, True) as workers:
+        (tmp_path / "store.json").unlink()
+        workers.start((step(),))
+        (outcome,) = workers.collect(20)
+    assert f"the worker on {socket.gethostname()} sees another folder at {tmp_path}" in outcome.reason
+    assert outcome.how == "failed" and not CALLS and not list(tmp_path.iterdir())
 
 
 def test_trainings_ask_for_a_gpu_where_there_are_some(tmp_path, threads):

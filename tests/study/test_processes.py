@@ -148,7 +148,8 @@ def script(tmp_path: Path, steps: str) -> Path:
         f"import sys\nsys.path.insert(0, {str(SUPPORT)!r})\n"
         "import pytest\nfrom sums import register, step\nregister(pytest.MonkeyPatch())\n"
         "from bertscope.cli.main import _errors_in_one_line\nfrom bertscope.study.runner import run_steps\n"
-        f"with _errors_in_one_line():\n    print(len(run_steps({steps}, {str(tmp_path / 'store')!r}, workers=2).done))\n"
+        "with _errors_in_one_line():\n"
+        f"    print(len(run_steps({steps}, {str(tmp_path / 'store')!r}, workers=2).done))\n"
     )
     return path
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from bertscope.core.errors import UserError
@@ -44,13 +45,24 @@ def make_keys(folder: Path) -> None:
             shutil.rmtree(half, ignore_errors=True)
 
 
+def how_to_use(folder: Path) -> str:
+    """The commands of a cluster with these keys. Dask's pages are left out: they ask nobody for a key."""
+    files = {"--tls-ca-file": CA, "--tls-cert": CERT, "--tls-key": KEY}
+    tls = " ".join(["--no-dashboard", *(f"{flag} {quote(str(folder / name))}" for flag, name in files.items())])
+    return (
+        f"dask scheduler --protocol tls {tls}\n"
+        f"dask worker tls://HOST:8786 --nthreads 1 --memory-limit 0 {tls}\n"
+        f"bertscope study run FILE --cluster tls://HOST:8786 --cluster-keys {quote(str(folder))}"
+    )
+
+
 def security(address: str, keys: Path | None) -> Security | None:
     """How to prove who we are at this address; None: as Dask's own configuration says."""
     from distributed import Security
 
     if keys is None:
-        configured = Security()
-        if address.startswith("tls://") and not (configured.tls_ca_file and configured.tls_client_cert):
+        configured = Security().get_tls_config_for_role("client")
+        if address.startswith("tls://") and not (configured["ca_file"] and configured["cert"]):
             raise UserError(
                 f"{address} asks for keys; give their folder with --cluster-keys, or configure Dask's TLS"
             )

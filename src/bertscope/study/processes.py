@@ -1,9 +1,9 @@
 """Steps on other processes of this machine.
 
 A worker is a Python of its own that talks with us through an unnamed pipe: there is no port and no file that another
-user could open, and what travels is JSON, which runs no code. It starts when there is a first job for it. One that dies
-is replaced, and the next one takes up what it left in the store. Our end of the pipe tells a worker that we live: when
-it closes, by Ctrl-C or kill -9, the worker stops what it does and ends.
+user could open, and what travels is JSON, which runs no code. It starts when there is a first job for it. One that
+dies is replaced, and the next one takes up what it left in the store. Our end of the pipe tells a worker that we
+live: when it closes, by Ctrl-C or kill -9, the worker stops what it does and ends.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _GRACE = 3.0
 """Seconds for a worker to leave what it does, before it is killed."""
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
 """Of a worker, unless the user's own says otherwise. It counts from the first import of torch or numpy on."""
-# The caller's script is never imported: it may have no guard, and run the study again. -P: nothing is imported from the
-# working folder that the caller wouldn't import from there.
+# The caller's script is never imported: it may have no guard, and run the study again. -P: nothing is imported from
+# the working folder that the caller wouldn't import from there.
 _BEGIN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from bertscope.study.processes import serve; serve(int(sys.argv[1]))"
