@@ -17,12 +17,14 @@ from bertscope.study import cluster
 from bertscope.study.cluster_keys import CA, CERT, KEY, how_to_use, make_keys, security
 from bertscope.study.runner import run_steps
 from sums import register, step
+from watched_processes import doors
 
 pytest.importorskip("distributed")
 dask_config = pytest.importorskip("dask.config")
 pytestmark = [
     pytest.mark.alone,
     pytest.mark.skipif(not shutil.which("openssl"), reason="keys are made by openssl"),
+    pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="processes are watched as Linux shows them"),
 ]
 SUPPORT = Path(__file__).parents[1] / "support"
 
@@ -119,7 +121,15 @@ def address(keys, tmp_path):
         found = next(line for line in started[0].stderr if "Scheduler at:" in line).split()[-1]
         worker[worker.index("tls://HOST:8786")] = found
         start(worker, "--preload", str(known), "--no-nanny", "--local-directory", str(tmp_path / "dask"))
-        next(line for line in started[1].stderr if "Registered to:" in line)
+        told = {}
+        for line in started[1].stderr:
+            name, _, value = line.rpartition(" - ")[2].partition(":")
+            told[name.strip()] = value.strip()
+            if name.strip() == "Registered to":
+                break
+        assert told["Registered to"] == found
+        pages = f" 0100007F:{int(told['dashboard at'].rpartition(':')[2]):04X} "  # as Linux writes 127.0.0.1:PORT
+        assert any(pages in door for door in doors(started[1].pid)), "Dask's pages are for this machine alone"
         yield found
     finally:
         for process in started:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 CA, CERT, KEY = "ca.pem", "cert.pem", "key.pem"
 _DAYS = 365
+_PAGES = "--no-dashboard --dashboard-address 127.0.0.1:0"
+"""Dask's own pages ask nobody for a key. The first flag leaves out most of them, the second shows the rest to this
+machine alone."""
 
 
 def make_keys(folder: Path) -> None:
@@ -46,9 +49,9 @@ def make_keys(folder: Path) -> None:
 
 
 def how_to_use(folder: Path) -> str:
-    """The commands of a cluster with these keys. Dask's pages are left out: they ask nobody for a key."""
+    """The commands of a cluster with these keys."""
     files = {"--tls-ca-file": CA, "--tls-cert": CERT, "--tls-key": KEY}
-    tls = " ".join(["--no-dashboard", *(f"{flag} {quote(str(folder / name))}" for flag, name in files.items())])
+    tls = " ".join([_PAGES, *(f"{flag} {quote(str(folder / name))}" for flag, name in files.items())])
     return (
         f"dask scheduler --protocol tls {tls}\n"
         f"dask worker tls://HOST:8786 --nthreads 1 --memory-limit 0 {tls}\n"
