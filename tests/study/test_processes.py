@@ -21,7 +21,7 @@ from bertscope.data.corpus import examples_root
 from bertscope.data.read import task_root
 from bertscope.experiments.scratch import question as scratch
 from bertscope.models.source import model_root
-from bertscope.study import processes
+from bertscope.study import processes, worker
 from bertscope.study.runner import run_steps
 from device import on_cpu
 from sums import register, step
@@ -96,15 +96,32 @@ def test_workers_start_when_there_is_work_and_stay(tmp_path, sums):
         assert len(crew._workers) == 1
 
 
+def test_a_job_may_be_larger_than_a_pipe(tmp_path, sums):
+    """It is written while the worker is still starting."""
+    large = step({f"earlier.{add}": step(add=add) for add in range(2000)})
+    with processes.executor(Store(tmp_path), 1, True) as crew:
+        crew.start((large,))
+        assert len(json.dumps(large.to_json())) > 200_000 and all_of(crew, 1)[0].id == large.id
+
+
+def test_a_worker_keeps_open_what_it_has_read(tmp_path, sums):
+    token, folder = worker.token_of(Store(tmp_path)), str(tmp_path)
+    worker.work([step(add=1).to_json()], folder, token, True)
+    opened = worker._opened.pop(folder)
+    worker._opened[folder] = opened
+    worker.work([step(add=2).to_json()], folder, token, True)
+    assert worker._opened[folder] is opened
+
+
 def test_a_job_whose_worker_is_killed_is_made_by_another(tmp_path, sums):
     slow = step(seconds=0.5)
     with processes.executor(Store(tmp_path), 2, True) as crew:
         crew.start((slow,))
         for _ in range(2):
             until(lambda: Store(tmp_path).is_running(slow))
-            (worker,) = crew._workers
-            worker.process.kill()
-            until(lambda dead=worker: crew.collect(0.05) or dead not in crew._workers)
+            (hit,) = crew._workers
+            hit.process.kill()
+            until(lambda dead=hit: crew.collect(0.05) or dead not in crew._workers)
         assert [one.how for one in all_of(crew, 1)] == ["done"]
 
 

@@ -163,6 +163,7 @@ def _send(pipe: Connection, message: Any) -> None:
 
 def serve(descriptor: int) -> None:
     """A worker's life: make the jobs that come through the pipe, until it is closed."""
+    os.set_inheritable(descriptor, False)  # what a step starts mustn't keep the pipe open
     pipe, messages = Connection(descriptor), SimpleQueue[Any]()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     threading.Thread(target=_listen, args=(pipe, messages), daemon=True).start()
