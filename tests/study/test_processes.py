@@ -105,7 +105,8 @@ def test_a_job_may_be_larger_than_a_pipe(tmp_path, sums):
 
 
 def test_a_worker_keeps_open_what_it_has_read(tmp_path, sums):
-    token, folder = worker.token_of(Store(tmp_path)), str(tmp_path)
+    Store(tmp_path).mark()
+    token, folder = Store(tmp_path).token, str(tmp_path)
     worker.work([step(add=1).to_json()], folder, token, True)
     opened = worker._opened.pop(folder)
     worker._opened[folder] = opened
@@ -149,7 +150,7 @@ def test_a_step_that_kills_its_workers_has_failed_and_the_others_go_on(tmp_path,
 def test_a_worker_that_sees_another_folder_says_so_and_leaves_it_alone(tmp_path, sums):
     store = tmp_path / "store"
     with processes.executor(Store(store), 1, True) as crew:
-        for marker in (json.dumps({"token": "of another store"}), "", None):
+        for marker in (json.dumps({"store": "another"}), "", None):
             (store / "store.json").unlink() if marker is None else (store / "store.json").write_text(marker)
             before = sorted(store.rglob("*"))
             crew.start((step(add=1),))

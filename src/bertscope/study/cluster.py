@@ -59,8 +59,9 @@ def executor(store: Store, address: str, keys: Path | None, resume: bool) -> Ite
 
 class Workers:
     def __init__(self, client: Client, store: Store, resume: bool) -> None:
+        store.mark()
         self._client = client
-        self._order = (str(store.folder.absolute()), worker.token_of(store), resume)
+        self._order = (str(store.folder.absolute()), store.token, resume)
         self._futures: dict[Future, Job] = {}
 
     @property

@@ -27,7 +27,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.store import Store
 from bertscope.study.execute import Outcome
 from bertscope.study.shared_passes import Job
-from bertscope.study.worker import failed, token_of, work
+from bertscope.study.worker import failed, work
 
 _RETRIES = 2
 """How often a job whose worker died is given to another one."""
@@ -64,8 +64,9 @@ class _Worker:
 
 class Processes:
     def __init__(self, store: Store, workers: int, resume: bool) -> None:
+        store.mark()
         self.slots = workers
-        self._order = {"folder": str(store.folder.absolute()), "token": token_of(store), "resume": resume}
+        self._order = {"folder": str(store.folder.absolute()), "token": store.token, "resume": resume}
         self._workers: list[_Worker] = []
 
     def start(self, job: Job) -> None:

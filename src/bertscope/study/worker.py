@@ -3,23 +3,17 @@ told of. Steps come in and outcomes go out as plain values, never a tensor: ever
 
 from __future__ import annotations
 
-import json
-import secrets
 import socket
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from bertscope.core.files import explained
 from bertscope.core.inputs import Inputs
 from bertscope.core.progress import no_bars
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.study.execute import Outcome, make
 
-_MARKER = "store.json"
-"""At a store's root: a random token, which no other folder has."""
 _opened: dict[str, Inputs] = {}
 """What this worker has open, by the store's path: it serves from job to job."""
 
@@ -28,7 +22,7 @@ def work(records: list[dict[str, Any]], folder: str, token: str, resume: bool) -
     """Make these steps in the store at `folder`, if that is the one with this token."""
     steps = [Step.from_json(record) for record in records]
     store = Store(folder)
-    if _token_in(store.folder) == token:
+    if store.token == token:
         with no_bars():
             inputs = _opened.setdefault(folder, Inputs(store.path))
             outcomes = make(steps, store, inputs, resume=resume)
@@ -44,24 +38,3 @@ def work(records: list[dict[str, Any]], folder: str, token: str, resume: bool) -
 def failed(job: Sequence[Step], reason: str) -> list[Outcome]:
     """Of a job that nobody could make."""
     return [Outcome(step.id, "failed", reason=" ".join(reason.split())) for step in job]
-
-
-def token_of(store: Store) -> str:
-    """What tells this store from any other folder; it is made if there is none."""
-    path = store.folder / _MARKER
-    with explained(path):
-        store.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with path.open("x", encoding="utf-8") as stream:
-                json.dump({"token": secrets.token_hex(16)}, stream)
-        except FileExistsError:
-            pass
-    return _token_in(store.folder) or ""
-
-
-def _token_in(folder: Path) -> str | None:
-    """The token of the store at `folder`; None where there is no store."""
-    try:
-        return json.loads((folder / _MARKER).read_text(encoding="utf-8"))["token"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
