@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -67,22 +68,31 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path, sums, threads):
         run_steps([step(seconds=2)], Store(tmp_path), cluster=threads.scheduler_address)
 
 
+def test_a_worker_that_sees_another_folder_says_so(tmp_path, sums, threads):
+    with cluster.executor(Store(tmp_path), threads.scheduler_address, None, True) as workers:
+        (tmp_path / "store.json").unlink()
+        workers.start((step(),))
+        (outcome,) = workers.collect(20)
+    assert f"the worker on {socket.gethostname()} sees another folder at {tmp_path}" in outcome.reason
+    assert outcome.how == "failed" and not CALLS and not list(tmp_path.iterdir())
+
+
 def test_trainings_ask_for_a_gpu_where_there_are_some(tmp_path, threads):
     training = find("finetune").step({"base": model_root("pocket"), "task": task_root("demo/sentiment")})
     shapes = find("patterns").step({"models.0": model_root("pocket"), "examples": examples_root("demo/corpus")})
-    with cluster.executor(Store(tmp_path), 0, threads.scheduler_address, True) as workers:
+    with cluster.executor(Store(tmp_path), threads.scheduler_address, None, True) as workers:
         assert workers.slots == 2
         assert workers._resources((training,)) == {"GPU": 1} and workers._resources((shapes,)) is None
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0") as plain:
         address = plain.scheduler_address
-        with cluster.executor(Store(tmp_path), 0, address, True) as workers:
+        with cluster.executor(Store(tmp_path), address, None, True) as workers:
             assert workers._resources((training,)) is None
 
 
 def test_without_dask_it_is_said_what_to_install(tmp_path, sums, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UserError, match=r"pip install 'bertscope\[cluster\]'"):
-        run_steps([step()], Store(tmp_path), workers=2)
+    with pytest.raises(UserError, match=r"--cluster needs Dask.*pip install 'bertscope\[cluster\]'"):
+        run_steps([step()], Store(tmp_path), cluster="tcp://127.0.0.1:9")
 
 
 def test_an_address_where_nobody_is(tmp_path, sums, monkeypatch):
@@ -144,13 +154,3 @@ def test_a_step_that_kills_its_workers_has_failed_and_the_others_go_on(tmp_path,
     assert {*outcome.done, *outcome.stored} == {step(add=1).id} and set(outcome.skipped) == {steps[2].id}
     assert Store(tmp_path).result(step(add=1))["total"].value == 6
     assert "its worker died" in outcome.failed[step(fail="death").id]
-
-
-@pytest.mark.slow
-def test_workers_of_this_machine(tiny, tmp_path):
-    base = model_root(str(tiny.save(tmp_path / "base")))
-    steps = [
-        find("patterns").step({"models.0": base, "examples": examples_root("demo/corpus", limit=n)}) for n in (20, 30)
-    ]
-    outcome = run_steps(steps, Store(tmp_path / "store"), workers=2)
-    assert len(outcome.done) == 2 and Store(tmp_path / "store").has(steps[1])

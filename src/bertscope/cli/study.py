@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -36,6 +36,7 @@ def run(
     dry_run: bool = False,
     workers: int = 0,
     cluster: str | None = None,
+    cluster_keys: Path | None = None,
     resume: bool = True,
 ) -> None:
     """Answer every question of a study, and make a page of it.
@@ -57,9 +58,11 @@ def run(
     dry_run
         Only say which steps there are, which are stored already, and how long the others may take.
     workers
-        Run steps side by side in this many processes; 0: one after the other in this one.
+        Run steps side by side in this many processes of this machine; 0: one after the other in this one.
     cluster
-        The address of a running Dask scheduler to run steps on.
+        The address of a running Dask scheduler to run steps on: tls://HOST:PORT.
+    cluster_keys
+        The folder of the keys for it: ca.pem, cert.pem, key.pem. Without it Dask's own configuration counts.
     resume
         Go on from where a training that was killed was; --no-resume starts it over.
     """
@@ -69,13 +72,15 @@ def run(
     if dry_run:
         _foretell(read, Store(store))
         return
-    perform(read, store, out or Path(f"{read.name}-report.html"), workers=workers, cluster=cluster, resume=resume)
+    makers = {"workers": workers, "cluster": cluster, "cluster_keys": cluster_keys}
+    perform(read, store, out or Path(f"{read.name}-report.html"), resume=resume, **makers)
 
 
-def perform(
-    read: Study, store: Path, out: Path, *, workers: int = 0, cluster: str | None = None, resume: bool = True
-) -> None:
-    """Run a study, write its page, and leave with exit code 3 if some steps failed."""
+def perform(read: Study, store: Path, out: Path, *, resume: bool = True, **makers: Any) -> None:
+    """Run a study, write its page, and leave with exit code 3 if some steps failed.
+
+    makers   who makes the steps: what `run_study` takes of workers and clusters
+    """
     from bertscope.core.files import check_file
     from bertscope.core.step import graph
     from bertscope.report.build import MARK, build_report, is_page_of
@@ -94,7 +99,7 @@ def perform(
     def page() -> None:
         build_report(shelf, out, title=read.title, only=steps)
 
-    outcome = run_study(read, store=shelf, workers=workers, cluster=cluster, resume=resume, page=page)
+    outcome = run_study(read, store=shelf, resume=resume, page=page, **makers)
     if outcome.failed and (ledger := claims_step(step for step in steps.values() if shelf.has(step))):
         run_steps([ledger], shelf)  # the claims about what didn't fail
         steps[ledger.id] = ledger
@@ -205,6 +210,21 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
     for path in shelf.strangers():
         print(f"left alone: {path.relative_to(shelf.folder)}, which bertscope didn't write")
     print(f"deleted: {total}" if yes else f"not needed: {total}" + ("; add --yes to delete them" if waste else ""))
+
+
+@study.command
+def keys(folder: Path, /) -> None:
+    """Make keys for a Dask cluster, so that nobody else can run code on it, and say how they are used.
+
+    Parameters
+    ----------
+    folder
+        The folder to make, for you alone to read. Every machine that takes part needs it.
+    """
+    from bertscope.study.cluster_keys import how_to_use, make_keys
+
+    make_keys(folder)
+    print(how_to_use(folder.absolute()))
 
 
 _LEFT_ALONE: dict[State, str] = {"done": "stored", "not_needed": "not needed"}

@@ -1,27 +1,29 @@
-"""Steps on other processes: this machine's, or those of a running Dask scheduler.
+"""Steps on the workers of a running Dask scheduler.
 
 What travels is a step's JSON and the store's path, never a tensor: the workers see the same folder. The scheduler
 gives what a dead worker was making to another one, which takes up what the first left in the store.
+
+Dask runs what it is sent: whoever reaches a scheduler without TLS runs code on all its workers.
 """
 
 from __future__ import annotations
 
-import logging
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core import registry
 from bertscope.core.errors import UserError
-from bertscope.core.inputs import Inputs
-from bertscope.core.progress import no_bars
-from bertscope.core.step import Step
+from bertscope.core.progress import verbosity
 from bertscope.core.store import Store
-from bertscope.study.execute import Outcome, make
+from bertscope.study import worker
+from bertscope.study.cluster_keys import security
+from bertscope.study.execute import Outcome
 from bertscope.study.shared_passes import Job
 
 if TYPE_CHECKING:
@@ -29,37 +31,37 @@ if TYPE_CHECKING:
 
 _CONNECT = 30
 """Seconds to wait for a scheduler to answer."""
-_DASHBOARD = "127.0.0.1:0"
-"""Dask's own page: for this machine alone, wherever a port is free."""
+_CLOSED = ("tls://", "wss://", "inproc://")
+"""How addresses begin that strangers can't send code to."""
 
 
 @contextmanager
-def executor(store: Store, workers: int, address: str | None, resume: bool) -> Iterator[Workers]:
-    """Workers of this machine, as long as the block lasts, or those of the scheduler at `address`."""
+def executor(store: Store, address: str, keys: Path | None, resume: bool) -> Iterator[Workers]:
+    """The workers of the scheduler at `address`."""
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError as error:
-        raise UserError("workers need Dask, which isn't installed; pip install 'bertscope[cluster]'") from error
-    if address is None:
-        # Dask's own limit of memory would kill a worker for the size of its model.
-        here = LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=None, dashboard_address=_DASHBOARD,
-            silence_logs=logging.CRITICAL,
+        raise UserError("--cluster needs Dask, which isn't installed; pip install 'bertscope[cluster]'") from error
+    trusted = security(address, keys)
+    if not address.startswith(_CLOSED) and verbosity() != "quiet":
+        print(
+            f"note: anyone who reaches {address} can run code as you; 'bertscope study keys' makes keys for a tls:// "
+            "address", file=sys.stderr,
         )  # fmt: skip
-        with here, Client(here) as client:
-            yield Workers(client, store, resume)
-        return
     try:
-        client = Client(address, timeout=_CONNECT)
+        client = Client(address, timeout=_CONNECT, security=trusted)
     except (OSError, ValueError) as error:
-        raise UserError(f"no Dask scheduler answers at {address}; start one, or check the address") from error
+        cure = "or check the address and the keys" if address.startswith("tls://") else "or check the address"
+        raise UserError(f"no Dask scheduler answers at {address}; start one, {cure}") from error
     with client:
         yield Workers(client, store, resume)
 
 
 class Workers:
     def __init__(self, client: Client, store: Store, resume: bool) -> None:
-        self._client, self._folder, self._resume = client, str(store.folder.absolute()), resume
+        store.mark()
+        self._client = client
+        self._order = (str(store.folder.absolute()), store.token, resume)
         self._futures: dict[Future, Job] = {}
 
     @property
@@ -70,7 +72,7 @@ class Workers:
     def start(self, job: Job) -> None:
         records = [step.to_json() for step in job]
         future = self._client.submit(
-            work, records, self._folder, self._resume, pure=False, retries=2, resources=self._resources(job)
+            _work, records, *self._order, pure=False, retries=2, resources=self._resources(job)
         )
         self._futures[future] = job
 
@@ -97,12 +99,12 @@ class Workers:
         reason = f"the cluster gave it up ({error!r})"
         if isinstance(error, KilledWorker):
             reason = "its worker died, and so did those that took it up; perhaps there is too little memory"
-        return [Outcome(step.id, "failed", reason=" ".join(reason.split())) for step in job]
+        return worker.failed(job, reason)
 
     def _resources(self, job: Job) -> dict[str, float] | None:
         """A GPU for what fills a folder of its own (a training, a pruning, hidden states), where there are any."""
         wanted = any(registry.find(step.name).keeps for step in job)
-        there = any(worker["resources"].get("GPU") for worker in self._workers().values())
+        there = any(one["resources"].get("GPU") for one in self._workers().values())
         return {"GPU": 1} if wanted and there else None
 
     def _workers(self) -> dict[str, Any]:
@@ -110,17 +112,13 @@ class Workers:
 
 
 _one_at_a_time = threading.Lock()
-_opened: dict[str, Inputs] = {}
 
 
-def work(records: list[dict[str, Any]], folder: str, resume: bool) -> list[dict[str, Any]]:
-    """What a worker does: make these steps in the store at `folder`, with one thread."""
+def _work(records: list[dict[str, Any]], folder: str, token: str, resume: bool) -> list[dict[str, Any]]:
+    """What a worker does, with one thread: a Dask worker may have several, and so may what it calls."""
     import torch
     from threadpoolctl import threadpool_limits
 
-    store = Store(folder)
-    with _one_at_a_time, threadpool_limits(1), no_bars():
+    with _one_at_a_time, threadpool_limits(1):
         torch.set_num_threads(1)
-        inputs = _opened.setdefault(folder, Inputs(store.path))
-        steps = [Step.from_json(record) for record in records]
-        return [asdict(outcome) for outcome in make(steps, store, inputs, resume=resume)]
+        return worker.work(records, folder, token, resume)

@@ -20,6 +20,7 @@ def run_study(
     sets: Sequence[str] = (),
     workers: int = 0,
     cluster: str | None = None,
+    cluster_keys: str | Path | None = None,
     resume: bool = True,
     page: Callable[[], None] | None = None,
 ) -> RunOutcome:
@@ -33,8 +34,8 @@ def run_study(
     store = store if isinstance(store, Store) else Store(store)
     check_writable(store.folder / "steps")
     outcome = run_steps(
-        study.steps, store, keep_going=True, workers=workers, cluster=cluster, resume=resume, page=page,
-        inputs=preflight(study, store),
+        study.steps, store, keep_going=True, workers=workers, cluster=cluster, cluster_keys=cluster_keys,
+        resume=resume, page=page, inputs=preflight(study, store),
     )  # fmt: skip
     remember(store, outcome)
     return outcome

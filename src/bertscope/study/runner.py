@@ -1,4 +1,4 @@
-"""Running steps: for a command, a study or Python, here or on a cluster, whoever else works on the same store.
+"""Running steps: for a command, a study or Python, here or on workers, whoever else works on the same store.
 
 Steps are made as soon as what they need is stored. One that fails ends the run, or takes only those along that need
 it. One that another process is making is passed over as long as there is anything else to do: any number of processes
@@ -51,6 +51,7 @@ def run_steps(
     keep_going: bool = False,
     workers: int = 0,
     cluster: str | None = None,
+    cluster_keys: str | Path | None = None,
     resume: bool = True,
     page: Callable[[], None] | None = None,
     inputs: Inputs | None = None,
@@ -63,6 +64,7 @@ def run_steps(
                  comes back
     workers      how many processes of this machine to use, with one thread each; 0 is this process itself
     cluster      the address of a running Dask scheduler, whose workers see the same store
+    cluster_keys the folder of the keys for its tls:// address: ca.pem, cert.pem, key.pem
     resume       whether what was left unfinished is taken up; otherwise it starts over
     page         called as results come in, early, seldom, and when something was made at the end
     inputs       what this process has open already of what the steps read: their data was looked at
@@ -72,6 +74,8 @@ def run_steps(
     board = Board(needed, [at for at, step in needed.items() if store.has(step)])
     if workers < 0 or (workers and cluster):
         raise UserError(f"workers is {workers}; give 0 or more, and none where a cluster is given")
+    if cluster_keys and not cluster:
+        raise UserError("keys are for a cluster; give its tls:// address too, or leave them out")
     if not board.waiting:
         tell_stored(board)
         return board.outcome
@@ -80,7 +84,9 @@ def run_steps(
     if inputs is None:
         inputs = Inputs(store.path)
         inputs.preflight(board.waiting)
-    with _executor(store, workers, cluster, resume, inputs) as executor:
+    if workers or cluster:
+        inputs.forget()  # the workers read for themselves
+    with _executor(store, workers, cluster, cluster_keys, resume, inputs) as executor:
         return _Run(board, store, executor, page, keep_going).whole()
 
 
@@ -106,14 +112,17 @@ def _refuse_held(steps: Iterable[Step]) -> None:
 
 
 def _executor(
-    store: Store, workers: int, cluster: str | None, resume: bool, inputs: Inputs
+    store: Store, workers: int, cluster: str | None, keys: str | Path | None, resume: bool, inputs: Inputs
 ) -> AbstractContextManager[Executor]:
-    if not workers and not cluster:
-        return nullcontext(_Here(store, resume, inputs))
-    from bertscope.study.cluster import executor
+    if cluster:
+        from bertscope.study import cluster as dask
 
-    inputs.forget()  # the workers read for themselves
-    return executor(store, workers, cluster, resume)
+        return dask.executor(store, cluster, Path(keys) if keys else None, resume)
+    if workers:
+        from bertscope.study import processes
+
+        return processes.executor(store, workers, resume)
+    return nullcontext(_Here(store, resume, inputs))
 
 
 class _Here:
