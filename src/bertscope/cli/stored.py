@@ -41,8 +41,9 @@ def ls(*, store: Path = STORE, json: bool = False) -> None:
     json
         Print a list of the answers as JSON: numbers and models by key, notes, where each came from.
     """
-    from rich.console import Console
     from rich.table import Table
+
+    from bertscope.core.console import Console
 
     finished = _all(store, json)
     if json:
@@ -54,7 +55,7 @@ def ls(*, store: Path = STORE, json: bool = False) -> None:
     for stored, words in zip(finished, _abouts(finished), strict=True):
         created = stored.result["provenance"]["created"][:16].replace("T", " ")
         table.add_row(short(stored.step), words, _main_number(stored), created)
-    Console(highlight=False, markup=False).print(table)
+    Console().print(table)
 
 
 def _listed(stored: Stored) -> dict[str, Any]:
@@ -249,9 +250,9 @@ def compare(one: Path, other: Path, /, *, out: Path | None = None) -> None:
 
 
 def _print_compared(result: Result) -> None:
-    from rich.console import Console
+    from bertscope.core.console import Console
 
-    console = Console(highlight=False, markup=False)
+    console = Console()
 
     def say(line: str) -> None:
         console.print(line, soft_wrap=True)
