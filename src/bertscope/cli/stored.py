@@ -171,7 +171,9 @@ def _found(name: str, stored: Iterable[str]) -> str:
 
 
 @report.command
-def build(*, store: Path = STORE, out: Path = Path("report.html"), title: str | None = None) -> None:
+def build(
+    *, store: Path = STORE, out: Path = Path("report.html"), title: str | None = None, private: bool = False
+) -> None:
     """Make one self-contained page of everything that is stored. Works offline, and without torch.
 
     The ledger of claims is brought up to date first.
@@ -184,12 +186,14 @@ def build(*, store: Path = STORE, out: Path = Path("report.html"), title: str | 
         The page to write.
     title
         What the page is called.
+    private
+        Also show paths, command lines and the system: for your own eyes.
     """
     from bertscope.report.build import build_report
 
     tell_of_other_versions(store)
     _refresh(Store(store))
-    print(f"open {build_report(Store(store), out, title=title).resolve()}", file=sys.stderr)
+    print(f"open {build_report(Store(store), out, title=title, private=private).resolve()}", file=sys.stderr)
 
 
 def _refresh(store: Store) -> None:

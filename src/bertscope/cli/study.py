@@ -37,6 +37,7 @@ def run(
     workers: int = 0,
     cluster: str | None = None,
     resume: bool = True,
+    private: bool = False,
 ) -> None:
     """Answer every question of a study, and make a page of it.
 
@@ -62,6 +63,8 @@ def run(
         The address of a running Dask scheduler to run steps on.
     resume
         Go on from where a training that was killed was; --no-resume starts it over.
+    private
+        Show paths, command lines and the system on the page too: for your own eyes.
     """
     from bertscope.study.file import read_study
 
@@ -69,11 +72,19 @@ def run(
     if dry_run:
         _foretell(read, Store(store))
         return
-    perform(read, store, out or Path(f"{read.name}-report.html"), workers=workers, cluster=cluster, resume=resume)
+    page = out or Path(f"{read.name}-report.html")
+    perform(read, store, page, workers=workers, cluster=cluster, resume=resume, private=private)
 
 
 def perform(
-    read: Study, store: Path, out: Path, *, workers: int = 0, cluster: str | None = None, resume: bool = True
+    read: Study,
+    store: Path,
+    out: Path,
+    *,
+    workers: int = 0,
+    cluster: str | None = None,
+    resume: bool = True,
+    private: bool = False,
 ) -> None:
     """Run a study, write its page, and leave with exit code 3 if some steps failed."""
     from bertscope.core.files import check_file
@@ -92,14 +103,14 @@ def perform(
     steps = graph(read.steps)
 
     def page() -> None:
-        build_report(shelf, out, title=read.title, only=steps)
+        build_report(shelf, out, title=read.title, only=steps, private=private)
 
     outcome = run_study(read, store=shelf, workers=workers, cluster=cluster, resume=resume, page=page)
     if outcome.failed and (ledger := claims_step(step for step in steps.values() if shelf.has(step))):
         run_steps([ledger], shelf)  # the claims about what didn't fail
         steps[ledger.id] = ledger
     there = [name for name, step in steps.items() if shelf.has(step)]
-    if there and not is_page_of(out, there, read.title):
+    if there and not is_page_of(out, there, read.title, private=private):
         page()
     counts = f"{len(outcome.done)} steps made, {len(outcome.stored)} were stored"
     if outcome.failed:
