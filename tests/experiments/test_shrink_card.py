@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -21,6 +22,7 @@ from bertscope.experiments.shrink import result as shrink_result
 from bertscope.experiments.shrink.card import card
 from bertscope.experiments.shrink.question import ShrinkConfig, Target, shrink
 from bertscope.models.config_notes import origin_note
+from bertscope.models.export import export_onnx
 
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
 ARMS, NAMES = ["whole", "cut", "cut_int8"], ["whole", "cut", "cut, int8"]
@@ -52,16 +54,20 @@ def times() -> pd.DataFrame:
     )  # fmt: skip
 
 
-def test_the_card_says_what_the_tables_say(models, times, toy_model):
+@pytest.fixture
+def said(models, times) -> Result:
     layers = pd.DataFrame(
         {"layer": [1] * 3 + [2] * 3, "part": ["layer", "heads", "neurons"] * 2, "left": [1, 3, 40, 0, 0, 0],
          "whole": [1, 4, 48] * 2}
     )  # fmt: skip
-    said = Result(
+    return Result(
         "shrink", 2, tables={"models": models, "times": times, "layers": layers},
         headline=[Number("change", -0.025, unit="pearson")], models={"1": ModelRecord("1", "m")},
         subject={"task": "t", "target": "2x"},
     )  # fmt: skip
+
+
+def test_the_card_says_what_the_tables_say(said, toy_model):
     lines = card(said, toy_model, onnx=False).splitlines()
     assert "m, cut for t by `bertscope shrink` (target: 2x)." in lines
     assert [line for line in lines if line.startswith("|")] == [
@@ -77,6 +83,28 @@ def test_the_card_says_what_the_tables_say(models, times, toy_model):
         "| 1 | 3 of 4 | 40 of 48 |",
         "| 2 | gone | gone |",
     ]
+
+
+def test_the_code_on_the_card_names_labels_and_cuts_long_texts(said, toy_model, tmp_path, monkeypatch):
+    pytest.importorskip("onnxscript")
+    toy_model.save(tmp_path / "small")
+    export_onnx(toy_model, tmp_path / "small" / "model.onnx")
+    monkeypatch.chdir(tmp_path / "small")
+    told = card(said, toy_model, onnx=True)
+    assert "any length" not in told and f"up to {toy_model.max_length} tokens" in told
+    *_, with_pipeline, with_onnx = re.findall(r"^```python\n(.*?)^```$", told, re.DOTALL | re.MULTILINE)
+    long = [" ".join(["river", "good"] + ["house"] * 2_000), "the food was bad"]
+    session: dict = {}
+    exec(with_onnx.replace('["a text", "another"]', repr(long)), session)
+    assert session["answers"] == ["good", "bad"] and session["inputs"]["input_ids"].shape[1] == toy_model.max_length
+    exec(with_pipeline.replace('["a text", "another"]', repr(long)), session)
+    assert [one["label"] for one in session["answers"]] == ["good", "bad"]
+
+
+def test_the_code_on_the_card_of_a_score_names_no_labels(said, toy_model, monkeypatch):
+    monkeypatch.setattr(type(toy_model.model.config), "num_labels", 1)
+    told = card(said, toy_model, onnx=True)
+    assert "answers = logits[:, 0].tolist()" in told and "id2label" not in told
 
 
 @pytest.mark.parametrize("batch", [1, 32])

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from bertscope.core import null_panel
+from bertscope.core.console import Console
 from bertscope.core.formatting import COLUMNS, rows
 from bertscope.core.result import Result
 
 
 def print_json(said: Any) -> None:
-    """Print to standard output what programs read: nothing else is said there."""
+    """Print to standard output what programs read: nothing else is said there. What could command a terminal is
+    written there as JSON escapes it, and is read as what it is."""
     print(json.dumps(said, indent=1, ensure_ascii=False))
 
 
@@ -28,7 +29,7 @@ def print_answer(result: Result) -> Console:
     for row in rows(result):
         unit = f" [dim]{escape(row.unit)}" if row.unit else ""
         table.add_row(f"{escape(row.label)}{unit}", row.value, row.interval, row.n)
-    console = Console(highlight=False)
+    console = Console(markup=True)
     console.print(table)
     for place, note in enumerate(result.notes):
         wrong = not place and null_panel.fails(result)  # of a result with a panel, the first note is the panel's

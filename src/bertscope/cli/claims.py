@@ -79,11 +79,10 @@ def _ledger(shelf: Store, results: tuple[str, ...]) -> Step:
 
 
 def _print(result: Result) -> None:
-    from rich.console import Console
-
+    from bertscope.core.console import Console
     from bertscope.report.ledger import SIGNS
 
-    console, words = Console(highlight=False), find("claims").words["verdict"]
+    console, words = Console(), find("claims").words["verdict"]
 
     def say(line: str, style: str = "") -> None:
         console.print(line, style=style, markup=False, soft_wrap=True)

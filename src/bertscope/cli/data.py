@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as to_json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,8 +12,7 @@ from cyclopts import Parameter
 from bertscope.data.options import DataOptions
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from bertscope.core.console import Console
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
 
@@ -49,8 +47,8 @@ def data(
     json
         Print the description as JSON; what is shown besides goes to standard error.
     """
-    from rich.console import Console
-
+    from bertscope.cli.answer import print_json
+    from bertscope.core.console import Console
     from bertscope.core.errors import UserError
     from bertscope.data.slices import divide
     from bertscope.data.write import check_target, write_examples
@@ -62,10 +60,9 @@ def data(
     if not len(sliced):
         raise UserError(f"no example of {source} mentions {' or '.join(words)}")
     about = _describe(task, examples, labels, rest, words)
-    # What is said is never markup: data may have anything in it. Beside JSON it goes to standard error.
-    console = Console(stderr=json, highlight=False, markup=False, emoji=False)
+    console = Console(stderr=json)
     if json:
-        print(to_json.dumps(about, indent=1, ensure_ascii=False))
+        print_json(about)
     else:
         _print(console, about)
     for row in range(min(show, len(sliced))):

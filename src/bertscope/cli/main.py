@@ -15,7 +15,9 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from bertscope import __version__
 from bertscope.cli.options import default_in_words
+from bertscope.core.console import Console
 from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, BugError, UserError, not_allowed
+from bertscope.core.harmless import harmless, harmless_output, one_line
 from bertscope.core.progress import telling, verbosity
 from bertscope.core.registry import QUESTIONS, find
 
@@ -94,7 +96,7 @@ def launch(
     if quiet and verbose:
         raise UserError("--quiet and --verbose exclude each other; leave one out")
     with telling("quiet" if quiet else "verbose" if verbose else "normal"), _errors_in_one_line():
-        app(_spread([*words]), exit_on_error=False, print_error=False)
+        _run(app, _spread([*words]))
 
 
 _launcher = app.meta
@@ -102,8 +104,21 @@ _launcher = app.meta
 
 def main() -> None:
     """Run a command and leave with the right exit code: every error is one line, a bug's traceback goes to a log."""
-    with _errors_in_one_line():
-        _launcher(sys.argv[1:], exit_on_error=False, print_error=False)
+    with harmless_output(), _errors_in_one_line():
+        words = sys.argv[1:]
+        if strange := next(filter(_is_no_text, words), None):
+            raise UserError(f"the argument {strange!r} isn't UTF-8; rename the file, or type it in UTF-8")
+        _run(_launcher, words)
+
+
+def _run(commands: App, words: list[str]) -> None:
+    help_in_colours = Console(markup=True, highlight=True)
+    commands(words, exit_on_error=False, print_error=False, console=help_in_colours)
+
+
+def _is_no_text(word: str) -> bool:
+    """Whether the system gave bytes that aren't UTF-8."""
+    return any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
 @contextmanager
@@ -125,8 +140,10 @@ def _errors_in_one_line() -> Iterator[None]:
         _leave_with_bug(bug.reason, bug.trace, bug.log)
     except Exception as error:
         trace = traceback.format_exc()
-        with tempfile.NamedTemporaryFile("w", prefix="bertscope-", suffix=".log", delete=False) as log:
-            log.write(f"{' '.join(sys.argv)}\n{trace}")
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="bertscope-", suffix=".log", delete=False, encoding="utf-8"
+        ) as log:
+            log.write(harmless(f"{' '.join(sys.argv)}\n{trace}"))
         _leave_with_bug(f"{type(error).__name__}: {error}", trace, Path(log.name))
 
 
@@ -150,7 +167,7 @@ def _spread(words: list[str]) -> list[str]:
 
 
 def _leave(line: str, code: int) -> None:
-    print(f"bertscope: {line}", file=sys.stderr)
+    print(f"bertscope: {one_line(line)}", file=sys.stderr)
     raise SystemExit(code)
 
 

@@ -74,15 +74,15 @@ def train_patterns(
 
 
 def _train(folders: tuple[Path, ...], out: Path | None, seed: int) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from bertscope.analyses.shapes import CLASSES, LABELS
     from bertscope.analyses.shapes.labelled import agreement, read_labelled
     from bertscope.analyses.shapes.learn import cross_validate, learn, sample
     from bertscope.analyses.shapes.net import write_nets
+    from bertscope.core.console import Console
 
-    console = Console(highlight=False)
+    console = Console()
     labelled = read_labelled(folders)
     for place, folder in enumerate(folders):
         here = labelled.take((labelled.about["set"] == place).to_numpy())

@@ -42,8 +42,9 @@ def ls(*, store: Path = STORE, json: bool = False) -> None:
     json
         Print a list of the answers as JSON: numbers and models by key, notes, where each came from.
     """
-    from rich.console import Console
     from rich.table import Table
+
+    from bertscope.core.console import Console
 
     finished, damaged = _all(store, json)
     if json:
@@ -57,7 +58,7 @@ def ls(*, store: Path = STORE, json: bool = False) -> None:
         table.add_row(short(stored.step), words, _main_number(stored), created)
     for bad in damaged:
         table.add_row(shortened(bad.folder.name), f"damaged: {bad.reason}", "", "")
-    Console(highlight=False, markup=False).print(table)
+    Console().print(table)
 
 
 def _listed(stored: Stored) -> dict[str, Any]:
@@ -178,7 +179,9 @@ def _found(name: str, stored: Iterable[str]) -> str:
 
 
 @report.command
-def build(*, store: Path = STORE, out: Path = Path("report.html"), title: str | None = None) -> None:
+def build(
+    *, store: Path = STORE, out: Path = Path("report.html"), title: str | None = None, private: bool = False
+) -> None:
     """Make one self-contained page of everything that is stored. Works offline, and without torch.
 
     The ledger of claims is brought up to date first.
@@ -191,12 +194,14 @@ def build(*, store: Path = STORE, out: Path = Path("report.html"), title: str | 
         The page to write.
     title
         What the page is called.
+    private
+        Also show paths, command lines and the system: for your own eyes.
     """
     from bertscope.report.build import build_report
 
     tell_what_is_skipped(store, results=True)
     _refresh(Store(store))
-    print(f"open {build_report(Store(store), out, title=title).resolve()}", file=sys.stderr)
+    print(f"open {build_report(Store(store), out, title=title, private=private).resolve()}", file=sys.stderr)
 
 
 def _refresh(store: Store) -> None:
@@ -257,9 +262,9 @@ def compare(one: Path, other: Path, /, *, out: Path | None = None) -> None:
 
 
 def _print_compared(result: Result) -> None:
-    from rich.console import Console
+    from bertscope.core.console import Console
 
-    console = Console(highlight=False, markup=False)
+    console = Console()
 
     def say(line: str) -> None:
         console.print(line, soft_wrap=True)

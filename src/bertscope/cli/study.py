@@ -38,6 +38,7 @@ def run(
     cluster: str | None = None,
     cluster_keys: Path | None = None,
     resume: bool = True,
+    private: bool = False,
 ) -> None:
     """Answer every question of a study, and make a page of it.
 
@@ -65,6 +66,8 @@ def run(
         The folder of the keys for it: ca.pem, cert.pem, key.pem. Without it Dask's own configuration counts.
     resume
         Go on from where a training that was killed was; --no-resume starts it over.
+    private
+        Show paths, command lines and the system on the page too: for your own eyes.
     """
     from bertscope.study.file import read_study
 
@@ -73,10 +76,13 @@ def run(
         _foretell(read, Store(store))
         return
     makers = {"workers": workers, "cluster": cluster, "cluster_keys": cluster_keys}
-    perform(read, store, out or Path(f"{read.name}-report.html"), resume=resume, **makers)
+    page = out or Path(f"{read.name}-report.html")
+    perform(read, store, page, resume=resume, private=private, **makers)
 
 
-def perform(read: Study, store: Path, out: Path, *, resume: bool = True, **makers: Any) -> None:
+def perform(
+    read: Study, store: Path, out: Path, *, resume: bool = True, private: bool = False, **makers: Any
+) -> None:
     """Run a study, write its page, and leave with exit code 3 if some steps failed.
 
     makers   who makes the steps: what `run_study` takes of workers and clusters
@@ -97,14 +103,14 @@ def perform(read: Study, store: Path, out: Path, *, resume: bool = True, **maker
     steps = graph(read.steps)
 
     def page() -> None:
-        build_report(shelf, out, title=read.title, only=steps)
+        build_report(shelf, out, title=read.title, only=steps, private=private)
 
     outcome = run_study(read, store=shelf, resume=resume, page=page, **makers)
     if outcome.failed and (ledger := claims_step(step for step in steps.values() if shelf.has(step))):
         run_steps([ledger], shelf)  # the claims about what didn't fail
         steps[ledger.id] = ledger
     there = [name for name, step in steps.items() if shelf.has(step)]
-    if there and not is_page_of(out, there, read.title):
+    if there and not is_page_of(out, there, read.title, private=private):
         page()
     counts = f"{len(outcome.done)} steps made, {len(outcome.stored)} were stored"
     if outcome.failed:

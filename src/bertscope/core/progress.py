@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, Protocol
 
+from bertscope.core.harmless import harmless, harmless_output
+
 _shown: ContextVar[bool] = ContextVar("a bar is on the screen", default=False)
 
 
@@ -65,7 +67,6 @@ class Bars:
     """rich's bars, as they look here. What shows them may show other things too."""
 
     def __init__(self, console: Any = None) -> None:
-        from rich.console import Console
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -76,17 +77,20 @@ class Bars:
         from rich.progress import Progress as RichProgress
         from rich.table import Column
 
+        from bertscope.core.console import Console
+
         whole = Column(no_wrap=True)  # where a terminal is narrow the bar gets shorter, not the numbers
         self.shown = RichProgress(
-            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(table_column=whole),
-            TimeElapsedColumn(table_column=whole), TextColumn("so far,"), TimeRemainingColumn(table_column=whole),
-            TextColumn("left"), TextColumn("[dim]{task.fields[facts]}"),
+            TextColumn("{task.description}", markup=False), BarColumn(bar_width=24),
+            MofNCompleteColumn(table_column=whole), TimeElapsedColumn(table_column=whole), TextColumn("so far,"),
+            TimeRemainingColumn(table_column=whole),
+            TextColumn("left"), TextColumn("{task.fields[facts]}", style="dim", markup=False),
             console=console or Console(stderr=True), transient=True,
         )  # fmt: skip
 
     @contextmanager
     def bar(self, label: str, total: int | None) -> Iterator[Progress]:
-        room = max(16, self.shown.console.width - 64)
+        label, room = harmless(label), max(16, self.shown.console.width - 64)
         label = label if len(label) <= room else f"{label[: room - 1]}…"
         task = self.shown.add_task(label, total=total, facts="")
         try:
@@ -131,7 +135,7 @@ def progress(label: str, total: int | None) -> Iterator[Progress]:
                 yield bar
         else:
             bars = Bars()
-            with bars.shown, bars.bar(label, total) as bar:
+            with bars.shown, harmless_output(), bars.bar(label, total) as bar:
                 yield bar
     finally:
         _shown.reset(token)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -46,17 +47,23 @@ def _versions() -> dict[str, str]:
 @functools.cache
 def _commit() -> str | None:
     """The commit of the checkout this package runs from; None for an installed package."""
-    here = Path(__file__).resolve().parents[3]
-    if not (here / ".git").exists():
+    return described(Path(__file__).resolve().parents[3])
+
+
+def described(checkout: Path) -> str | None:
+    """The commit of a checkout, and whether files were changed since; None where there is none."""
+    if not (checkout / ".git").exists():
         return None
+    # Not `describe --dirty`, which takes the lock of the index whatever it is told: status, told so, only looks. A
+    # commit that somebody makes meanwhile isn't refused.
+    look = ["git", "--no-optional-locks", "-C", str(checkout), "status", "--porcelain=v2", "--branch", "-uno"]
     try:
-        answer = subprocess.run(
-            ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12"],
-            capture_output=True, text=True, timeout=10, check=True,
-        )  # fmt: skip
+        said = subprocess.run(look, capture_output=True, text=True, errors="replace", timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    return answer.stdout.strip() or None
+    found = re.search("^# branch.oid ([0-9a-f]{12})", said, re.MULTILINE)
+    changed = any(not line.startswith("#") for line in said.splitlines())
+    return found[1] + ("-dirty" if changed else "") if found else None
 
 
 def _torch_facts() -> dict[str, Any]:

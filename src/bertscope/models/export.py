@@ -53,7 +53,8 @@ def need_onnx() -> None:
 
 
 def export_onnx(encoder: Encoder, path: Path) -> Path:
-    """Write the encoder as ONNX, for any number of texts of any length. Its inputs are the tokenizer's outputs."""
+    """Write the encoder as ONNX, for any number of texts of any length up to the encoder's `max_length`: whoever uses
+    it truncates. Its inputs are the tokenizer's outputs."""
     need_onnx()
     import onnx
 

@@ -17,6 +17,7 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store, Stored
 from bertscope.report import ledger, theme
 from bertscope.report.packed import script_json
+from bertscope.report.privacy import Hidden
 from bertscope.report.sections import ROWS, Finding, Section, sections
 from bertscope.report.subjects import PageModels
 from bertscope.report.summary import summary
@@ -36,27 +37,40 @@ MARK = 'name="generator" content="bertscope'
 
 
 def build_report(
-    store: Store | str | Path, out: str | Path, *, title: str | None = None, only: Container[str] | None = None
+    store: Store | str | Path,
+    out: str | Path,
+    *,
+    title: str | None = None,
+    only: Container[str] | None = None,
+    private: bool = False,
 ) -> Path:
     """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes.
 
-    `only` are the ids of the steps to show, where not all of them are.
+    `only` are the ids of the steps to show, where not all of them are. A `private` page also says where models and
+    data lay, with which command and on which system a step was made.
     """
     check_file(Path(out), MARK)
-    return write_page(stored_findings(store, only=only), out, title=title)
+    return write_page(stored_findings(store, only=only, private=private), out, title=title)
 
 
-def is_page_of(page: Path, steps: Iterable[str], title: str | None = None) -> bool:
-    """Whether the file is there and shows the steps of these ids, and no others, under this title."""
-    return page.exists() and is_marked(page, _shows(steps, title))
+def is_page_of(page: Path, steps: Iterable[str], title: str | None = None, *, private: bool = False) -> bool:
+    """Whether the file is there and shows the steps of these ids, and no others, under this title, to these eyes."""
+    return page.exists() and is_marked(page, _shows(steps, title, private))
 
 
-def stored_findings(store: Store | str | Path, *, only: Container[str] | None = None) -> list[Finding]:
-    """Every finished step in `store`, or those of them that are named, with its result."""
+def stored_findings(
+    store: Store | str | Path, *, only: Container[str] | None = None, private: bool = False
+) -> list[Finding]:
+    """Every finished step in `store`, or those of them that are named, with its result: as everybody may read it, or
+    `private`."""
     store = store if isinstance(store, Store) else Store(store)
     chosen = (stored for stored in store.finished(results=True) if only is None or stored.step.id in only)
-    loaded = (Finding(stored.step, Result.load(stored.folder / "result")) for stored in _newest(chosen))
-    findings = ledger.current(loaded)
+    findings = ledger.current(
+        Finding(stored.step, Result.load(stored.folder / "result"), private) for stored in _newest(chosen)
+    )
+    if not private:
+        hidden = Hidden(*findings)
+        findings = [dataclasses.replace(one, result=hidden.result(one.result)) for one in findings]
     if not findings:
         raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")
     return findings
@@ -93,7 +107,7 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         tasks=tasks,
         created=max(str(finding.result.provenance.get("created", "")) for finding in findings)[:10],
         version=bertscope.__version__,
-        shows=_shows((finding.step.id for finding in findings), title),
+        shows=_shows((finding.step.id for finding in findings), title, any(finding.private for finding in findings)),
         openings=[section for opening in OPENINGS if (section := opening(findings, named))],
         sections=answered,
         total=sum(len(section.answers) for section in answered),
@@ -109,9 +123,9 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
     )
 
 
-def _shows(steps: Iterable[str], title: str | None) -> str:
+def _shows(steps: Iterable[str], title: str | None, private: bool) -> str:
     """What a page says of what it shows."""
-    return f"steps-{digest_text(canonical_json([sorted(steps), title]))}"
+    return f"steps-{digest_text(canonical_json([sorted(steps), title, private]))}"
 
 
 def _all(answered: Sequence[Section], what: str) -> list[str]:

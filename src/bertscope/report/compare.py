@@ -121,12 +121,18 @@ def _answers(store: Store | str | Path) -> list[Finding]:
 
 
 def _distinct_names(one: Store | str | Path, other: Store | str | Path) -> tuple[str, str]:
-    """The folders' own names, or their paths where those are the same."""
+    """The folders' own names; where those are the same, their paths from the working folder, or else a number."""
     folders = [Path(store.folder if isinstance(store, Store) else store).resolve() for store in (one, other)]
     if folders[0] == folders[1]:
         raise UserError(f"{folders[0]} is compared with itself; name two stores")
     first, second = (folder.name for folder in folders)
-    return (first, second) if first != second else (str(folders[0]), str(folders[1]))
+    if first != second:
+        return first, second
+    here = Path.cwd()
+    if all(folder.is_relative_to(here) for folder in folders):
+        first, second = (str(folder.relative_to(here)) for folder in folders)
+        return first, second
+    return f"{first} (1)", f"{second} (2)"
 
 
 def _matched(

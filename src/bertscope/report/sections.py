@@ -17,6 +17,7 @@ from bertscope.core.step import Root, Step
 from bertscope.report import head_card, packed, subjects
 from bertscope.report.columns import explained
 from bertscope.report.layout import reserved_size
+from bertscope.report.privacy import Hidden, own_name
 from bertscope.report.subjects import PageModels
 from bertscope.report.values import NOTHING, texts
 
@@ -34,6 +35,12 @@ class Finding:
 
     step: Step
     result: Result
+    private: bool = False
+    """Whether it is for the eyes of its maker alone: with paths, the command and the machine."""
+
+    def words(self, text: str) -> str:
+        """A text about the step, as its readers may have it."""
+        return text if self.private or not text else Hidden(self).words(text)
 
 
 @dataclass(frozen=True)
@@ -164,7 +171,7 @@ def names(findings: Sequence[Finding], models: PageModels) -> list[str]:
     about = [(list(each.result.models), each.result.subject) for each in findings]
     apart = differences([each.step for each in findings], about)
     return [
-        ", ".join(filter(None, [models.about(each.result), differing])) or each.step.id
+        ", ".join(filter(None, [models.about(each.result), each.words(differing)])) or each.step.id
         for each, differing in zip(findings, apart, strict=True)
     ]
 
@@ -244,14 +251,18 @@ def _unit(number: Number) -> str:
 
 
 def _origin(finding: Finding) -> list[tuple[str, str]]:
-    """Everything a reader needs to repeat the step: what went in, with which settings, on what."""
+    """What a reader needs to repeat the step: what went in, with which settings, on what. Where it lay, the command
+    and the machine's system are private."""
     step, provenance = finding.step, dict(finding.result.provenance)
     packages = provenance.pop("packages", {})
-    inputs = {name: value.source if isinstance(value, Root) else value.id for name, value in step.inputs.items()}
+    named = (lambda source: source) if finding.private else own_name
+    inputs = {
+        name: named(value.source) if isinstance(value, Root) else value.id for name, value in step.inputs.items()
+    }
     facts = [
         ("step", step.id),
         *inputs.items(),
-        ("settings", ", ".join(f"{key} = {value}" for key, value in step.config.items())),
+        ("settings", finding.words(", ".join(f"{key} = {value}" for key, value in step.config.items()))),
         *((key, str(value)) for key, value in provenance.items() if value is not None),
         ("packages", ", ".join(f"{name} {version}" for name, version in packages.items())),
     ]

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertscope.core import lineage, registry
@@ -14,6 +13,7 @@ from bertscope.core.model_record import ModelRecord
 from bertscope.core.question import DATA
 from bertscope.core.step import Root, Step
 from bertscope.core.words import ModelNames
+from bertscope.report.privacy import own_name
 
 if TYPE_CHECKING:
     from bertscope.core.result import Result
@@ -62,12 +62,12 @@ class PageModels:
 
 def _record(root: Root) -> ModelRecord:
     """All that a step says of a model that it began with."""
-    return ModelRecord(root.digest, _named(root.source), source=root.source)
+    return ModelRecord(root.digest, own_name(root.source), source=root.source)
 
 
 def tasks(step: Step) -> list[str]:
     """The tasks and corpora it read, in training or in measuring."""
-    return sorted({_named(root.source.partition("@")[0]) for root in lineage.roots(step, *DATA)})
+    return sorted({own_name(root.source) for root in lineage.roots(step, *DATA)})
 
 
 def one_seed(step: Step) -> bool:
@@ -84,8 +84,3 @@ def parts(findings: Sequence[Finding]) -> set[str]:
     planned = {name for name in {step.name for step in used} if getattr(registry.still_declared(name), "plan", None)}
     counts = Counter(step.name for step in used)
     return {step.id for step in used if step.name not in planned and counts[step.name] > _FEW}
-
-
-def _named(source: str) -> str:
-    """Names and hub ids as they are; of a path, which says where somebody's files lie, the last part."""
-    return Path(source).name if Path(source).is_absolute() else source

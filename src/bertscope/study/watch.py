@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from bertscope.core.harmless import harmless_output, one_line
 from bertscope.core.progress import Bars, bars_on, verbosity
 from bertscope.core.step import Step
 from bertscope.core.store import Store
@@ -21,7 +22,7 @@ def line(what: str, step: Step, more: str = "") -> str:
     """A step's line: `done     patterns    ab12cd34 pocket on demo/corpus; weighted=True: 12 s`."""
     number = step.id.rpartition("-")[2][:8]
     words = "; ".join(filter(None, (about(step), changed_settings(step))))
-    return f"{what:8} {step.name:11} {number} {words}".rstrip() + (f": {more}" if more else "")
+    return one_line(f"{what:8} {step.name:11} {number} {words}".rstrip() + (f": {more}" if more else ""))
 
 
 def _lines(what: str, step: Step, more: str, trace: str) -> str:
@@ -65,7 +66,7 @@ class Live:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        with self._live, bars_on(self._bars):
+        with self._live, harmless_output(), bars_on(self._bars):
             yield
 
     def say(self, what: str, step: Step, reason: str = "", trace: str = "") -> None:

@@ -35,27 +35,42 @@ _TRANSFORMERS = """It is a plain transformers model:
 ```python
 from transformers import pipeline
 
-pipeline("text-classification", ".")
+classify = pipeline("text-classification", ".")
+answers = classify(["a text", "another"], truncation=True, max_length={max_length})
 ```"""
 _UNEVEN = "Its layers have different numbers of heads or neurons, which transformers alone can't open."
-_ONNX = """onnxruntime runs `model.onnx` and `model-int8.onnx`, which take any number of texts of any length:
+_ONNX = """onnxruntime runs `model.onnx` and `model-int8.onnx`, which take any number of texts of up to {max_length} \
+tokens; the tokenizer cuts longer ones:
 
 ```python
 import onnxruntime
-from transformers import AutoTokenizer
+from transformers import {classes}
 
+texts = ["a text", "another"]
 tokenizer = AutoTokenizer.from_pretrained(".")
 session = onnxruntime.InferenceSession("model.onnx")
-inputs = tokenizer(["a text", "another"], padding=True, return_tensors="np")
-logits = session.run(["logits"], {one.name: inputs[one.name] for one in session.get_inputs()})[0]
+inputs = tokenizer(texts, padding=True, truncation=True, max_length={max_length}, return_tensors="np")
+logits = session.run(["logits"], {{one.name: inputs[one.name] for one in session.get_inputs()}})[0]
+{answers}
 ```"""
+_LABELS = """labels = AutoConfig.from_pretrained(".").id2label
+answers = [labels[int(row.argmax())] for row in logits]"""
+_SCORES = "answers = logits[:, 0].tolist()"
 
 
 def card(result: Result, encoder: Encoder, *, onnx: bool) -> str:
     """A README.md in the hub's form."""
     (whole,) = result.models.values()
     subject, plain = result.subject, is_plain(encoder)
-    opening = [_BERTSCOPE, _TRANSFORMERS if plain else _UNEVEN, *([_ONNX] if onnx else [])]
+    scored = encoder.model.config.num_labels == 1
+    ways = [_BERTSCOPE, _TRANSFORMERS if plain else _UNEVEN, *([_ONNX] if onnx else [])]
+    opening = [
+        way.format(
+            max_length=encoder.max_length, answers=_SCORES if scored else _LABELS,
+            classes="AutoTokenizer" if scored else "AutoConfig, AutoTokenizer",
+        )
+        for way in ways
+    ]  # fmt: skip
     parts = [
         _HEADER.format(library="transformers" if plain else "bertscope"),
         f"# {encoder.name}",
