@@ -36,19 +36,19 @@ def measuring(encoders: Sequence[Encoder]) -> Iterator[None]:
 def not_finite(name: str, where: str) -> UserError:
     """What is said of a model whose numbers get lost."""
     return UserError(
-        f"{name} gives NaN or infinite values, first {where}, though its weights are finite: nothing can be measured "
-        "of it; copy the model again, or train it again with a lower learning rate"
+        f"{name} gives NaN or infinite values, {where}, though its weights are finite: nothing can be measured of "
+        "it; copy the model again, or train it again with a lower learning rate"
     )
 
 
 class _Watch:
-    """Adds up what each layer of a model puts out, and what is on top of them. A sum is finite only if all of its
-    terms are; attention weights needn't be seen, since what isn't finite there isn't in the layer's output either."""
+    """Adds up what a model puts out: a sum is finite only if all of its terms are. What isn't finite inside,
+    attention too, isn't finite in any layer above either; how far the first token got tells where it began."""
 
     def __init__(self, encoder: Encoder, undo: ExitStack) -> None:
         self._name, self._layers = encoder.name, encoder.n_layers
         self._sums: list[Tensor] = []
-        """Of the pass that goes on: one for each layer, then one for the encoder's output, then the task head's."""
+        """Of the pass that goes on: each layer's first tokens, all that the encoder puts out, all that is on top."""
         self._lost: Tensor | None = None
         """By the same places: NaN where a sum wasn't finite, else 0."""
         model, base = encoder.model, encoder.model.base_model
@@ -70,7 +70,8 @@ class _Watch:
         self._note()
 
     def _after_layer(self, module: Any, args: Any, output: Any) -> None:
-        self._sums.append(_sum(output[0] if isinstance(output, tuple) else output))
+        # The first token reads all others in the next layer: it tells about where, for a hundredth of the cost.
+        self._sums.append(_sum((output[0] if isinstance(output, tuple) else output)[:, 0]))
 
     def _after_model(self, module: Any, args: Any, output: Any) -> None:
         self._sums.append(torch.stack([_sum(each) for each in output.values() if isinstance(each, Tensor)]).sum())
@@ -89,7 +90,8 @@ class _Watch:
         finite = sums.isfinite().tolist()
         if not all(finite):
             layer = finite.index(False) + 1
-            raise not_finite(self._name, f"in layer {layer}" if layer <= self._layers else "behind its last layer")
+            where = f"in layer {layer} at the latest" if layer <= self._layers else "in its last layer or behind it"
+            raise not_finite(self._name, where)
 
 
 def _sum(tensor: Tensor) -> Tensor:
