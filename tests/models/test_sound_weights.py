@@ -88,6 +88,37 @@ def test_old_checkpoints_open_as_what_they_say(folder, architecture, pocket):
         assert torch.equal(weights, pocket.model.bert.state_dict()[name].cpu()), name
 
 
+# What published checkpoints hold beside the weights of the architecture that they name.
+PUBLISHED = [
+    ("bert", "bare", ["embeddings.position_ids"]),  # all-MiniLM-L6-v2
+    ("bert", "masked", ["cls.seq_relationship.weight", "bert.pooler.dense.weight", "bert.embeddings.position_ids"]),
+    ("roberta", "masked", ["roberta.pooler.dense.weight", "roberta.embeddings.position_ids"]),
+    ("roberta", "classifier", ["roberta.pooler.dense.bias"]),  # roberta-large-mnli
+    ("xlm-roberta", "token", ["roberta.pooler.dense.weight", "lm_head.dense.weight"]),
+    ("distilbert", "masked", ["distilbert.embeddings.position_ids"]),
+    (
+        "albert",
+        "masked",
+        ["albert.pooler.weight", "sop_classifier.classifier.weight"],
+    ),
+    ("electra", "pretraining", ["electra.embeddings.position_ids", "generator_predictions.dense.weight"]),
+    ("mpnet", "masked", ["mpnet.pooler.dense.weight", "mpnet.embeddings.position_ids"]),
+    ("deberta-v2", "masked", ["mask_predictions.dense.weight", "lm_predictions.lm_head.dense.weight"]),
+    ("nomic_bert", "bare", ["encoder.layers.0.attn.rotary_emb.inv_freq"]),
+]
+
+
+@pytest.mark.parametrize(("family", "kind", "beside"), PUBLISHED)
+def test_what_published_checkpoints_hold_beside_their_weights_is_known(family, kind, beside, tmp_path, pocket):
+    OPENED[kind].from_config(tiny_config(family)).save_pretrained(tmp_path)
+    held = {name: torch.ones(1, 1, dtype=torch.long if name.endswith("_ids") else torch.float) for name in beside}
+    change_weights(tmp_path, lambda weights: weights | held)
+    load(tmp_path, tokenizer=pocket.tokenizer)
+    change_weights(tmp_path, lambda weights: weights | {"encoder.foreign.weight": torch.ones(1)})
+    with pytest.raises(UserError, match="has 1 weights for which"):
+        load(tmp_path, tokenizer=pocket.tokenizer)
+
+
 def test_names_without_the_prefix_and_the_pooler_of_others_are_known(folder):
     change_weights(folder, lambda weights: {name.removeprefix("bert."): held for name, held in weights.items()})
     assert isinstance(load(folder).model, BertForPreTraining)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ class Fit:
     """What the model has and the folder lacks."""
     unused: set[str]
     """What the folder holds and the model has no place for."""
-    misshapen: set[tuple[str, Sequence[int], Sequence[int]]] = field(default_factory=set)
+    misshapen: set[tuple[str, torch.Size, torch.Size]] = field(default_factory=set)
     """What has another shape in the folder than in the model: its name, the one and the other."""
 
     @classmethod
