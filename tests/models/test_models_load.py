@@ -160,7 +160,10 @@ def break_architecture(folder):
         (break_no_config, "is not a model folder: there is no config.json in it"),
         (break_config, "config.json can't be read"),
         (break_family, "models of type 'gpt2' are not supported; known: albert, bert, camembert"),
-        (break_shape, "the weights in .* can't be read"),
+        (
+            break_shape,
+            r"192 of the weights in .* have another shape .* first, \[192\] instead of \[96\]",
+        ),
         (break_layers, r"lacks 16 of the model's weights, 'bert.encoder.layer.12"),
         (break_tokenizer, "has no tokenizer"),
         (break_architecture, "doesn't say the model's architecture"),

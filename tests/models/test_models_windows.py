@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from transformers.modeling_outputs import QuestionAnsweringModelOutput
 
 from bertscope.core.examples import Examples
 from bertscope.models.span_head import best_spans, predict_spans, with_span_head
@@ -118,11 +119,11 @@ def test_the_answer_is_that_of_the_best_window(tiny, monkeypatch):
     encoder = with_span_head(tiny)
     wanted = encoder.tokenizer.vocab["anna"]
 
-    class Located:
-        def __init__(self, ids):
-            self.start_logits = self.end_logits = (ids == wanted).float() + 0.001 * torch.arange(ids.shape[1])
+    def located(input_ids, **_):
+        scores = (input_ids == wanted).float() + 0.001 * torch.arange(input_ids.shape[1])
+        return QuestionAnsweringModelOutput(start_logits=scores, end_logits=scores)
 
-    monkeypatch.setattr(encoder.model, "forward", lambda input_ids, **_: Located(input_ids))
+    monkeypatch.setattr(encoder.model, "forward", located)
     texts = questions(("who ?", LONG), ("who ?", "Anna ran ."), ("anna ?", "it rained ."))
     answers, cut = predict_spans(encoder, texts, tokens=128, window=2)
     assert [texts.pair[row][start:end] for row, (start, end) in enumerate(answers)] == ["Anna", "Anna", "."]

@@ -33,14 +33,19 @@ CONFIGS: dict[str, dict[str, Any]] = {
 CUT = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "ernie", "distilbert")
 
 
-def tiny_model(name: str, **changes: Any) -> Any:
-    """A model of that family with weights large enough that every part matters."""
+def tiny_config(name: str, **changes: Any) -> Any:
+    """The config of a tiny model of that family."""
     common = {
         k: v
         for k, v in _COMMON.items()
         if name != "distilbert" or not k.startswith(("hidden", "num_h", "num_a", "inter"))
     }
-    config = AutoConfig.for_model(name, **common | CONFIGS[name] | changes)
+    return AutoConfig.for_model(name, **common | CONFIGS[name] | changes)
+
+
+def tiny_model(name: str, **changes: Any) -> Any:
+    """A model of that family with weights large enough that every part matters."""
+    config = tiny_config(name, **changes)
     generator = torch.Generator().manual_seed(11)
     model = AutoModelForSequenceClassification.from_config(config).eval()
     with torch.no_grad():  # families start their weights differently: give them all the same spread, biases too

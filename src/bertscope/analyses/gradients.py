@@ -21,7 +21,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.progress import progress
 from bertscope.core.units import Unit
 from bertscope.models.batches import Batch, batches
-from bertscope.models.evaluating import evaluating
+from bertscope.models.finite_pass import measuring, not_finite
 from bertscope.models.gates import Gates
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import default_budget
@@ -145,7 +145,7 @@ def example_gradients(
     # The way back needs what the way forth left: half of the usual budget spares a GPU's memory and a CPU's cache.
     budget = tokens or default_budget(encoder) // 2
     with (
-        evaluating([encoder]),
+        measuring([encoder]),
         _frozen(encoder),
         encoder.gates(off) as gates,
         first_token_only(encoder),
@@ -162,7 +162,10 @@ def example_gradients(
                 found = torch.autograd.grad(loss, separate, materialize_grads=True)
             if per_token:  # padding has no part in the loss: its gradients are 0
                 found = tuple(gradient.abs().sum(1) for gradient in found)
-            yield rest.collect(batch, outputs, found)
+            arrays = [gradient.cpu().numpy() for gradient in found]
+            if not all(np.isfinite(array).all() for array in arrays):
+                raise not_finite(encoder.name, "on the way back, in its gradients")
+            yield rest.collect(batch, outputs, arrays)
             bar.advance(len(batch))
 
 
@@ -207,8 +210,8 @@ class _Rest:
         gates.neurons |= dict(enumerate(each))
         return [gates.heads, gates.mlps, *each]
 
-    def collect(self, batch: Batch, outputs: Tensor, found: tuple[Tensor, ...]) -> ExampleGradients:
-        heads, mlps, *neurons = (gradient.cpu().numpy() for gradient in found)
+    def collect(self, batch: Batch, outputs: Tensor, found: list[np.ndarray]) -> ExampleGradients:
+        heads, mlps, *neurons = found
         for layer, (n_heads, n_neurons) in enumerate(zip(self.head_counts, self.neuron_counts, strict=True)):
             heads[:, layer, n_heads:] = np.nan
             if not n_neurons:

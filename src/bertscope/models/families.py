@@ -10,12 +10,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.models.config_notes import PARSER
 
 if TYPE_CHECKING:
     from torch import nn
 
 PoolerKind = Literal["first_token", "nothing", "task_head"]
 """A pooler takes all states and gives the first token's; takes and gives that; or is a whole task head."""
+
+TASK_HEADS = ("classifier", "pre_classifier", "score", "qa_outputs", "sequence_summary", "dense", "head", PARSER)
+"""What families have on top for a task, and are opened without where the task head is left off."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,10 @@ class Family:
     """The config's name for how the classifier pools; None where it always reads the first token."""
     pretraining: Literal["masked-lm", "discriminator"] = "masked-lm"
     """What an architecture called ...ForPreTraining predicts."""
+    pretraining_heads: tuple[str, ...] = ("cls.predictions", "cls.seq_relationship")
+    """What checkpoints have on top from their pre-training, and are opened without: paths from the whole model."""
+    relative_positions_dropped: bool = True
+    """Whether `position_embedding_type` in a config once asked for positions that transformers computes no more."""
     closing: str = ""
     """The norm after the last layer, where there is one."""
     first_stays_because: str | None = None
@@ -124,7 +132,7 @@ _BERT = Family(
     pooler=(("base_model.pooler", "first_token"),),
 )
 _WITH_DENSE = replace(_BERT, last_linear="classifier.out_proj", pooler=(("classifier", "task_head"),))
-_ROBERTA = replace(_WITH_DENSE, shifted_positions=True)
+_ROBERTA = replace(_WITH_DENSE, shifted_positions=True, pretraining_heads=("lm_head",))
 _LLAMA_LIKE = Family(
     layers="layers",
     attention="self_attn",
@@ -132,12 +140,16 @@ _LLAMA_LIKE = Family(
     mlp="mlp",
     mlp_out="mlp.down_proj",
     whole_because="its MLPs are gated, with two maps to one neuron, which the cutter doesn't know",
+    relative_positions_dropped=False,
 )
 
 FAMILIES = {
     "bert": _BERT,
     "ernie": _BERT,
-    "electra": replace(_WITH_DENSE, pretraining="discriminator"),
+    "electra": replace(
+        _WITH_DENSE, pretraining="discriminator",
+        pretraining_heads=("discriminator_predictions", "generator_predictions", "generator_lm_head"),
+    ),
     "roberta": _ROBERTA,
     "xlm-roberta": _ROBERTA,
     "camembert": _ROBERTA,
@@ -151,6 +163,8 @@ FAMILIES = {
         mlp_weights=("ffn.lin1",),
         mlp_width="hidden_dim",
         dropout="seq_classif_dropout",
+        pretraining_heads=("vocab_transform", "vocab_layer_norm", "vocab_projector"),
+        relative_positions_dropped=False,
     ),
     "albert": Family(
         layers="encoder.albert_layer_groups",
@@ -162,23 +176,27 @@ FAMILIES = {
         whole_because="one block serves all of its layers, so that a cut in one would be a cut in all",
         pooler=(("base_model.pooler", "nothing"), ("base_model.pooler_activation", "nothing")),
         dropout="classifier_dropout_prob",
+        pretraining_heads=("predictions", "sop_classifier"),
     ),
     "modernbert": Family(
         layers="layers", attention="attn", projection="attn.Wo", mlp="mlp", mlp_out="mlp.Wo",
         reads="classifier_pooling", closing="final_norm", pooler=(("head", "nothing"),),
         first_stays_because="it is built unlike the others, without a norm before its attention",
         whole_because="its queries, keys and values are one fused map, which the cutter doesn't know",
+        pretraining_heads=("head", "decoder"), relative_positions_dropped=False,
     ),
     "nomic_bert": replace(_LLAMA_LIKE, pooler=(("base_model.pooler", "first_token"),)),
     "eurobert": replace(
         _LLAMA_LIKE, reads="classifier_pooling", closing="norm", dropout=None,
-        pooler=(("dense", "nothing"), ("activation", "nothing")),
+        pooler=(("dense", "nothing"), ("activation", "nothing")), pretraining_heads=("lm_head",),
     ),
     "deberta-v2": replace(
         _BERT, value="attention.self.value_proj", mask="allowed", dropout="cls_dropout",
         pooler=(("pooler", "first_token"),),
         first_stays_because="a convolution follows it",
         whole_because="its positions have maps of their own for each head, which the cutter doesn't know",
+        pretraining_heads=("cls.predictions", "lm_predictions", "mask_predictions"),
+        relative_positions_dropped=False,
     ),
     "mpnet": replace(
         _ROBERTA,
@@ -188,10 +206,12 @@ FAMILIES = {
         padding=1,
         dropout=None,
         whole_because="its position bias has a column for each head, which the cutter doesn't know",
+        relative_positions_dropped=False,
     ),
     "roformer": replace(
         _WITH_DENSE, value="attention.self.value", dropout=None,
         whole_because="it counts its heads itself when it adds positions, which the cutter doesn't know",
+        relative_positions_dropped=False,
     ),
 }  # fmt: skip
 

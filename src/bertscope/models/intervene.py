@@ -24,7 +24,7 @@ from bertscope.core.predictions import Predictions
 from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
-from bertscope.models.evaluating import evaluating
+from bertscope.models.finite_pass import measuring
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import default_budget
 from bertscope.models.replay import recorded, replayed
@@ -102,7 +102,7 @@ def masked_losses(
 @contextmanager
 def _running(encoder: Encoder, work: int) -> Iterator[Any]:
     with (
-        evaluating([encoder]),
+        measuring([encoder]),
         torch.inference_mode(),
         tapped(encoder, Tap()),
         progress("changing layers", work) as bar,

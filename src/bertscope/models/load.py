@@ -22,6 +22,7 @@ from bertscope.models.families import Family, family_of
 from bertscope.models.known_base import noted_base, told_base
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
+from bertscope.models.sound_weights import Fit, refuse_unsound
 from bertscope.models.source import (
     config_of,
     display_name,
@@ -34,6 +35,7 @@ from bertscope.models.source import (
     written,
 )
 from bertscope.models.states_store import StatesStore
+from bertscope.models.stored_weights import refuse_adapter, refuse_other_positions, refuse_stored
 from bertscope.models.surgery import reshape
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
@@ -102,8 +104,10 @@ def accept_states(given: Any, *, tokenizer: Any = None, base: str | None = None)
 
 
 def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
+    refuse_adapter(folder)
     config = config_of(folder)
     family = family_of(config["model_type"])
+    refuse_other_positions(config, family, str(folder))
     weights = weight_files(folder, allow_pickle=allow_pickle)
     opener, has = _opener(folder, config.get("architectures") or _guess(weights), family)
     parser = parser_of(config) if has == "none" and task_head != "none" else None
@@ -118,16 +122,19 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
         )
     with quiet_library():
         try:
-            model, missing = _open(opener, folder, config, family, weights)
-            missing = missing | (add_parser(model, parser, weights) if parser else set())
+            refuse_stored(weights)
+            model, fit = _open(opener, folder, config, family, weights)
+            fit = fit.without_parser(add_parser(model, parser, weights)) if parser else fit
         except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             why = _first_line(error)
             raise UserError(f"the weights in {folder} can't be read ({why}); copy the model again") from error
-    if has in ("none", "parser") and any("pooler" in key for key in missing):
+    no_pooler = has in ("none", "parser") and any("pooler" in key for key in fit.missing)
+    if no_pooler:
+        fit.missing = {key for key in fit.missing if "pooler" not in key}
+    fit.refuse(model, family, folder, left_off=task_head == "none")
+    if no_pooler:
         model.pooler = None  # the checkpoint was made without one; a random one would pass for pretrained
-        missing = {key for key in missing if "pooler" not in key}
-    if lacking := sorted(missing):
-        raise UserError(f"{folder} lacks {len(lacking)} of the model's weights, {lacking[0]!r} first; copy it again")
+    refuse_unsound(model, str(folder))
     if has == "none":
         model = model.base_model  # a cut model is opened with its task head, which is left off here
         if noted := encoder_notes_in(model.config):
@@ -144,25 +151,21 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     return encoder
 
 
-def _open(
-    opener: Any, folder: Path, config: dict[str, Any], family: Family, weights: list[Path]
-) -> tuple[Any, set[str]]:
-    """The model and the names of weights it needs but the folder lacks."""
+def _open(opener: Any, folder: Path, config: dict[str, Any], family: Family, weights: list[Path]) -> tuple[Any, Fit]:
+    """The model, and how the folder's weights fit it."""
     shape, form = _shape(config), ClassifierForm.of(config)
     if shape is None and (form == ClassifierForm() or opener is transformers.AutoModel):
         model, loading = opener.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=weights[0].suffix == ".safetensors", local_files_only=True,
-            trust_remote_code=False, output_loading_info=True,
+            trust_remote_code=False, output_loading_info=True, ignore_mismatched_sizes=True,
         )  # fmt: skip
-        return model, loading["missing_keys"]
+        return model, Fit(loading["missing_keys"], loading["unexpected_keys"], loading["mismatched_keys"])
     model = opener.from_config(transformers.AutoConfig.from_pretrained(folder), dtype=torch.float32)
     form.put_on(model, family)
     if shape is not None:
         reshape(model, family, model.config.hidden_size // model.config.num_attention_heads, shape)
     state = {name: tensor for path in weights for name, tensor in load_file(path).items()}
-    missing = set(model.load_state_dict(state, strict=False).missing_keys)
-    model.tie_weights()
-    return model, missing - set(model.all_tied_weights_keys)
+    return model, Fit.of_state(model, state)
 
 
 def _shape(config: dict[str, Any]) -> dict[str, list[int]] | None:
@@ -182,6 +185,8 @@ def _from_memory(model: Any, task_head: str, device: str, tokenizer: Any) -> Enc
         raise UserError(
             f"this {type(model).__name__} is in half precision; load it as float32, or give model.float()"
         )
+    refuse_other_positions(vars(model.config), family, f"this {type(model).__name__}")
+    refuse_unsound(model, f"this {type(model).__name__}")
     if tokenizer is None:
         where = model.config._name_or_path
         if not where:

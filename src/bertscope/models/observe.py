@@ -16,7 +16,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches, tokenise
-from bertscope.models.evaluating import evaluating
+from bertscope.models.finite_pass import measuring
 from bertscope.models.taps import Tap, allowed_keys, tapped
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _stream(
     first = encoders[0]
     max_length = min(encoder.max_length for encoder in encoders)
     seen_examples = truncated = 0
-    with evaluating(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
+    with measuring(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
         for batch in batches(
             first.tokenizer, examples, max_length=max_length, tokens=tokens or default_budget(first), window=window,
             cells=_CELLS[first.device.type == "cpu"] if "maps" in needs else None, device=first.device, long=long,

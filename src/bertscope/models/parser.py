@@ -20,7 +20,7 @@ from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches
 from bertscope.models.config_notes import PARSER, notes_in
-from bertscope.models.evaluating import evaluating
+from bertscope.models.finite_pass import measuring
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.observe import default_budget
 from bertscope.models.spanning_tree import best_trees
@@ -134,7 +134,7 @@ def predict_trees(
         raise UserError(f"{encoder.name} parses sentences whose words are marked; give a treebank")
     outputs = np.full((len(examples), max(map(len, examples.words)), 2), NOTHING)
     truncated, model = 0, encoder.model
-    with evaluating([encoder]), torch.inference_mode(), progress("parsing", len(examples)) as bar:
+    with measuring([encoder]), torch.inference_mode(), progress("parsing", len(examples)) as bar:
         for batch in batches(
             encoder.tokenizer, examples, max_length=encoder.max_length, tokens=tokens or default_budget(encoder),
             window=window, device=encoder.device,

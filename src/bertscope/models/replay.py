@@ -23,7 +23,7 @@ from bertscope.core.progress import progress
 from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import batches
 from bertscope.models.encoder import Encoder
-from bertscope.models.evaluating import evaluating
+from bertscope.models.finite_pass import measuring
 from bertscope.models.gates import Gates
 from bertscope.models.means import Means
 from bertscope.models.needed_rows import first_token_only
@@ -80,7 +80,7 @@ def predict_each(
     budget = tokens or default_budget(encoder) // (2 if encoder.device.type == "cpu" else 1)
     truncated, parts = 0, sum(change.first < encoder.n_layers for change in changes)
     with (
-        evaluating([encoder]),
+        measuring([encoder]),
         torch.inference_mode(),
         first_token_only(encoder) if replay else nullcontext(),
         progress(f"switching off {parts} parts of {encoder.name}", len(examples) * len(changes)) as bar,

@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, group_by_budget, pad
-from bertscope.models.evaluating import evaluating
+from bertscope.models.finite_pass import measuring
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.observe import default_budget
 from bertscope.models.windows import Windows, windowed
@@ -51,7 +51,7 @@ def predict_spans(
     if examples.pair is None:
         raise UserError(f"{encoder.name} answers questions about a text; give pairs, the question first")
     answers, truncated = np.zeros((len(examples), 2), dtype=np.int64), 0
-    with evaluating([encoder]), torch.inference_mode(), progress("answering", len(examples)) as bar:
+    with measuring([encoder]), torch.inference_mode(), progress("answering", len(examples)) as bar:
         for first in range(0, len(examples), window):
             some = np.arange(first, min(first + window, len(examples)))
             windows = windowed(encoder.tokenizer, examples.take(some), encoder.max_length)

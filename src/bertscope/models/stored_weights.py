@@ -1,0 +1,74 @@
+"""What the files of a model's folder tell before it is opened: weights that the model isn't all of, or can't be."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bertscope.core.errors import UserError
+from bertscope.models.families import Family
+
+_ADAPTER = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
+_FLOATING = re.compile(r"B?F\d+.*")  # safetensors' names: F32, BF16, F8_E4M3 ...
+_ABSOLUTE = "absolute"
+COUNTERS = re.compile(r"(^|\.)(position_ids|token_type_ids|rotary_emb\.inv_freq)$")
+"""What older files hold beside weights, and newer models count out themselves."""
+
+
+def refuse_adapter(folder: Path) -> None:
+    """Refuse a model with an adapter beside it: the library would open the model alone."""
+    if found := next((name for name in _ADAPTER if (folder / name).exists()), None):
+        raise UserError(
+            f"{folder} has an adapter beside its weights ({found}), which would be left out; merge it first "
+            "(peft's merge_and_unload) and save the whole model, or take its adapter_* files away"
+        )
+
+
+def refuse_other_positions(config: Mapping[str, Any], family: Family, which: str) -> None:
+    """Refuse a model that was trained with positions which the library computes no more: it would be given absolute
+    ones, without a word."""
+    asked = config.get("position_embedding_type", _ABSOLUTE)
+    if family.relative_positions_dropped and asked != _ABSOLUTE:
+        raise UserError(
+            f"{which} has position_embedding_type {asked!r}, which transformers no longer computes: it would be "
+            f"measured with absolute positions; take a model with {_ABSOLUTE} ones"
+        )
+
+
+def refuse_stored(weights: Sequence[Path]) -> None:
+    """Refuse files of weights that are whole numbers, whose scale nobody knows, and a weight in two files."""
+    found: dict[str, Path] = {}
+    for path in weights:
+        for name, floating in _floating(path).items():
+            if not floating and not COUNTERS.search(name):
+                raise UserError(
+                    f"{name!r} in {path} holds whole numbers: weights that were quantised can't be measured; "
+                    "take the model in float32 or in half precision"
+                )
+            if name in found:
+                raise UserError(
+                    f"{name!r} is in {found[name]} and in {path.name}: which is the model's can't be told; "
+                    "take the file away that isn't"
+                )
+            found[name] = path
+
+
+def _floating(path: Path) -> dict[str, bool]:
+    """The tensors of a file by name, and whether each is of floating-point numbers; no weight is read."""
+    if path.suffix == ".safetensors":
+        with path.open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        return {
+            name: bool(_FLOATING.fullmatch(tensor["dtype"]))
+            for name, tensor in header.items()
+            if name != "__metadata__"
+        }
+    if not path.name.startswith("pytorch_model"):  # an optimizer's, or a training's settings
+        return {}
+    import torch
+
+    state = torch.load(path, map_location="meta", weights_only=True)
+    return {name: tensor.is_floating_point() for name, tensor in state.items()}
