@@ -5,21 +5,19 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
 from bertscope.cli.options import STORE, tell_what_is_skipped
+from bertscope.cli.study_words import about, branch, columns, foretell, notes
 from bertscope.core.errors import UserError
 from bertscope.core.progress import verbosity
 from bertscope.core.store import Store
 
 if TYPE_CHECKING:
-    from bertscope.core.step import Step
     from bertscope.study.file import Study
-    from bertscope.study.step_states import State
 
 study = App(name="study", help="One file, many questions: run it, see where it stands, clean up after it.")
 Sets = Annotated[tuple[str, ...], Parameter(name="--set", consume_multiple=False)]
@@ -73,7 +71,7 @@ def run(
 
     read = read_study(file, sets)
     if dry_run:
-        _foretell(read, Store(store))
+        foretell(read, Store(store))
         return
     makers = {"workers": workers, "cluster": cluster, "cluster_keys": cluster_keys}
     page = out or Path(f"{read.name}-report.html")
@@ -129,7 +127,7 @@ def list_() -> None:
     """
     from bertscope.study.file import ready_studies
 
-    _columns(ready_studies().items())
+    columns(ready_studies().items())
 
 
 @study.command
@@ -149,8 +147,8 @@ def show(file: str, /, *, sets: Sets = ()) -> None:
     read, seen = read_study(file, sets), set[str]()
     print(dump(read.parsed))
     for step in read.steps:
-        _branch(step, seen)
-    _notes(read)
+        branch(step, seen)
+    notes(read)
 
 
 @study.command
@@ -175,8 +173,8 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     tell_what_is_skipped(shelf)
     steps, found, why = graph(read.steps), states(read.steps, shelf), failures(shelf)
     counts = Counter(found.values())
-    _columns(
-        (IN_WORDS[found[name]], short(step), _about(step) + (f": {why[name]}" if found[name] == "failed" else ""))
+    columns(
+        (IN_WORDS[found[name]], short(step), about(step) + (f": {why[name]}" if found[name] == "failed" else ""))
         for name, step in steps.items()
     )
     print(
@@ -231,76 +229,3 @@ def keys(folder: Path, /) -> None:
 
     make_keys(folder)
     print(how_to_use(folder.absolute()))
-
-
-_LEFT_ALONE: dict[State, str] = {"done": "stored", "not_needed": "not needed"}
-"""States in which nothing of a step is left to compute, and what a plan says of them."""
-
-
-def _foretell(read: Study, store: Store) -> None:
-    """The steps, what is stored of them, and how long the others may take. Their data is read, as by a run."""
-    from bertscope.core.step import graph
-    from bertscope.study.preflight import preflight
-    from bertscope.study.step_states import states
-    from bertscope.study.step_words import duration, short
-    from bertscope.study.times import IN_WORDS, Times
-
-    tell_what_is_skipped(store)
-    preflight(read, store)
-    steps, found, times = graph(read.steps), states(read.steps, store), Times.of_store(store)
-    left = [step for name, step in steps.items() if found[name] not in _LEFT_ALONE]
-    guesses = {step.id: guess for step in left if (guess := times.guess(step))}
-    took = {name: duration(guess.seconds) for name, guess in guesses.items()}
-    _columns(
-        (_LEFT_ALONE.get(found[name]) or took.get(name, "unknown"), short(step), _about(step))
-        for name, step in steps.items()
-    )
-    _notes(read)
-    counts = Counter(found.values())
-    left_alone = [
-        f"{counts[state]} {word}" for state, word in _LEFT_ALONE.items() if counts[state] or state == "done"
-    ]
-    plan = ", ".join([f"{len(steps)} steps", *left_alone])
-    if not left:
-        print(f"{plan}: nothing to compute")
-    elif not guesses:
-        print(f"{plan}; how long the others take is unknown: none of their questions was answered in this store")
-    else:
-        unknown = len(left) - len(guesses)
-        more = f", and {unknown} steps of which nothing is known" if unknown else ""
-        print(f"{plan}; about {duration(sum(guess.seconds for guess in guesses.values()))} one after the other{more}")
-        alike = Counter(IN_WORDS[guess.like] for guess in guesses.values()).most_common()
-        how = ", ".join(f"{count} {like}" for like, count in alike)
-        print(f"a step's time is the median of steps of its question: {how}")
-
-
-def _branch(step: Step, seen: set[str], depth: int = 0) -> None:
-    """A step and, under it, those it rests on that weren't shown yet."""
-    from bertscope.study.step_words import short
-
-    seen.add(step.id)
-    needed = {one.id: one for one in step.before()}
-    above = len(needed.keys() & seen)
-    print(f"{'  ' * depth}{short(step)}  {_about(step)}" + (f" (uses {above} of the above)" if above else ""))
-    for name, one in needed.items():
-        if name not in seen:
-            _branch(one, seen, depth + 1)
-
-
-def _about(step: Step) -> str:
-    from bertscope.study.step_words import about, changed_settings
-
-    return "; ".join(filter(None, (about(step), changed_settings(step))))
-
-
-def _notes(read: Study) -> None:
-    for note in read.notes:
-        print(f"note: {note}")
-
-
-def _columns(rows: Iterable[Sequence[str]]) -> None:
-    """Print rows in columns, the last as long as it is."""
-    rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    for *first, last in rows:
-        print("  ".join([*(cell.ljust(width) for cell, width in zip(first, widths, strict=True)), last]))
