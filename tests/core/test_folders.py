@@ -112,7 +112,7 @@ def test_only_what_is_as_we_wrote_it_is_replaced(tmp_path):
         assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before
     shutil.rmtree(target)
     put(target)
-    with pytest.raises(UserError, match=r"it is 'toy' by its seal\.json"):
+    with pytest.raises(UserError, match=r"it is another thing of bertscope's \(toy, not model\)"):
         put(target, kind="model")
 
 

@@ -218,10 +218,14 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(toy_model, toy_task, tmp_pat
 def test_what_was_there_before_stays_unless_we_wrote_it(toy_model, toy_task, tmp_path):
     theirs = toy_model.save(tmp_path / "theirs")  # a model of ours, and a card of theirs
     (theirs / "README.md").write_text("years of work")
-    with pytest.raises(UserError, match="bertscope didn't write"):
+    with pytest.raises(UserError, match=r"it is another thing of bertscope's \(model, not export\)"):
         shrink(toy_model, toy_task, BARE, out=theirs)
     assert (theirs / "README.md").read_text() == "years of work"
     shrink(toy_model, toy_task, BARE, out=tmp_path / "small")
+    (tmp_path / "small" / "notes.md").write_text("also theirs")
+    with pytest.raises(UserError, match=r"it holds notes\.md, which bertscope didn't write"):
+        shrink(toy_model, toy_task, BARE, out=tmp_path / "small")
+    (tmp_path / "small" / "notes.md").unlink()
     shrink(toy_model, toy_task, replace(BARE, target="60%"), out=tmp_path / "small")
     assert "60%" in (tmp_path / "small" / "README.md").read_text()
 

@@ -197,10 +197,10 @@ def test_an_empty_store_says_what_to_run(tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_damaged_table_is_one_clear_line(tmp_path):
+def test_a_damaged_table_is_no_answer(tmp_path):
     folder = put(tmp_path, ablation())
     (folder / "result" / "heads.parquet").write_bytes(b"not a table")
-    with pytest.raises(UserError, match=r"is damaged .*; delete it and run the step again") as caught:
+    with pytest.raises(UserError, match=r"no finished results in") as caught:
         page_of(tmp_path)
     assert "\n" not in str(caught.value)
 

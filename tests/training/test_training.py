@@ -127,7 +127,7 @@ def test_a_damaged_checkpoint_is_named(tiny, task, tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             finetune(tiny, task, QUICK, out=tmp_path / "model")
     (tmp_path / "model.checkpoint" / "weights.safetensors").write_bytes(b"short")
-    with pytest.raises(UserError, match="is damaged"):
+    with pytest.raises(UserError, match=r"is damaged: weights\.safetensors has 5 bytes .*; delete it and run again"):
         finetune(tiny, task, QUICK, out=tmp_path / "model")
 
 
@@ -261,5 +261,5 @@ def test_checkpoints_hold_no_pickle(tiny, task, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         finetune(tiny, task, QUICK, out=tmp_path / "model")
     names = sorted(path.name for path in (tmp_path / "model.checkpoint").iterdir())
-    assert names == ["history.json", "optimizer.safetensors", "weights.safetensors"]
+    assert names == ["history.json", "optimizer.safetensors", "seal.json", "weights.safetensors"]
     assert len(json.loads((tmp_path / "model.checkpoint" / "history.json").read_text())["epochs"]) == 2

@@ -54,8 +54,10 @@ def _foreign_because(target: Path, kind: str) -> str:
             return ""
         if not (target / seal.FILE).is_file():
             return "it holds things that bertscope didn't write"
-        if wrong := seal.flaw(target, kind):
+        if wrong := seal.flaw(target):
             return f"it isn't as bertscope wrote it ({wrong})"
+        if (sealed := seal.read(target)) and sealed.of != kind:
+            return f"it is another thing of bertscope's ({sealed.of}, not {kind})"
         others = seal.strangers(target)
     except FileNotFoundError:
         return "it comes and goes"

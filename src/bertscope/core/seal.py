@@ -184,13 +184,19 @@ def files_in(folder: Path, *, empty: bool = False) -> list[str]:
     return [name for name in found if name != FILE] if not empty else found
 
 
-def refuse_damaged(folder: Path, of: str | None = None, *, within: tuple[str, ...] | None = None) -> None:
+def refuse_damaged(
+    folder: Path,
+    of: str | None = None,
+    *,
+    within: tuple[str, ...] | None = None,
+    cure: str = "make it again, or restore it from a copy",
+) -> None:
     """Refuse a folder that isn't as we wrote it; one inside a sealed folder must be the one that was sealed there."""
     wrong = flaw(folder, of, within=within)
     if not wrong and (folder.parent / FILE).is_file():
         wrong = flaw(folder.parent, within=(f"{folder.name}/{FILE}",))
     if wrong:
-        raise UserError(f"{folder} is damaged: {wrong}; make it again, or restore it from a copy")
+        raise UserError(f"{folder} is damaged: {wrong}; {cure}")
 
 
 def refuse_changed(folder: Path) -> None:

@@ -80,7 +80,7 @@ def hidden_states(
         "examples": _digest_examples(examples), "pool": pool, "layers": kept,
     }  # fmt: skip
     if (folder / ABOUT).is_file():
-        seal.refuse_damaged(folder, KIND)
+        seal.refuse_changed(folder)
         _refuse_other(folder, source)
     else:
         _lay_out(folder, encoder, examples, source, window)

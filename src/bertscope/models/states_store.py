@@ -104,9 +104,9 @@ class StatesStore:
         folder = Path(folder)
         if not (folder / ABOUT).is_file():
             raise UserError(f"{folder} is no store of hidden states (no {ABOUT} in it)")
-        seal.refuse_damaged(folder, KIND)
+        seal.refuse_changed(folder)
         about, done, store = read(folder)
-        if is_growing(folder):
+        if done < about["examples"] or is_growing(folder):
             raise UserError(
                 f"{folder} is not finished ({done:,} of {about['examples']:,} examples); "
                 "call hidden_states(...) again with this folder and it goes on"

@@ -31,6 +31,8 @@ class Checkpoint:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         recover(folder)
+        if self.exists():
+            refuse_damaged(folder, _KIND, cure="delete it and run again")
         refuse_foreign(folder, _KIND)
 
     @classmethod
@@ -69,7 +71,6 @@ class Checkpoint:
         """
         device = next(model.parameters()).device
         best = self.folder / "best.safetensors"
-        refuse_damaged(self.folder, _KIND)
         try:
             record = json.loads((self.folder / _MARKER).read_text(encoding="utf-8"))
             weights = load_file(self.folder / "weights.safetensors")
