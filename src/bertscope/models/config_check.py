@@ -7,7 +7,6 @@ later: counts that are none, labels that contradict each other, a decoder, our o
 from __future__ import annotations
 
 import json
-import os
 import reprlib
 import stat
 from collections.abc import Mapping
@@ -26,12 +25,12 @@ _LONGEST_JSON = 10_000_000
 # From the least to the most that a count can be. No model has as many as the most: it only keeps one slipped digit
 # from asking for all of the memory.
 _COUNTS = {
-    "num_hidden_layers": (0, 1000), "n_layers": (0, 1000),
+    "num_hidden_layers": (0, 500), "n_layers": (0, 500),
     "num_attention_heads": (1, 1000), "n_heads": (1, 1000), "num_key_value_heads": (1, 1000),
     "hidden_size": (1, 100_000), "dim": (1, 100_000), "embedding_size": (1, 100_000), "head_dim": (1, 100_000),
     "intermediate_size": (0, 1_000_000), "hidden_dim": (0, 1_000_000),
     "vocab_size": (1, 100_000_000), "max_position_embeddings": (1, 10_000_000), "type_vocab_size": (0, 1_000_000),
-    "num_hidden_groups": (1, 1000), "inner_group_num": (1, 1000), "num_labels": (1, 1_000_000),
+    "num_hidden_groups": (1, 1000), "inner_group_num": (1, 1000), "num_labels": (1, 100_000),
     "pad_token_id": (0, 100_000_000),
 }  # fmt: skip
 _MAY_BE_NULL = ("pad_token_id", "num_key_value_heads", "head_dim", "embedding_size", "num_labels")
@@ -47,13 +46,11 @@ def need_plain_files(folder: Path, patterns: tuple[str, ...]) -> None:
     """Refuse a folder in which something that is read is no file, or can't be read: a pipe would never end."""
     for path in sorted({found for pattern in patterns for found in folder.glob(pattern)}):
         try:
-            plain = stat.S_ISREG(path.stat().st_mode)
-        except OSError as error:  # a link that leads nowhere, or to itself
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise UserError(f"{path} is a folder, a pipe or a device, not a file; copy the model again")
+            path.open("rb").close()
+        except OSError as error:  # a link that leads nowhere, somebody else's file
             raise UserError(f"{path} can't be read ({error.strerror}); copy the model again") from error
-        if not plain:
-            raise UserError(f"{path} is a folder, a pipe or a device, not a file; copy the model again")
-        if not os.access(path, os.R_OK):
-            raise UserError(f"{path} can't be read (permission denied); ask its owner, or copy the model again")
 
 
 def read_json(path: Path) -> Any:

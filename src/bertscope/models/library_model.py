@@ -14,6 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.models.encoder import Encoder
 from bertscope.models.families import Family
 from bertscope.models.library_failures import library_failures
+from bertscope.models.quiet import quiet_library
 from bertscope.models.surgery import reshape
 from bertscope.models.weight_files import weights_held
 
@@ -38,7 +39,7 @@ def library_config(folder: Path, config: dict[str, Any]) -> Any:
         if name not in _HOW_TO_RUN and not name.startswith("_") and (name in own or not hasattr(kind, name))
     }  # fmt: skip
     path = folder / "config.json"
-    with library_failures(f"{path} isn't the config of a {config['model_type']}", _AGAIN):
+    with library_failures(f"{path} isn't the config of a {config['model_type']}", _AGAIN), quiet_library():
         return kind.from_dict(what_it_is)
 
 

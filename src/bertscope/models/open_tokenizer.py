@@ -11,6 +11,7 @@ import transformers
 from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from bertscope.core.errors import UserError
+from bertscope.models.growing_texts import refuse_growing_texts
 from bertscope.models.library_failures import library_failures
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import locate, need_vocabulary
@@ -22,6 +23,8 @@ def tokenizer_in(folder: Path, config: Any = None) -> Any:
     """The tokenizer of a folder. `config` is the library's of the model there, where it has one: it says which class
     opens the tokenizer."""
     need_vocabulary(folder)
+    if (folder / "tokenizer.json").exists():
+        refuse_growing_texts(folder / "tokenizer.json")
     with library_failures(f"{folder} has no usable tokenizer", "copy its tokenizer.json there"), quiet_library():
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             folder, config=config, local_files_only=True, trust_remote_code=False
@@ -54,10 +57,11 @@ def fitted(tokenizer: Any, model: Any, which: str) -> Any:
     """The tokenizer, giving only what this model takes: a DistilBERT has no segments, whatever its tokenizer says.
     One that gives what the model can't take is refused; `which` tells it from others."""
     taken = inspect.signature(model.forward).parameters
-    names = [name for name in tokenizer.model_input_names if name in taken]
+    given = tokenizer.model_input_names
+    names = [name for name in given if name in taken] if isinstance(given, list | tuple) else []
     if "input_ids" not in names:
         raise UserError(f"{which} gives no input_ids; take 'model_input_names' out of its tokenizer_config.json")
-    if names != tokenizer.model_input_names:
+    if names != list(given):
         tokenizer = copy.deepcopy(tokenizer)
         tokenizer.model_input_names = names
     _refuse_foreign(tokenizer, model, which)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -43,15 +44,31 @@ def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Pa
     what its tokenizer needs)."""
     if name == "pocket":
         return POCKET
-    folder = Path(name).expanduser()
-    if folder.is_dir():
+    folder = _as_path(name)
+    kind = _kind(folder)
+    if stat.S_ISDIR(kind):
         return folder
-    if folder.is_file():
+    if kind:
         raise UserError(f"model {name!r} is a file; name the folder that holds config.json and the weights")
     if not is_hub_id(name):
         raise UserError(f"no model folder {name!r}; give a folder, a hub id such as bert-base-uncased, or 'pocket'")
     wanted = [one for one in _WANTED if weights or one != _WEIGHTS]
     return _download(name, wanted + (PICKLES if allow_pickle else []))
+
+
+def _as_path(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:  # there is no such user
+        return Path(name)
+
+
+def _kind(path: Path) -> int:
+    """What lies there, as the system tells it; 0 for nothing, also where no file could have that name."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def is_hub_id(name: str) -> bool:
@@ -108,8 +125,8 @@ def not_a_model(given: Any) -> UserError:
 
 def own_folder(name: str) -> Path | None:
     """The folder that the name is the path of, absolute, a link under its own name; None of `pocket` and hub ids."""
-    folder = Path(name).expanduser()
-    if name == "pocket" or not folder.is_dir():
+    folder = _as_path(name)
+    if name == "pocket" or not stat.S_ISDIR(_kind(folder)):
         return None
     return folder.resolve() if ".." in folder.parts else folder.absolute()
 
@@ -118,7 +135,7 @@ def config_of(folder: Path) -> dict[str, Any]:
     """The folder's config.json; refused is what can't be meant, and a folder in which what is read is no file."""
     path = folder / "config.json"
     if not os.path.lexists(path):
-        raise UserError(f"{folder} is not a model folder: there is no config.json in it")
+        raise UserError(f"{folder} is not a model folder: there is no config.json in it; name the one that has it")
     need_plain_files(folder, (*_READ, *PICKLES, *_READ_BESIDE))
     return checked_config(path, read_json(path))
 

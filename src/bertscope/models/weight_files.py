@@ -67,12 +67,13 @@ def _named(folder: Path, one: str, index: str) -> list[Path]:
     places = said.get("weight_map") if isinstance(said, dict) else None
     if not isinstance(places, dict) or not places or not all(isinstance(name, str) for name in places.values()):
         raise UserError(f"{folder / index} doesn't say in which file each weight is; copy the model again")
+    present = {path.name for path in folder.iterdir()}
     for name in sorted(set(places.values())):
         if Path(name).name != name or Path(name).suffix != Path(one).suffix:
             raise UserError(f"{folder / index} names {name!r}: weights are read from files of the folder alone; "
                             "put it there, and its name into the index")  # fmt: skip
-        if not (folder / name).exists():
-            raise UserError(f"{folder} lacks {name}, which its index names; copy the model again")
+        if name not in present:
+            raise UserError(f"{folder} lacks {name!r}, which its index names; copy the model again")
     return sorted(folder / name for name in set(places.values()))
 
 
