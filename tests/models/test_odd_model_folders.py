@@ -107,6 +107,8 @@ def test_a_pattern_that_gives_up_on_a_text_is_no_bug(whole, tmp_path, capfd):
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
 def test_what_may_not_be_read_is_refused(name, whole, tmp_path):
     folder = shutil.copytree(whole, tmp_path / "model")
+    for path in folder.iterdir():
+        path.chmod(0o644)
     (folder / name).chmod(0)
     for above in (folder, *folder.parents[:3]):
         above.chmod(0o755)

@@ -16,7 +16,7 @@ _NO_COUNTS = {
     "null": None, "a text": "2", "negative": -1, "a fraction": 2.5, "an object": {"2": 2}, "true": True,
     "a list": [2], "huge": _HUGE, "NaN": _NAN,
 }  # fmt: skip
-_IS_NO_COUNT = "config.json says that {} is .*; it must be a whole number from"
+_IS_NO_COUNT = "config.json says that {} is .*; it must be a whole number from|config.json can't be read"
 
 # Each change of config.json, by what it is called.
 CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
@@ -62,6 +62,8 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "another method's name": ({"save_pretrained": None, "get_text_config": "x", "from_dict": 0}, SAME),
     "a property's name": ({"name_or_path": ["x"], "is_heterogeneous": 3}, SAME),
     "Python's own names": ({"__class__": "x", "__dict__": {}}, SAME),
+    "a field of NaN": ({"favourite": _NAN}, "config.json can't be read"),
+    "a field of half a character": ({"favourite": "\ud800"}, "config.json can't be read"),
     "a field that nobody has": ({"favourite": {"colour": [1, None]}}, SAME),
     "weights that aren't tied": ({"tie_word_embeddings": False}, SAME),
     "no padding": ({"pad_token_id": None}, SAME),

@@ -16,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bertscope.core.errors import UserError
+from bertscope.core.files import canonical_json
 from bertscope.models.config_notes import PARSER, notes_in, origin_in
 from bertscope.models.families import Family, family_of
 
@@ -58,7 +59,9 @@ def read_json(path: Path) -> Any:
     try:
         if (size := path.stat().st_size) > _LONGEST_JSON:
             raise UserError(f"{path} has {size:,} bytes; at most {_LONGEST_JSON:,} are read; copy the model again")
-        return json.loads(path.read_text(encoding="utf-8"))
+        said = json.loads(path.read_text(encoding="utf-8"))
+        canonical_json(said).encode()  # NaN, or half a character, can't be written down again
+        return said
     except (ValueError, OSError, RecursionError) as error:
         raise UserError(f"{path} can't be read ({_in_one_line(error)}); copy the model again") from error
 
