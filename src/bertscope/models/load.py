@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import inspect
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -20,6 +19,9 @@ from bertscope.models.encoder import Encoder, Opened, TaskHead
 from bertscope.models.evaluating import best_device
 from bertscope.models.families import Family, family_of
 from bertscope.models.known_base import noted_base, told_base
+from bertscope.models.library_failures import library_failures, reason
+from bertscope.models.library_model import library_config, refuse_larger, refuse_mute
+from bertscope.models.open_tokenizer import fitted, tokenizer_in, usable_tokenizer
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
 from bertscope.models.sound_weights import Fit, refuse_unsound
@@ -28,15 +30,14 @@ from bertscope.models.source import (
     display_name,
     locate,
     model_digest,
-    need_vocabulary,
     not_a_model,
     own_folder,
-    weight_files,
     written,
 )
 from bertscope.models.states_store import StatesStore
 from bertscope.models.stored_weights import refuse_adapter, refuse_other_positions, refuse_stored
 from bertscope.models.surgery import reshape
+from bertscope.models.weight_files import weight_files
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
 _OPENED_BY: dict[str, tuple[type, TaskHead]] = {
@@ -73,7 +74,7 @@ def load(
     Weights come as float32: transformers would keep a file's half precision silently.
     """
     check_known("task_head", task_head, _TASK_HEADS)
-    tokenizer = None if tokenizer is None else _usable(tokenizer)
+    tokenizer = None if tokenizer is None else usable_tokenizer(tokenizer)
     if isinstance(name_or_module, str | Path):
         name = str(name_or_module)
         folder = locate(name, allow_pickle=allow_pickle)
@@ -120,14 +121,15 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
         raise UserError(
             f"{name} has no {task_head} on top (it is: {has}); fine-tune it first, or load it with task_head='auto'"
         )
+    known = library_config(folder, config)
     with quiet_library():
-        try:
+        refuse_larger(folder, opener, known, family, _shape(config), weights)
+        with _reading(folder):
             refuse_stored(weights)
-            model, fit = _open(opener, folder, config, family, weights)
-            fit = fit.without_parser(add_parser(model, parser, weights)) if parser else fit
-        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-            why = _first_line(error)
-            raise UserError(f"the weights in {folder} can't be read ({why}); copy the model again") from error
+        model, fit = _open(opener, folder, known, family, weights)
+        if parser:
+            with _reading(folder):
+                fit = fit.without_parser(add_parser(model, parser, weights))
     no_pooler = has in ("none", "parser") and any("pooler" in key for key in fit.missing)
     if no_pooler:
         fit.missing = {key for key in fit.missing if "pooler" not in key}
@@ -141,9 +143,10 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
             model.config.bertscope = noted
     model.eval().to(_device(device))
     own = tokenizer is None
-    tokenizer = _tokenizer(folder) if own else tokenizer
-    _refuse_foreign(tokenizer, model, f"the tokenizer in {folder}" if own else "the tokenizer that was given")
-    encoder = Encoder(model, _fitted(tokenizer, model), display_name(name, config), family, has)
+    tokenizer = tokenizer_in(folder, known) if own else tokenizer
+    which = f"the tokenizer in {folder}" if own else "the tokenizer that was given"
+    encoder = Encoder(model, fitted(tokenizer, model, which), display_name(name, config), family, has)
+    refuse_mute(encoder, folder)
     encoder.tokenizer.model_max_length = encoder.max_length
     if own:  # with another tokenizer it isn't what its folder holds
         where = str(own_folder(name) or name)
@@ -151,24 +154,30 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     return encoder
 
 
-def _open(opener: Any, folder: Path, config: dict[str, Any], family: Family, weights: list[Path]) -> tuple[Any, Fit]:
+def _open(opener: Any, folder: Path, config: Any, family: Family, weights: list[Path]) -> tuple[Any, Fit]:
     """The model, and how the folder's weights fit it."""
     shape, form = _shape(config), ClassifierForm.of(config)
     if shape is None and (form == ClassifierForm() or opener is transformers.AutoModel):
-        model, loading = opener.from_pretrained(
-            folder, dtype=torch.float32, use_safetensors=weights[0].suffix == ".safetensors", local_files_only=True,
-            trust_remote_code=False, output_loading_info=True, ignore_mismatched_sizes=True,
-        )  # fmt: skip
+        with _reading(folder):
+            model, loading = opener.from_pretrained(
+                folder, config=config, dtype=torch.float32, use_safetensors=weights[0].suffix == ".safetensors",
+                local_files_only=True, trust_remote_code=False, output_loading_info=True, ignore_mismatched_sizes=True,
+            )  # fmt: skip
         return model, Fit(loading["missing_keys"], loading["unexpected_keys"], loading["mismatched_keys"])
-    model = opener.from_config(transformers.AutoConfig.from_pretrained(folder), dtype=torch.float32)
+    model = opener.from_config(config, dtype=torch.float32)
     form.put_on(model, family)
     if shape is not None:
         reshape(model, family, model.config.hidden_size // model.config.num_attention_heads, shape)
-    state = {name: tensor for path in weights for name, tensor in load_file(path).items()}
-    return model, Fit.of_state(model, state)
+    with _reading(folder):
+        state = {name: tensor for path in weights for name, tensor in load_file(path).items()}
+        return model, Fit.of_state(model, state)
 
 
-def _shape(config: dict[str, Any]) -> dict[str, list[int]] | None:
+def _reading(folder: Path) -> AbstractContextManager[None]:
+    return library_failures(f"the weights in {folder} can't be read", "copy the model again")
+
+
+def _shape(config: Any) -> dict[str, list[int]] | None:
     """The shape that was written down when the model was cut; None for a model as its family makes it."""
     return notes_in(config).get("shape")
 
@@ -191,11 +200,11 @@ def _from_memory(model: Any, task_head: str, device: str, tokenizer: Any) -> Enc
         where = model.config._name_or_path
         if not where:
             raise UserError(f"this {type(model).__name__} doesn't say where its tokenizer is; give tokenizer=...")
-        tokenizer = _tokenizer(locate(where, weights=False))
-    _refuse_foreign(tokenizer, model, "its tokenizer")
+        tokenizer = tokenizer_in(locate(where, weights=False))
+    tokenizer = fitted(tokenizer, model, "its tokenizer")
     if device != "auto":
         model.to(_device(device))
-    return Encoder(model, _fitted(tokenizer, model), type(model).__name__, family, has)
+    return Encoder(model, tokenizer, type(model).__name__, family, has)
 
 
 def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any, TaskHead]:
@@ -225,52 +234,6 @@ def _guess(weights: list[Path]) -> list[str]:
     return ["ForMaskedLM"] if any(name.startswith(_MASKED_LM) for name in names) else ["Model"]
 
 
-def _tokenizer(folder: Path) -> Any:
-    need_vocabulary(folder)
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the library raises whatever its file readers happen to raise
-        raise UserError(
-            f"{folder} has no usable tokenizer ({_first_line(error)}); copy its tokenizer.json there"
-        ) from error
-    if not tokenizer.is_fast:
-        raise UserError(f"the tokenizer in {folder} is not a fast one; save it with tokenizer.json and try again")
-    return tokenizer
-
-
-def _usable(tokenizer: Any) -> Any:
-    """A tokenizer as it was given: itself, its folder, or a hub id."""
-    if isinstance(tokenizer, str | Path):
-        return _tokenizer(locate(str(tokenizer), weights=False))
-    if not isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
-        kind = type(tokenizer).__name__
-        raise UserError(f"can't use {kind} as a tokenizer; give one of transformers, its folder, or a hub id")
-    if not tokenizer.is_fast:
-        raise UserError(
-            f"{type(tokenizer).__name__} is not a fast tokenizer; give AutoTokenizer.from_pretrained(...)"
-        )
-    return tokenizer
-
-
-def _refuse_foreign(tokenizer: Any, model: Any, which: str) -> None:
-    """Refuse a tokenizer that knows tokens for which the model has no vector."""
-    if len(tokenizer) > (rows := model.get_input_embeddings().num_embeddings):
-        raise UserError(
-            f"{which} knows {len(tokenizer):,} tokens, the model only {rows:,}: "
-            "they don't belong together; take the tokenizer that the model was trained with"
-        )
-
-
-def _fitted(tokenizer: Any, model: Any) -> Any:
-    """The tokenizer, giving only what this model takes: a DistilBERT has no segments, whatever its tokenizer says."""
-    taken = inspect.signature(model.forward).parameters
-    names = [name for name in tokenizer.model_input_names if name in taken]
-    if names != tokenizer.model_input_names:
-        tokenizer = copy.deepcopy(tokenizer)
-        tokenizer.model_input_names = names
-    return tokenizer
-
-
 def _device(wanted: str) -> torch.device:
     if wanted == "auto":
         return best_device()
@@ -278,10 +241,5 @@ def _device(wanted: str) -> torch.device:
         device = torch.device(wanted)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise UserError(f"no device {wanted!r} here ({_first_line(error)}); use auto or cpu") from error
+        raise UserError(f"no device {wanted!r} here ({reason(error)}); use auto or cpu") from error
     return device
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:160]

@@ -90,12 +90,19 @@ def parser_of(config: dict[str, Any]) -> dict[str, Any] | None:
 
 def add_parser(model: Any, form: dict[str, Any], weights: list[Path]) -> set[str]:
     """Put the parser that was saved with the model back on it; gives the names of weights that are missing."""
-    model.parser = _parser(model, form)
     prefix, found = f"{PARSER}.", dict[str, Tensor]()
     for path in weights:
         with safe_open(path, "pt") as file:
             found |= {key.removeprefix(prefix): file.get_tensor(key) for key in file.keys() if key.startswith(prefix)}  # noqa: SIM118 (no dict)
-    return {prefix + key for key in model.parser.load_state_dict(found, strict=False).missing_keys}
+    with torch.device("meta"):  # what the note says may be far more than there is
+        said = {name: tensor.shape for name, tensor in _parser(model, form).state_dict().items()}
+    if missing := {prefix + name for name in said.keys() - found.keys()}:
+        return missing
+    if any(found[name].shape != shape for name, shape in said.items()):
+        raise UserError("the parser on top isn't of the sizes that config.json notes; copy the model again")
+    model.parser = _parser(model, form)
+    model.parser.load_state_dict(found, strict=False)
+    return set()
 
 
 def _parser(model: Any, form: dict[str, Any]) -> Biaffine:

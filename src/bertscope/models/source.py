@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -13,17 +14,15 @@ from typing import Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.files import digest_files
 from bertscope.core.step import Root
+from bertscope.models.config_check import checked_config, need_plain_files, read_json
 from bertscope.models.config_notes import notes_in
-from bertscope.models.families import family_of
+from bertscope.models.weight_files import PICKLES, weight_files
 
 POCKET = Path(__file__).with_name("pocket")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _WEIGHTS = "*.safetensors"
 _WANTED = ["*.json", _WEIGHTS, "*.txt", "*.model"]
-_PICKLES = ["*.bin", "*.pt", "*.pth"]
 _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
-_LONGEST_HEADER = 100_000_000
-"""Bytes; what safetensors itself allows."""
 
 KIND, EXPORT = "model", "export"
 """What the seals say of folders that hold a model, and of those that `shrink` wrote, with a card and ONNX files."""
@@ -32,6 +31,8 @@ _READ = (
     "special_tokens_map.json", "added_tokens.json", "spm.model", "sentencepiece*",
 )  # fmt: skip
 """Of what a folder holds, what opening it reads: somebody's results.json beside it changes no model."""
+_READ_BESIDE = ("generation_config.json", "adapter_config.json", "chat_template*", "*.index.json", "README.md")
+"""What the library looks into as well, though it changes no model here."""
 
 
 def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Path:
@@ -39,15 +40,31 @@ def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Pa
     what its tokenizer needs)."""
     if name == "pocket":
         return POCKET
-    folder = Path(name).expanduser()
-    if folder.is_dir():
+    folder = _as_path(name)
+    kind = _kind(folder)
+    if stat.S_ISDIR(kind):
         return folder
-    if folder.is_file():
+    if kind:
         raise UserError(f"model {name!r} is a file; name the folder that holds config.json and the weights")
     if not is_hub_id(name):
         raise UserError(f"no model folder {name!r}; give a folder, a hub id such as bert-base-uncased, or 'pocket'")
     wanted = [one for one in _WANTED if weights or one != _WEIGHTS]
-    return _download(name, wanted + (_PICKLES if allow_pickle else []))
+    return _download(name, wanted + (PICKLES if allow_pickle else []))
+
+
+def _as_path(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:  # there is no such user
+        return Path(name)
+
+
+def _kind(path: Path) -> int:
+    """What lies there, as the system tells it; 0 for nothing, also where no file could have that name."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def is_hub_id(name: str) -> bool:
@@ -70,7 +87,7 @@ def model_root(name: Any) -> Root:
             raise not_a_model(name)
         return Root("model", name.name, name.id, held=name)
     folder = locate(name)
-    family_of(config_of(folder)["model_type"])
+    config_of(folder)
     weight_files(folder, allow_pickle=False)
     need_vocabulary(folder)
     return Root("model", str(own_folder(name) or name), model_digest(folder))
@@ -79,7 +96,7 @@ def model_root(name: Any) -> Root:
 def model_digest(folder: Path) -> str:
     """What a model is: what its folder holds. The tokenizer is part of it: the same weights read other pieces of the
     text through another one."""
-    files = sorted({path for pattern in (*_READ, *_PICKLES) for path in folder.glob(pattern)})
+    files = sorted({path for pattern in (*_READ, *PICKLES) for path in folder.glob(pattern)})
     return _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
 
 
@@ -104,24 +121,19 @@ def not_a_model(given: Any) -> UserError:
 
 def own_folder(name: str) -> Path | None:
     """The folder that the name is the path of, absolute, a link under its own name; None of `pocket` and hub ids."""
-    folder = Path(name).expanduser()
-    if name == "pocket" or not folder.is_dir():
+    folder = _as_path(name)
+    if name == "pocket" or not stat.S_ISDIR(_kind(folder)):
         return None
     return folder.resolve() if ".." in folder.parts else folder.absolute()
 
 
 def config_of(folder: Path) -> dict[str, Any]:
-    """The folder's config.json."""
+    """The folder's config.json; refused is what can't be meant, and a folder in which what is read is no file."""
     path = folder / "config.json"
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{folder} is not a model folder: there is no config.json in it") from None
-    except (ValueError, OSError) as error:
-        raise UserError(f"{path} can't be read ({error}); copy the model again") from error
-    if not isinstance(config, dict) or "model_type" not in config:
-        raise UserError(f"{path} names no model_type; it isn't the config of a transformers model")
-    return config
+    if not os.path.lexists(path):
+        raise UserError(f"{folder} is not a model folder: there is no config.json in it; name the one that has it")
+    need_plain_files(folder, (*_READ, *PICKLES, *_READ_BESIDE))
+    return checked_config(path, read_json(path))
 
 
 def config_of_root(root: Root) -> dict[str, Any]:
@@ -136,43 +148,6 @@ def layers_of(root: Root) -> int:
         if name in config:
             return int(config[name])
     raise UserError(f"the config of {root.source} doesn't say how many layers it has; add num_hidden_layers")
-
-
-def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
-    """The files that hold the weights; pickles only if the user insists, since opening one can run any code."""
-    if found := sorted(folder.glob("*.safetensors")):
-        for path in found:
-            _refuse_truncated(path)
-        return found
-    pickled = sorted(path for pattern in _PICKLES for path in folder.glob(pattern))
-    if pickled and allow_pickle:
-        return pickled
-    if pickled:
-        raise UserError(
-            f"{pickled[0]} is a pickle, which can run any code when opened; convert it to safetensors, "
-            "or load it in Python with allow_pickle=True if you trust where it came from"
-        )
-    raise UserError(f"{folder} has a config.json but no weights (model.safetensors); copy the model again")
-
-
-def _refuse_truncated(path: Path) -> None:
-    """Refuse weights that end before their header says: of a copy that was broken off, or that Git LFS stands for."""
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            first = file.read(8)
-            header = file.read(min(int.from_bytes(first, "little"), _LONGEST_HEADER))
-    except OSError as error:
-        raise UserError(f"{path} can't be read ({error.strerror}); copy the model again") from error
-    if (first + header).startswith(b"version https://git-lfs"):
-        raise UserError(f"{path} isn't the weights but Git LFS's note of where they are; run 'git lfs pull' there")
-    try:
-        ends = [tensor["data_offsets"][1] for name, tensor in json.loads(header).items() if name != "__metadata__"]
-        whole = len(first + header) + max(ends, default=0)
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise UserError(f"{path} breaks off in its header, or is no safetensors file; copy the model again") from None
-    if size < whole:
-        raise UserError(f"{path} is cut short, {size:,} of {whole:,} bytes; copy the model again")
 
 
 def need_vocabulary(folder: Path) -> None:

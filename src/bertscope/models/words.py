@@ -18,23 +18,26 @@ from typing import Any
 import numpy as np
 
 from bertscope.core.examples import Examples
+from bertscope.models.library_failures import library_failures
 
 NO_WORD = -1
 
 
 def encode(tokenizer: Any, texts: Examples, **how: Any) -> Any:
     """Call the tokenizer on texts, pairs or marked words; `how` goes to it as it is."""
-    if texts.words is None:
-        return tokenizer(list(texts.text), None if texts.pair is None else list(texts.pair), **how)
-    # The space is what `add_prefix_space` would add: without it, byte-level tokenizers glue words together. Given
-    # with the words it asks for no change to the tokenizer, and it also serves those that split before they map
-    # bytes, where the option would put a space before every part of a word. Others drop it, or add it themselves.
-    words = [[" " + word for word in sentence] for sentence in texts.words]
-    if texts.pair is None:
-        return tokenizer(words, is_split_into_words=True, **how)
-    assert texts.first_words is not None
-    first, second = zip(*((row[:n], row[n:]) for row, n in zip(words, texts.first_words, strict=True)), strict=True)
-    return tokenizer(list(first), list(second), is_split_into_words=True, **how)
+    given: tuple[Any, ...] = (list(texts.text), None if texts.pair is None else list(texts.pair))
+    if texts.words is not None:
+        # The space is what `add_prefix_space` would add: without it, byte-level tokenizers glue words together. Given
+        # with the words it asks for no change to the tokenizer, and it also serves those that split before they map
+        # bytes, where the option would put a space before every part of a word. Others drop it, or add it themselves.
+        words = [[" " + word for word in sentence] for sentence in texts.words]
+        given, how = (words,), how | {"is_split_into_words": True}
+        if texts.pair is not None:
+            assert texts.first_words is not None
+            cut = ((row[:n], row[n:]) for row, n in zip(words, texts.first_words, strict=True))
+            given = tuple(map(list, zip(*cut, strict=True)))
+    with library_failures("the tokenizer can't read these texts", "leave out what it fails over, or take another"):
+        return tokenizer(*given, **how)
 
 
 def special_ids(tokenizer: Any) -> list[int]:

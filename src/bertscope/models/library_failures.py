@@ -1,0 +1,33 @@
+"""Where the library reads somebody's files, whatever it raises is about these files, and becomes one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bertscope.core.errors import UserError
+
+
+@contextmanager
+def library_failures(what: str, remedy: str) -> Iterator[None]:
+    """Turn any error of the block into `{what} ({why}); {remedy}`. Only calls of the library belong in it: an error
+    of ours has to stay one."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # the library raises whatever its file readers happen to raise
+        raise UserError(f"{what} ({reason(error)}); {remedy}") from error
+    except BaseException as error:
+        if type(error).__module__ != "pyo3_runtime":  # a panic in Rust, which is no Exception
+            raise
+        raise UserError(f"{what} ({reason(error)}); {remedy}") from error
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, in one line; of the library's checks of a config the first says only where."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    said = lines[0]
+    if said.startswith("Validation error") and len(lines) > 1:
+        said = lines[1].strip().split(": ", 1)[-1]
+    return "".join(letter if letter.isprintable() else " " for letter in said)[:160]

@@ -1,0 +1,82 @@
+"""Opening a tokenizer, from a folder or as it was given, and what is refused of one."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from pathlib import Path
+from typing import Any
+
+import transformers
+from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
+
+from bertscope.core.errors import UserError
+from bertscope.models.growing_texts import refuse_growing_texts
+from bertscope.models.library_failures import library_failures
+from bertscope.models.quiet import quiet_library
+from bertscope.models.source import locate, need_vocabulary
+
+_TRIAL = "A text, with 7 words that \u2603 \U00013000 no vocabulary has."
+
+
+def tokenizer_in(folder: Path, config: Any = None) -> Any:
+    """The tokenizer of a folder. `config` is the library's of the model there, where it has one: it says which class
+    opens the tokenizer."""
+    need_vocabulary(folder)
+    if (folder / "tokenizer.json").exists():
+        refuse_growing_texts(folder / "tokenizer.json")
+    with library_failures(f"{folder} has no usable tokenizer", "copy its tokenizer.json there"), quiet_library():
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            folder, config=config, local_files_only=True, trust_remote_code=False
+        )
+    if not tokenizer.is_fast:
+        raise UserError(f"the tokenizer in {folder} is not a fast one; save it with tokenizer.json and try again")
+    longest = tokenizer.model_max_length
+    if type(longest) not in (int, float) or not longest >= 1:
+        raise UserError(f"the tokenizer in {folder} reads at most {longest!r} tokens; correct model_max_length "
+                        "in its tokenizer_config.json")  # fmt: skip
+    tokenizer.model_max_length = int(min(longest, VERY_LARGE_INTEGER))
+    return tokenizer
+
+
+def usable_tokenizer(tokenizer: Any) -> Any:
+    """A tokenizer as it was given: itself, its folder, or a hub id."""
+    if isinstance(tokenizer, str | Path):
+        return tokenizer_in(locate(str(tokenizer), weights=False))
+    if not isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
+        kind = type(tokenizer).__name__
+        raise UserError(f"can't use {kind} as a tokenizer; give one of transformers, its folder, or a hub id")
+    if not tokenizer.is_fast:
+        raise UserError(
+            f"{type(tokenizer).__name__} is not a fast tokenizer; give AutoTokenizer.from_pretrained(...)"
+        )
+    return tokenizer
+
+
+def fitted(tokenizer: Any, model: Any, which: str) -> Any:
+    """The tokenizer, giving only what this model takes: a DistilBERT has no segments, whatever its tokenizer says.
+    One that gives what the model can't take is refused; `which` tells it from others."""
+    taken = inspect.signature(model.forward).parameters
+    given = tokenizer.model_input_names
+    names = [name for name in given if name in taken] if isinstance(given, list | tuple) else []
+    if "input_ids" not in names:
+        raise UserError(f"{which} gives no input_ids; take 'model_input_names' out of its tokenizer_config.json")
+    if names != list(given):
+        tokenizer = copy.deepcopy(tokenizer)
+        tokenizer.model_input_names = names
+    _refuse_foreign(tokenizer, model, which)
+    return tokenizer
+
+
+def _refuse_foreign(tokenizer: Any, model: Any, which: str) -> None:
+    """Refuse a tokenizer that knows tokens for which the model has no vector: of its vocabulary, of those that were
+    added, and of those that it puts around a text and between two."""
+    rows = model.get_input_embeddings().num_embeddings
+    belong = "they don't belong together; take the tokenizer that the model was trained with"
+    if len(tokenizer) > rows:
+        raise UserError(f"{which} knows {len(tokenizer):,} tokens, the model only {rows:,}: {belong}")
+    with library_failures(f"{which} can't read a text", "copy its tokenizer.json again"), quiet_library():
+        alone, pair = (tokenizer(*texts).input_ids for texts in ((_TRIAL,), (_TRIAL, _TRIAL)))
+    largest = max(*tokenizer.get_vocab().values(), *alone, *pair, 0)
+    if largest >= rows:
+        raise UserError(f"{which} has a token {largest:,}, the model vectors up to {rows - 1:,}: {belong}")
