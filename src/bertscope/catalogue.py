@@ -50,7 +50,7 @@ _KINDS = {
     "model": Kind(
         open="bertscope.models.load:open_model",
         root="bertscope.models.known_base:model_root",
-        folder="bertscope.models.source:FOLDER",
+        folder="model",
     ),
     "task": Kind(open="bertscope.data.read:read_task", root="bertscope.data.read:task_root"),
     "examples": Kind(open="bertscope.data.corpus:read_examples", root="bertscope.data.corpus:examples_root"),
@@ -58,7 +58,7 @@ _KINDS = {
     "states": Kind(
         open="bertscope.models.states_store:open_store",
         accept="bertscope.models.load:accept_states",
-        folder="bertscope.models.states_store:FOLDER",
+        folder="states",
     ),
     "result": Kind(open="bertscope.core.result:load_result", root="bertscope.core.result:result_root"),
     "map_labels": Kind(

@@ -4,7 +4,6 @@ what does and says so."""
 from __future__ import annotations
 
 import copy
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +28,7 @@ from bertscope.core.number import Number
 from bertscope.core.resampling import Resampling
 from bertscope.data.corpus import read_examples
 from made_states import made_states
+from stored_steps import put_step
 
 PLAIN = "plain_cosine"
 
@@ -126,7 +126,7 @@ def test_geometry_does_not_move_with_the_number_of_texts():
 def test_two_stores_say_which_numbers_are_of_samples_of_different_size(tmp_path):
     """Plain CKA moves with the number of words and RSA doesn't; where both stores have as many, nothing is said."""
     pytest.importorskip("altair")  # not on the bare GPU machine
-    from bertscope.core.step import FORMAT, Root, Step
+    from bertscope.core.step import Root, Step
     from bertscope.report.compare import compare_stores
 
     for name, words in (("one", 1000), ("other", 200), ("again", 200)):
@@ -134,9 +134,7 @@ def test_two_stores_say_which_numbers_are_of_samples_of_different_size(tmp_path)
         result = similarity.result(tables={}, headline=numbers, subject={"task": "toy"})
         result.provenance = {"created": "2026-11-15T10:00:00+00:00"}
         step = Step(result.question, result.version, {"words": words}, {"examples": Root("task", "toy", "1" * 16)})
-        result.save(tmp_path / name / "steps" / step.id / "result")
-        content = json.dumps({"format": FORMAT} | step.to_json())
-        (tmp_path / name / "steps" / step.id / "step.json").write_text(content, encoding="utf-8")
+        put_step(tmp_path / name, step, result)
     (said,) = [note for note in compare_stores(tmp_path / "one", tmp_path / "other").notes if "move" in note]
     assert "similarity: plain CKA, mean move with" in said and "RSA" not in said
     assert not [note for note in compare_stores(tmp_path / "other", tmp_path / "again").notes if "move" in note]

@@ -17,9 +17,10 @@ import pytest
 from bertscope.core import registry
 from bertscope.core.config import from_json
 from bertscope.core.errors import UserError
+from bertscope.core.locks import Busy
 from bertscope.core.result import result_root
 from bertscope.core.step import FORMAT, Root, Step
-from bertscope.core.store import Busy, Store
+from bertscope.core.store import Store
 from bertscope.study.execute import perform
 from bertscope.study.runner import run_steps
 from sums import CALLS, SumConfig, register, step
@@ -80,6 +81,9 @@ def test_a_half_made_folder_is_started_over(tmp_path):
     half = tmp_path / "work" / step().id
     half.mkdir(parents=True)
     (half / "junk").write_text("from a run that was killed")
+    with pytest.raises(UserError, match="holds junk, which bertscope didn't write; move it elsewhere"):
+        run_steps([step()], store)
+    (half / ".format").write_text(str(FORMAT))
     run_steps([step()], store)
     assert not (store.path(step()) / "junk").exists() and store.has(step())
 
@@ -145,9 +149,8 @@ def test_what_killed_processes_left_is_not_stored(tmp_path):
         (claim.work / ".step.json.123.part").write_text("half")
         (claim.work / ".result.part").mkdir()
         claim.target.mkdir()
-        (claim.target / "left").write_text("by a deletion that was killed")
         perform(claim, {"number": 5})
-    assert sorted(path.name for path in store.path(step()).iterdir()) == ["result", "step.json"]
+    assert sorted(path.name for path in store.path(step()).iterdir()) == ["result", "seal.json", "step.json"]
 
 
 @pytest.mark.alone
@@ -156,8 +159,8 @@ def test_killed_while_writing_leaves_nothing_and_goes_on(tmp_path):
     script = textwrap.dedent("""
         import os, signal, sys
         from pathlib import Path
-        from bertscope.core.files import FolderKind, whole_folder
-        with whole_folder(Path(sys.argv[1]) / "r", FolderKind("m", "", ("m",))) as scratch:
+        from bertscope.core.folders import whole_folder
+        with whole_folder(Path(sys.argv[1]) / "r", "m") as scratch:
             (scratch / "m").write_text("half")
             os.kill(os.getpid(), signal.SIGKILL)
     """)
@@ -177,11 +180,13 @@ def test_wrong_inputs_are_a_programming_error():
 
 
 def test_damaged_steps_are_named(tmp_path):
-    run_steps([step()], tmp_path)
+    store, other = Store(tmp_path), step(add=1)
+    run_steps([step(), other], store)
     for damage in ("{", "[]", json.dumps({"format": FORMAT})):
-        (Store(tmp_path).path(step()) / "step.json").write_text(damage)
-        with pytest.raises(UserError, match=r"step\.json is damaged"):
-            list(Store(tmp_path).finished())
+        (store.path(step()) / "step.json").write_text(damage)
+        assert [one.step.id for one in store.finished()] == [other.id]
+        (bad,) = store.damaged()
+        assert bad.folder == store.path(step()) and "step.json has" in bad.reason and not store.has(step())
 
 
 @pytest.mark.parametrize("mark", [{}, {"format": 1}, {"format": FORMAT + 1}])
@@ -192,6 +197,7 @@ def test_what_another_version_stored_is_not_read(tmp_path, mark):
     assert json.loads((store.path(ours) / "step.json").read_text())["format"] == FORMAT
     (store.path(other) / "step.json").write_text(json.dumps(mark | {"name": 3}))
     (store.path(other) / "result" / "result.json").write_text("{")
+    (store.path(other) / "seal.json").unlink()
     assert [stored.step.id for stored in store.finished()] == [ours.id] and not store.has(other)
     assert store.of_other_versions() == [store.path(other)]
     with pytest.raises(UserError, match="was stored by another version of bertscope; ask its question again"):
@@ -207,5 +213,9 @@ def test_what_another_version_began_is_started_over(tmp_path, monkeypatch):
         with store.claim(step()) as claim:
             (claim.work / "epoch-3").write_text("half")
             (claim.work / ".format").write_text(format) if format else (claim.work / ".format").unlink()
+        if format is None:
+            with pytest.raises(UserError, match="holds epoch-3, which bertscope didn't write"), store.claim(step()):
+                pass
+            (store.folder / "work" / step().id / "epoch-3").unlink()
         with store.claim(step()) as claim:
             assert (claim.work / "epoch-3").exists() == (format == str(FORMAT))

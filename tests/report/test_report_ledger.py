@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from stored_steps import put_step
+
 pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("cyclopts")
 
@@ -18,7 +20,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.step import FORMAT, Root, Step
+from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 from bertscope.report.compare import compare_page, compare_stores
 from bertscope.report.export import export_report, safe_name
@@ -36,10 +38,8 @@ def put(store: Path, result: Result, **config) -> Step:
     """The result as if its step had run."""
     inputs = {"model": Root("model", "pocket", id_of("pocket")), "task": Root("task", "toy", "1" * 16)}
     step = Step(result.question, result.version, config, inputs)
-    folder = store / "steps" / step.id
     result.provenance = {"created": "2026-11-15T10:00:00+00:00"}
-    result.save(folder / "result")
-    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()), encoding="utf-8")
+    put_step(store, step, result)
     return step
 
 
@@ -130,11 +130,16 @@ def test_the_command_prints_stores_and_reads_single_results(tmp_path, capsys):
     assert Result.load(tmp_path / "ledger").question == "claims"
 
 
-def test_a_damaged_result_is_named_not_hidden(tmp_path):
+def test_a_damaged_result_is_left_out_and_named(tmp_path):
     store = filled(tmp_path / "s")
-    next((store / "steps").glob("lottery-*/result/*.parquet")).write_bytes(b"no")
-    with pytest.raises(UserError, match="is damaged"):
-        page_of(store)
+    table = next((store / "steps").glob("lottery-*/result/*.parquet"))
+    assert 'id="lottery' in page_of(store)
+    content = bytearray(table.read_bytes())
+    content[len(content) // 2] ^= 1
+    table.write_bytes(content)
+    (bad,) = Store(store).damaged(results=True)
+    assert bad.folder == table.parents[1] and bad.reason == f"result/{table.name} was changed"
+    assert 'id="lottery' not in page_of(store)
 
 
 # Export
@@ -173,7 +178,7 @@ def test_formats_are_chosen_and_an_export_is_replaced_whole(tmp_path):
     put(tmp_path / "s", drawn("other"), kind="b")
     export_report(tmp_path / "s", tmp_path / "out", formats=("png",))
     endings = {path.suffix for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    assert endings == {".png", ".csv", ".html"}
+    assert endings == {".png", ".csv", ".html", ".json"}, "and its seal"
     assert len(list((tmp_path / "out" / "ablate").iterdir())) == 2
 
 

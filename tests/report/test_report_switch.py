@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from stored_steps import put_step
+
 pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("playwright")
 
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.step import FORMAT, Root, Step
+from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 from bertscope.report.build import build_report, stored_findings
 from bertscope.report.subjects import parts
@@ -30,10 +31,8 @@ MODEL = Root("model", "pocket", id_of("pocket"))
 
 
 def save(store: Path, step: Step, result: Result) -> Step:
-    folder = store / "steps" / step.id
     result.provenance = {"created": "2026-11-15T10:00:00+00:00"}
-    result.save(folder / "result")
-    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()), encoding="utf-8")
+    put_step(store, step, result)
     return step
 
 

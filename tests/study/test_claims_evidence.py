@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from bertscope.core.estimate import Estimate, extreme
 from bertscope.core.result import Number, load_result
 from bertscope.core.statistics import holm, paired_effects, sign_flip_p
-from bertscope.core.step import FORMAT, Root, Step
+from bertscope.core.step import Root, Step
 from bertscope.study.claims.records.claim import Bound
 from judging import one_row, rows
 from planted_attention import attention, first_tokens, patterns, redundancy
@@ -24,6 +22,7 @@ from planted_results import (
     TUNED,
 )
 from planted_trainings import truncate
+from stored_steps import seal_step
 
 
 def test_a_stored_result_tells_its_step(tmp_path):
@@ -31,7 +30,7 @@ def test_a_stored_result_tells_its_step(tmp_path):
     assert "step" not in load_result(made.save(tmp_path / "alone")).provenance
     made.save(tmp_path / "step" / "result")
     step = Step("similarity", 1, {}, {"examples": Root("examples", "toy", "0" * 16)})
-    (tmp_path / "step" / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()))
+    seal_step(tmp_path / "step", step)
     assert Step.from_json(load_result(tmp_path / "step").provenance["step"]).id == step.id
     assert load_result(tmp_path / "step").equals(made)
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -190,22 +191,22 @@ def test_sixteen_processes_share_the_work(tmp_path, monkeypatch):
 def test_a_finished_study_loads_no_torch_and_takes_no_time(tmp_path):
     """The demo's steps, as if they were stored: what is looked at is only whether they are there."""
     make = """
-import json, sys
-from bertscope.core.step import FORMAT
+import sys
 from bertscope.core.store import Store
 from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
+sys.path.append(sys.argv[2])
+from stored_steps import seal_step
 steps, store = read_study('demo').steps, Store(sys.argv[1])
 for step in steps:
-    folder = store.path(step)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()))
+    seal_step(store.path(step), step)
 outcome = run_steps(steps, store, page=lambda: print("page"))
 assert set(outcome.stored) == {step.id for step in steps} and not outcome.done
 assert not {"torch", "pandas", "dask", "rich"} & set(sys.modules)
 """
     started = time.perf_counter()
-    said = subprocess.run([sys.executable, "-c", make, str(tmp_path)], check=True, capture_output=True, text=True)
+    words = [sys.executable, "-c", make, str(tmp_path), str(Path(__file__).parents[1] / "support")]
+    said = subprocess.run(words, check=True, capture_output=True, text=True)
     assert time.perf_counter() - started < 3 and said.stdout == ""
 
 

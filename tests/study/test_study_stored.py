@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
@@ -10,6 +9,8 @@ import pytest
 pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 import bertscope
+from bertscope.core import seal
+from bertscope.core.result import Result
 from bertscope.core.step import graph
 from bertscope.study.file import read_study
 from bertscope.study.garbage import delete_unneeded, unneeded
@@ -77,9 +78,10 @@ def test_estimates_prefer_what_is_most_alike(run, stored):
     bertscope.run_study("mine.yaml", store=stored, sets=["questions=[finetune]", "seeds=1"])
     trainings = [one for one in stored.finished() if one.step.name == "finetune"]
     for seconds, one in zip((1, 2, 3, 19, 20), trainings, strict=True):
-        marker = one.folder / "result" / "result.json"
-        record = json.loads(marker.read_text())
-        marker.write_text(json.dumps(record | {"provenance": record["provenance"] | {"seconds": seconds}}))
+        result = Result.load(one.folder)
+        result.provenance["seconds"] = seconds
+        result.save(one.folder / "result")
+        seal.write(one.folder, one.step.id)
     studies = {
         "same": read_study("mine.yaml", ["questions=[finetune]", "seeds=7"]),
         "model": read_study("mine.yaml", ["questions=[finetune]", "tasks=demo/sentiment"]),

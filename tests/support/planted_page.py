@@ -15,8 +15,9 @@ from bertscope.core.files import digest_text
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.step import FORMAT, Root, Step
+from bertscope.core.step import Root, Step
 from bertscope.report.build import build_report
+from stored_steps import put_step
 
 HOSTILE = "</script><script>alert('x')</script>\"quoted\" & \u202eright to left"
 
@@ -52,10 +53,7 @@ def ablation(**more) -> Result:
 def put(store: Path, result: Result, *, model: str = "pocket", task: str = "demo/sentiment", **config) -> Path:
     inputs = {"model": Root("model", model, id_of(model)), "task": Root("task", task, "1" * 16)}
     step = Step(result.question, result.version, config, inputs)
-    folder = store / "steps" / step.id
-    result.save(folder / "result")
-    (folder / "step.json").write_text(json.dumps({"format": FORMAT} | step.to_json()), encoding="utf-8")
-    return folder
+    return put_step(store, step, result)
 
 
 def page_of(store: Path, **more) -> str:

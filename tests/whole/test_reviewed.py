@@ -11,8 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from bertscope.core import scratch as scratches
 from bertscope.core.errors import UserError
-from bertscope.core.files import FolderKind, whole_folder
+from bertscope.core.folders import whole_folder
 from bertscope.core.units import Unit, every
 from bertscope.models import source
 from bertscope.models.load import load
@@ -22,7 +23,7 @@ from bertscope.training import loop, objective
 from bertscope.training.finetune.question import finetune
 from short_training import QUICK, make_task, stop_in_epoch
 
-KIND = FolderKind("mark", "", ("mark",))
+KIND = "toy"
 
 
 def test_a_hub_id_can_be_planned(monkeypatch, tmp_path):
@@ -138,10 +139,11 @@ def test_a_kill_between_the_renames_is_mended(tmp_path, renamed):
         with whole_folder(target, KIND) as scratch:
             (scratch / "mark").write_text(text)
     # As a kill leaves it: the old one moved away, the new one complete; then also moved into place.
-    (tmp_path / ".t.old").mkdir()
-    (tmp_path / ".t.old" / "mark").write_text("first")
+    part = scratches.new_name(target)
+    part.with_suffix(".old").mkdir()
+    (part.with_suffix(".old") / "mark").write_text("first")
     if renamed == 1:
-        target.rename(tmp_path / ".t.part")
+        target.rename(part)
     with pytest.raises(KeyboardInterrupt), whole_folder(target, KIND) as scratch:
         raise KeyboardInterrupt
     assert (target / "mark").read_text() == "second" and [path.name for path in tmp_path.iterdir()] == ["t"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertscope.cli.answer import print_json
-from bertscope.cli.options import STORE, quiet_beside_json, tell_of_other_versions
+from bertscope.cli.options import STORE, quiet_beside_json, tell_what_is_skipped
 from bertscope.core.errors import UserError
 from bertscope.core.registry import find
 from bertscope.core.result import Result, result_root
@@ -48,7 +48,7 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
     """
     shelf = Store(store)
     with quiet_beside_json(json):
-        tell_of_other_versions(shelf)
+        tell_what_is_skipped(shelf)
         step = _ledger(shelf, results)
         run_steps([step], shelf)
     result = shelf.result(step)

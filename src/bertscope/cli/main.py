@@ -53,6 +53,7 @@ _COMMANDS = (
     ("show", "stored:show", "Print a stored answer again.", _GROUPS["stored"]),
     ("report", "stored:report", "Turn stored results into one page.", _GROUPS["stored"]),
     ("rm", "stored:rm", "Delete stored answers.", _GROUPS["stored"]),
+    ("verify", "verify:verify", "Compare what is stored with its seals.", _GROUPS["stored"]),
     ("train-patterns", "shapes:train_patterns", "Train the classifiers of attention maps.", _MORE),
 )
 """Commands that ask no question."""

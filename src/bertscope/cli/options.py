@@ -13,8 +13,9 @@ from bertscope.core.store import DEFAULT as STORE
 from bertscope.core.store import Store
 
 
-def tell_of_other_versions(*stores: Store | Path) -> None:
-    """Say once, on standard error, how many steps of a store aren't read since another version wrote them."""
+def tell_what_is_skipped(*stores: Store | Path, results: bool = False) -> None:
+    """Say once, on standard error, how many steps of a store aren't read: another version wrote them, or they aren't
+    as they were stored, as far as listing them, or reading their `results`, tells."""
     if verbosity() == "quiet":
         return
     for store in stores:
@@ -24,6 +25,11 @@ def tell_of_other_versions(*stores: Store | Path) -> None:
             elsewhere = "" if store.folder == STORE else f" --store {store.folder}"
             cure = f"'bertscope rm --other-versions{elsewhere} --yes' deletes them"
             print(f"skipped {which} of an earlier version in {store.folder}; {cure}", file=sys.stderr)
+        if bad := store.damaged(results=results):
+            which = f"{len(bad)} damaged steps" if len(bad) > 1 else "1 damaged step"
+            first = f"{bad[0].folder.name}: {bad[0].reason}"
+            cure = "a damaged step is made again when its question is asked again"
+            print(f"skipped {which} in {store.folder} ({first}); {cure}", file=sys.stderr)
 
 
 def quiet_beside_json(json: bool) -> AbstractContextManager[None]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from bertscope.cli.options import STORE, ModelOptions, RunOptions, quiet_beside_json, tell_of_other_versions
+from bertscope.cli.options import STORE, ModelOptions, RunOptions, quiet_beside_json, tell_what_is_skipped
 from bertscope.core import registry
 from bertscope.core.files import check_writable
 from bertscope.core.planning import planned
@@ -112,7 +112,7 @@ def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> No
     step, store = plan(), Store(run.store)
     folder = store.path(step)
     with quiet_beside_json(run.json):
-        tell_of_other_versions(store)
+        tell_what_is_skipped(store)
         run_steps([step], store, resume=run.resume)
     result = store.result(step)
     if run.out is not None:

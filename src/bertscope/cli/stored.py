@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from cyclopts import App
 
 from bertscope.cli.answer import print_json
-from bertscope.cli.options import STORE, quiet_beside_json, tell_of_other_versions
+from bertscope.cli.options import STORE, quiet_beside_json, tell_what_is_skipped
 from bertscope.core import registry
 from bertscope.core.differences import differences
 from bertscope.core.errors import BugError, UserError, did_you_mean
 from bertscope.core.files import check_file
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
-from bertscope.core.result import Result, as_json
-from bertscope.core.store import Store, Stored
+from bertscope.core.result import Result
+from bertscope.core.result_json import as_json
+from bertscope.core.store import Damaged, Store, Stored
 from bertscope.core.words import ModelNames, about
 from bertscope.study.step_words import short, shortened
 
@@ -44,7 +45,7 @@ def ls(*, store: Path = STORE, json: bool = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    finished = _all(store, json)
+    finished, damaged = _all(store, json)
     if json:
         print_json([_listed(one) for one in finished])
         return
@@ -54,6 +55,8 @@ def ls(*, store: Path = STORE, json: bool = False) -> None:
     for stored, words in zip(finished, _abouts(finished), strict=True):
         created = stored.result["provenance"]["created"][:16].replace("T", " ")
         table.add_row(short(stored.step), words, _main_number(stored), created)
+    for bad in damaged:
+        table.add_row(shortened(bad.folder.name), f"damaged: {bad.reason}", "", "")
     Console(highlight=False, markup=False).print(table)
 
 
@@ -97,8 +100,12 @@ def show(step: str, /, *, store: Path = STORE, json: bool = False) -> None:
     """
     from bertscope.cli.answer import print_answer
 
-    finished = {stored.step.id: stored for stored in _all(store, json)}
-    stored = finished[_found(step, finished)]
+    listed, damaged = _all(store, json)
+    finished, bad = {one.step.id: one for one in listed}, {one.folder.name: one.reason for one in damaged}
+    name = _found(step, [*finished, *bad])
+    if name in bad:
+        raise UserError(f"{name} is damaged: {bad[name]}; ask its question again to make it again, or delete it")
+    stored = finished[name]
     if json:
         print_json(as_json(stored.result, stored.step.id))
         return
@@ -131,6 +138,7 @@ def rm(*steps: str, other_versions: bool = False, store: Path = STORE, yes: bool
     others = {folder.name: folder for folder in shelf.of_other_versions()}
     finished = list(shelf.finished())
     told = {one.folder.name: (one.folder, words) for one, words in zip(finished, _abouts(finished), strict=True)}
+    told |= {one.folder.name: (one.folder, f"damaged: {one.reason}") for one in shelf.damaged()}
     told |= {name: (folder, "of another version") for name, folder in others.items()}
     _refuse_empty(told, store)
     named = dict.fromkeys([*(_found(step, told) for step in steps), *(others if other_versions else ())])
@@ -142,12 +150,12 @@ def rm(*steps: str, other_versions: bool = False, store: Path = STORE, yes: bool
     print(f"deleted: {len(named)}" if yes else f"would be deleted: {len(named)}; add --yes to delete them")
 
 
-def _all(store: Path, json: bool = False) -> list[Stored]:
+def _all(store: Path, json: bool) -> tuple[list[Stored], list[Damaged]]:
     with quiet_beside_json(json):
-        tell_of_other_versions(store)
-    finished = list(Store(store).finished())
-    _refuse_empty(finished, store)
-    return finished
+        tell_what_is_skipped(store)
+    found = list(Store(store).look())
+    _refuse_empty(found, store)
+    return [one for one in found if isinstance(one, Stored)], [one for one in found if isinstance(one, Damaged)]
 
 
 def _refuse_empty(stored: Sized, store: Path) -> None:
@@ -186,7 +194,7 @@ def build(*, store: Path = STORE, out: Path = Path("report.html"), title: str | 
     """
     from bertscope.report.build import build_report
 
-    tell_of_other_versions(store)
+    tell_what_is_skipped(store, results=True)
     _refresh(Store(store))
     print(f"open {build_report(Store(store), out, title=title).resolve()}", file=sys.stderr)
 
@@ -218,7 +226,7 @@ def export(
     """
     from bertscope.report.export import export_report
 
-    tell_of_other_versions(store)
+    tell_what_is_skipped(store, results=True)
     index = export_report(store, out, formats=format, announce=lambda place: print(place, file=sys.stderr))
     print(f"open {index.resolve()}", file=sys.stderr)
 
@@ -241,7 +249,7 @@ def compare(one: Path, other: Path, /, *, out: Path | None = None) -> None:
 
     if out is not None:
         check_file(out, MARK)
-    tell_of_other_versions(*dict.fromkeys((one, other)))
+    tell_what_is_skipped(*dict.fromkeys((one, other)))
     result = compare_stores(one, other)
     _print_compared(result)
     if out is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from bertscope.cli.options import STORE, tell_of_other_versions
+from bertscope.cli.options import STORE, tell_what_is_skipped
 from bertscope.core.errors import UserError
 from bertscope.core.progress import verbosity
 from bertscope.core.store import Store
@@ -86,7 +86,7 @@ def perform(
     check_file(out, MARK)
     for note in read.notes if verbosity() != "quiet" else ():
         print(f"note: {note}", file=sys.stderr)
-    tell_of_other_versions(store)
+    tell_what_is_skipped(store)
     started, shelf = time.perf_counter(), Store(store)
 
     steps = graph(read.steps)
@@ -161,7 +161,7 @@ def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
     from bertscope.study.step_words import short
 
     read, shelf = read_study(file, sets), Store(store)
-    tell_of_other_versions(shelf)
+    tell_what_is_skipped(shelf)
     steps, found, why = graph(read.steps), states(read.steps, shelf), failures(shelf)
     counts = Counter(found.values())
     _columns(
@@ -197,11 +197,13 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
         raise UserError("name the studies whose steps are to be kept; to delete all, delete the folder itself")
     kept, shelf = [read_study(file, sets) for file in files], Store(store)
     if not yes:
-        tell_of_other_versions(shelf)
+        tell_what_is_skipped(shelf)
     waste = delete_unneeded(shelf, kept) if yes else unneeded(shelf, kept)
     for one in waste:
         print(f"{one.size / 1e6:8.1f} MB  {one.folder.relative_to(shelf.folder)}")
     total = f"{len(waste)} folders, {sum(one.size for one in waste) / 1e6:.1f} MB"
+    for path in shelf.strangers():
+        print(f"left alone: {path.relative_to(shelf.folder)}, which bertscope didn't write")
     print(f"deleted: {total}" if yes else f"not needed: {total}" + ("; add --yes to delete them" if waste else ""))
 
 
@@ -217,7 +219,7 @@ def _foretell(read: Study, store: Store) -> None:
     from bertscope.study.step_words import duration, short
     from bertscope.study.times import IN_WORDS, Times
 
-    tell_of_other_versions(store)
+    tell_what_is_skipped(store)
     preflight(read, store)
     steps, found, times = graph(read.steps), states(read.steps, store), Times.of_store(store)
     left = [step for name, step in steps.items() if found[name] not in _LEFT_ALONE]

@@ -1,7 +1,7 @@
-"""Files and folders that appear whole or not at all.
+"""Files that appear whole or not at all, and digests of them.
 
-Everything the package writes goes through here, so that a full disk, Ctrl-C or kill -9 never leaves half a
-result behind and never harms what existed before.
+Everything the package writes goes through here, or through `folders`, so that a full disk, Ctrl-C or kill -9 never
+leaves half a result behind and never harms what existed before.
 """
 
 from __future__ import annotations
@@ -11,32 +11,15 @@ import hashlib
 import json
 import os
 import shutil
+import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from bertscope.core import scratch
 from bertscope.core.errors import FullDiskError, UserError
-
-
-@dataclass(frozen=True)
-class FolderKind:
-    """What tells a folder that we wrote from everybody else's."""
-
-    marker: str
-    """A file that is always there."""
-    mark: str
-    """A text in it that only we write."""
-    names: tuple[str, ...]
-    """What else may lie beside it."""
-
-    def owns(self, folder: Path) -> bool:
-        marker = folder / self.marker
-        known = all(any(fnmatch(path.name, name) for name in self.names) for path in folder.iterdir())
-        return known and marker.is_file() and self.mark in marker.read_text(encoding="utf-8", errors="replace")
-
 
 _REASONS = {
     errno.ENOENT: "the folder it should go to can't be made",
@@ -47,8 +30,23 @@ _REASONS = {
     errno.EROFS: "the file system is read-only; choose a place you may write to",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
     errno.EISDIR: "it is a folder, not a file",
-    errno.ENAMETOOLONG: "the name is too long",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+    errno.ELOOP: "its links lead in a circle; choose another place",
+    errno.EXDEV: "it lies on another disk than what goes there; choose another place",
+    errno.EIO: "the disk doesn't answer as it should; choose another place",
+    errno.ENOTEMPTY: "another program writes there at the same time; run again",
+    errno.EBUSY: "another program uses it; run again, or choose another place",
+    errno.ENOLCK: "its file system has no locks, or none left; choose another place",
+    errno.ENOSYS: "its file system can't do that; choose another place",
+    errno.EOPNOTSUPP: "its file system can't do that; choose another place",
+    errno.ESTALE: "the file system was mounted anew; run again",
+    errno.EFBIG: "the file would be larger than its file system allows; choose another place",
+    errno.EMFILE: "too many files are open; raise the limit ('ulimit -n') and run again",
 }
+_NO_FSYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES, errno.EPERM)
+"""What file systems say that can't write a file's or a folder's state out when they are asked to."""
+_SETTLED = 2.0
+"""Seconds: a file that was changed less long ago may be changed again without its time telling it."""
 
 
 @contextmanager
@@ -67,50 +65,58 @@ def explained(path: Path) -> Iterator[None]:
         raise kind(f"cannot write {path}: {_REASONS[number]}") from error
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` in one step: readers see the old file or the new one, never a part."""
+def write_text(path: Path, text: str, *, replace: bool = True) -> None:
+    """Write `text` to `path` in one step: readers see the old file or the new one, never a part. Without `replace` a
+    file that is there stays."""
     with explained(path):
+        path = followed(path)
+        refuse_special(path, "file")
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
+        part = scratch.new_name(path)
         try:
-            with scratch.open("w", encoding="utf-8") as stream:
+            with part.open("x", encoding="utf-8") as stream, scratch.locked(part):
                 stream.write(text)
                 stream.flush()
-                os.fsync(stream.fileno())
-            scratch.replace(path)
+                _fsync(stream.fileno())
+                if replace or not _link(part, path):
+                    part.replace(path)
         finally:
-            scratch.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
 
 
-@contextmanager
-def whole_folder(target: Path, kind: FolderKind) -> Iterator[Path]:
-    """Yield a scratch folder that becomes `target` when the block ends well and vanishes when it doesn't.
-
-    An existing `target` is replaced only if it is empty or ours; anything else is somebody's and is refused.
-    """
-    with explained(target):
-        refuse_foreign(target, kind)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        recover(target)
-        scratch = _beside(target, "part")
-        shutil.rmtree(scratch, ignore_errors=True)  # of a run that was killed
-        scratch.mkdir()
-        try:
-            yield scratch
-            put_in_place(scratch, target)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+def _link(part: Path, path: Path) -> bool:
+    """Give a file a second name, unless that is taken; False where the file system has no such links."""
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
-def refuse_foreign(target: Path, kind: FolderKind) -> None:
-    """Refuse to write over a file, or over a folder that we didn't write."""
-    with explained(target):
-        if target.is_file():
-            raise UserError(f"cannot write {target}: it is a file, not a folder; choose another place")
-        if target.is_dir() and any(target.iterdir()) and not kind.owns(target):
-            raise UserError(
-                f"cannot write {target}: it holds things that bertscope didn't write; choose an empty or new one"
-            )
+def followed(path: Path) -> Path:
+    """Where a path leads: what is written there must not take the place of a link. One that leads nowhere is
+    refused."""
+    found = Path(os.path.realpath(path))
+    try:
+        if path.is_symlink():
+            path.stat()  # fails where it leads in a circle, which realpath leaves as it is, or to nothing
+    except FileNotFoundError:
+        raise UserError(f"cannot write {path}: it is a link to {found}, which isn't there; choose another") from None
+    return found
+
+
+def refuse_special(path: Path, wanted: Literal["file", "folder"]) -> None:
+    """Refuse what is neither missing nor what is wanted: a device, a pipe, a socket, a folder where a file goes."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    kinds = {"file": stat.S_ISREG, "folder": stat.S_ISDIR, "pipe": stat.S_ISFIFO, "socket": stat.S_ISSOCK}
+    found = next((name for name, is_one in kinds.items() if is_one(mode)), "device")
+    if found != wanted:
+        raise UserError(f"cannot write {path}: it is a {found}, not a {wanted}; choose another place")
 
 
 def refuse_existing(target: Path) -> None:
@@ -121,11 +127,13 @@ def refuse_existing(target: Path) -> None:
 
 def check_file(target: Path, mark: str) -> None:
     """Refuse a file that couldn't be written later, or that exists and isn't ours: it lacks `mark` near its top."""
-    if target.is_dir():
-        raise UserError(f"cannot write {target}: {_REASONS[errno.EISDIR]}")
-    if target.exists() and not is_marked(target, mark):
-        raise UserError(f"cannot write {target}: that file is not a page of bertscope; choose another name")
-    check_writable(target)
+    with explained(target):
+        target = followed(target)
+        refuse_special(target, "file")
+        scratch.clear(target)
+        if target.exists() and not is_marked(target, mark):
+            raise UserError(f"cannot write {target}: that file is not a page of bertscope; choose another name")
+        check_writable(target)
 
 
 def is_marked(file: Path, mark: str) -> bool:
@@ -136,26 +144,19 @@ def is_marked(file: Path, mark: str) -> bool:
 
 def check_writable(target: Path) -> None:
     """Refuse a place that couldn't be written later, before hours are spent on what goes there."""
-    parent = next(folder for folder in target.absolute().parents if folder.exists())
-    if not parent.is_dir():
-        raise UserError(f"cannot write {target}: {_REASONS[errno.ENOTDIR]}")
-    if not os.access(parent, os.W_OK):
-        raise UserError(f"cannot write {target}: {_REASONS[errno.EACCES]}")
+    with explained(target):
+        target = followed(target)
+        parent = next(folder for folder in target.absolute().parents if folder.exists())
+        if not parent.is_dir():
+            raise UserError(f"cannot write {target}: {_REASONS[errno.ENOTDIR]}")
+        if not os.access(parent, os.W_OK):
+            raise UserError(f"cannot write {target}: {_REASONS[errno.EACCES]}")
 
 
 def need_room(folder: Path, size: int) -> None:
     """Refuse to begin what needs that many bytes where there are fewer: not every library notices a full disk."""
     if shutil.disk_usage(folder).free < size:
         raise FullDiskError(f"cannot write {folder}: {_REASONS[errno.ENOSPC]}")
-
-
-def put_in_place(scratch: Path, target: Path) -> None:
-    """Rename the finished `scratch` to `target`, moving an older `target` out of the way first."""
-    old = _beside(target, "old")
-    if target.exists():
-        target.rename(old)
-    scratch.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def settle(folder: Path) -> None:
@@ -168,21 +169,18 @@ def sync(path: Path) -> None:
     """Have the system write a file, or a folder's list of names, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        _fsync(handle)
     finally:
         os.close(handle)
 
 
-def recover(target: Path) -> None:
-    """Finish what a run that was killed between the two renames of `put_in_place` began."""
-    old, scratch = _beside(target, "old"), _beside(target, "part")
-    if old.exists() and not target.exists():
-        (scratch if scratch.exists() else old).rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _beside(target: Path, what: str) -> Path:
-    return target.with_name(f".{target.name}.{what}")
+def _fsync(handle: int) -> None:
+    """Where the file system can't do it, what was computed is kept all the same."""
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_FSYNC:
+            raise
 
 
 def canonical_json(value: Any) -> str:
@@ -198,7 +196,29 @@ def digest_files(paths: Iterable[Path]) -> str:
     """The digest of some files' names and contents: where they lie doesn't matter, what they hold does."""
     whole = hashlib.sha256()
     for path in sorted(paths, key=lambda path: path.name):
-        with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256").hexdigest()
-        whole.update(f"{path.name}:{content}\n".encode())
+        whole.update(f"{path.name}:{digest_file(path)}\n".encode())
     return whole.hexdigest()[:16]
+
+
+Stamp = tuple[int, int, int, int]
+
+
+def stamp(path: Path) -> Stamp:
+    """What tells a file from what it was before, unless it was written twice within a moment."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+_digests: dict[Stamp, str] = {}
+
+
+def digest_file(path: Path) -> str:
+    """The SHA-256 of a file, read once in a process as long as it stays as it is."""
+    known = stamp(path)
+    if known in _digests:
+        return _digests[known]
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if time.time() - known[-1] / 1e9 > _SETTLED:
+        _digests[known] = digest
+    return digest

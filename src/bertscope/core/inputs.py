@@ -13,6 +13,7 @@ from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json
 from bertscope.core.question import DATA
+from bertscope.core.seal import refuse_damaged
 from bertscope.core.step import Root, Step
 
 _KEPT = ("model", *DATA)
@@ -83,7 +84,9 @@ class Inputs:
         known = registry.KINDS[kind]
         opener = registry.resolve(known.open)
         if isinstance(value, Step):
-            return opener(str(self._folder_of(value) / kind))
+            folder = self._folder_of(value)
+            refuse_damaged(folder, value.id, within=(kind,))
+            return opener(str(folder / kind))
         if known.root and registry.resolve(known.root)(value.given, **value.options).digest != value.digest:
             raise UserError(f"{value.source} has changed since this run was planned; run the command again")
         return opener(value.given, **value.options)

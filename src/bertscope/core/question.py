@@ -25,7 +25,6 @@ from bertscope.core.provenance import capture
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
-    from bertscope.core.files import FolderKind
     from bertscope.core.head_card import HeadFact, HeadMaps
     from bertscope.core.result import Result
     from bertscope.core.statement import Statement
@@ -79,8 +78,8 @@ class Question:
     rests on (trainings, hidden states) before it."""
     keeps: str = ""
     """The folder beside the result that `measure` fills itself and can take up again: `model`, `states` ..."""
-    folder: FolderKind | None = None
-    """What the folder that it keeps looks like, where that is more than its kind says."""
+    folder: str = ""
+    """What the folder that it keeps is by its seal, where that is more than its kind says."""
     check: Callable[[Any, Any], None] | None = None
     """Refuses data (opened) of which a config can't be asked, before the steps that the plan rests on are made."""
     shares_pass: bool = False

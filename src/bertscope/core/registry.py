@@ -48,7 +48,7 @@ class Kind:
     """What does that where users give something else than what a step has stored: a model, of which hidden states
     are to be had."""
     folder: str = ""
-    """What a folder that holds one looks like; none where it is no folder of ours."""
+    """What a folder that holds one is by its seal; none where it is no folder of ours. No target."""
 
 
 QUESTIONS: dict[str, Entry] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -12,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
-from bertscope.core.files import FolderKind, digest_files, whole_folder
+from bertscope.core.files import digest_files
+from bertscope.core.folders import whole_folder
 from bertscope.core.formatting import as_html, as_text, figure_names
-from bertscope.core.model_record import ModelRecord, Origin
+from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number, Numbers
+from bertscope.core.result_json import as_json
+from bertscope.core.seal import FILE as SEAL
+from bertscope.core.seal import refuse_damaged
 from bertscope.core.step import FILE, Root, is_current
 from bertscope.core.words import about, in_words
 
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MARKER = "result.json"
-FOLDER = FolderKind(MARKER, '"headline"', (MARKER, "*.parquet", "arrays.safetensors"))
+KIND = "result"
+"""What its folder is, by its seal."""
 
 
 @dataclass
@@ -159,7 +163,7 @@ class Result:
         from safetensors.numpy import save_file
 
         folder = Path(folder)
-        with whole_folder(folder, FOLDER) as scratch:
+        with whole_folder(folder, KIND) as scratch:
             for name, frame in self.tables.items():
                 frame.to_parquet(scratch / f"{name}.parquet", index=False)
             if self.arrays:
@@ -177,6 +181,7 @@ class Result:
 
         folder = _inside(folder)
         record = describe(folder)
+        refuse_damaged(folder, KIND)
         arrays = {}
         if record["arrays"]:
             from safetensors.numpy import load_file
@@ -253,42 +258,11 @@ def describe(folder: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{folder} holds no result (no {MARKER} in it)") from None
     except ValueError as error:
-        raise UserError(f"{marker} is damaged ({error}); delete the folder and run the step again") from error
-    if "models" not in found:
+        raise UserError(f"{marker} is damaged ({error}); make it again, or restore it from a copy") from error
+    if "models" not in found or not (Path(folder) / SEAL).exists():
         raise UserError(f"{folder} was saved by another version of bertscope; ask its question again")
+    refuse_damaged(Path(folder), KIND, within=(MARKER,))
     return found
-
-
-def as_json(record: Mapping[str, Any], id: str) -> dict[str, Any]:
-    """What programs read of a result, from what `describe` gives of it: its numbers and models by key, the keys of
-    its tables and figures, its notes and where it came from."""
-    return {
-        "id": id,
-        **{name: record[name] for name in ("question", "version", "subject")},
-        "models": [_model_json(key, ModelRecord.from_json(one)) for key, one in record["models"].items()],
-        "numbers": [{name: _finite(value) for name, value in number.items()} for number in record["headline"]],
-        "notes": record["notes"],
-        "tables": list(record["tables"]),
-        "figures": [figure["key"] for figure in record["figures"]],
-        "provenance": record["provenance"],
-    }
-
-
-def _model_json(key: str, model: ModelRecord) -> dict[str, Any]:
-    """A model by what tables and numbers call it (`key`), with what it was made from and on what it was trained."""
-    origin = model.origin or Origin()
-    return {
-        "key": key,
-        **{name: getattr(model, name) for name in ("id", "name", "source", "made", "task_head")},
-        "base": {name: getattr(origin.base, name) for name in ("id", "name", "source")} if origin.base else None,
-        "trained_on": asdict(origin.data) if origin.data else None,
-        **{name: getattr(origin, name) for name in ("by", "seed", "init", "frozen", "removed")},
-    }
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no word for what isn't a number, or has no end."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _same_array(one: np.ndarray, other: np.ndarray) -> bool:

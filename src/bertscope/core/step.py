@@ -14,12 +14,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from bertscope.core.errors import UserError
-from bertscope.core.files import canonical_json, digest_text
+from bertscope.core.files import canonical_json, digest_text, stamp
 
 FILE = "step.json"
 """Where a stored step's folder says what it is."""
-FORMAT = 3
+FORMAT = 4
 """Of what a stored step's folder holds: its files, and the words in them. Raise it when what was stored before
 can't be read any more."""
 
@@ -111,21 +110,20 @@ def graph(steps: Sequence[Step], stored: Callable[[Step], bool] | None = None) -
 
 def is_current(marker: Path) -> bool:
     """Whether this step is one that this version can read; asked of every step, several times in a run."""
+    return format_of(marker) == FORMAT
+
+
+def format_of(marker: Path) -> int | None:
+    """The format of a stored step; that of those that don't say it is 1, and None that of what can't be read."""
     try:
-        changed = marker.stat().st_mtime_ns
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return _format_of(marker, changed) == FORMAT
+        return _format_of(marker, stamp(marker))
+    except OSError:
+        return None
 
 
 @lru_cache(maxsize=10_000)
-def _format_of(marker: Path, changed: int) -> int:
-    """The format of a stored step; that of those that don't say it is 1."""
+def _format_of(marker: Path, stamp: tuple[int, ...]) -> int | None:
     try:
         return json.loads(marker.read_text(encoding="utf-8")).get("format", 1)
-    except (ValueError, AttributeError) as error:
-        raise damaged(marker, error) from error
-
-
-def damaged(marker: Path, error: Exception) -> UserError:
-    return UserError(f"{marker} is damaged ({error}); delete {marker.parent} and run again")
+    except (ValueError, AttributeError):
+        return None

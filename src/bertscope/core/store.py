@@ -1,36 +1,45 @@
 """The store: a folder of finished steps.
 
-    store/steps/<id>/   a finished step: step.json, result/, and model/ or states/ where the step made one
-    store/work/<id>/    a step being made; renamed to steps/<id> when it is whole
+    store/store.json    marks the folder as a store of ours, and tells it from every other one
+    store/steps/<id>/   a finished step: step.json, result/, and model/ or states/ where the step made one; seal.json
+    store/work/<id>/    a step being made; sealed and renamed to steps/<id> when it is whole
     store/locks/        one file per step in progress: two processes never make the same step at once
 
 A step that was killed leaves only its work folder, which the next run takes up (a training) or starts over.
 
-What another version stored in another form is never read: step.json says the form (`format`), and a step that says
-another, or none, isn't there for anybody but who deletes it.
+A stored step is what its seal says, or it is damaged: listed with what is wrong, never read, and made again when it
+is asked for. What another version stored in another form is never read either: step.json says the form (`format`).
+Whatever else lies in the folder isn't ours, and is never deleted.
 """
 
 from __future__ import annotations
 
-import errno
 import json
+import os
+import secrets
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bertscope.core import registry
+from bertscope.core import folders, owned, registry, seal
+from bertscope.core.errors import UserError
 from bertscope.core.files import explained, settle, sync, write_text
+from bertscope.core.locks import held, is_held
+from bertscope.core.owned import BEGUN, is_step, is_work
+from bertscope.core.result import MARKER as RESULT
 from bertscope.core.result import Result, describe
 from bertscope.core.step import FILE as MARKER
-from bertscope.core.step import FORMAT, Step, damaged, is_current
+from bertscope.core.step import FORMAT, Step, format_of, is_current
 
 DEFAULT = Path("bertscope-store")
 """Where answers are kept if nothing else is said."""
-_BEGUN = ".format"
-"""In a work folder: the format of what is being made. Gone when it is whole."""
+_ROOT = "store.json"
+_LISTED, _RESULT = (MARKER, f"result/{RESULT}"), (MARKER, "result")
+"""Of a stored step, what is read to list it, and to show it."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +52,12 @@ class Stored:
     """The result's description: headline, notes, subject, provenance."""
 
 
-class Busy(Exception):
-    """Another process is making the step."""
+@dataclass(frozen=True)
+class Damaged:
+    """A stored step that isn't as it was stored."""
+
+    folder: Path
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -61,15 +74,20 @@ class ClaimedStep:
         """Store the finished step with this result: whole, or not at all."""
         result.save(self.work / "result")
         with explained(self.target):
-            for half in set(self.work.glob(".*")) - {self.work / _BEGUN}:  # written by a process that was killed
+            for half in set(self.work.glob(".*")) - {self.work / BEGUN}:  # written by a process that was killed
                 half.unlink() if half.is_file() else shutil.rmtree(half)
-            settle(self.work)
             marker = {"format": FORMAT} | self.step.to_json()
             write_text(self.work / MARKER, json.dumps(marker, indent=1, ensure_ascii=False))
-            # What a deletion that was killed left, or another version made.
-            shutil.rmtree(self.target, ignore_errors=True)
-            (self.work / _BEGUN).unlink(missing_ok=True)
-            self.work.rename(self.target)
+            settle(self.work)
+            seal.write(self.work, self.step.id)
+            self.put_in_place()
+
+    def put_in_place(self) -> None:
+        """Make what is whole in the work folder the stored step."""
+        with explained(self.target):
+            owned.remove(self.target)  # damaged, or another version's
+            (self.work / BEGUN).unlink(missing_ok=True)
+            folders.move(self.work, self.target)
             sync(self.target.parent)
 
 
@@ -83,9 +101,34 @@ class Store:
     def path(self, step: Step) -> Path:
         return self.folder / "steps" / step.id
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether the folder is a store that we made."""
+        return bool(self.token)
+
+    @property
+    def token(self) -> str:
+        """What tells this store from every other one, wherever it is seen from; nothing where there is no store."""
+        try:
+            return str(json.loads((self.folder / _ROOT).read_text(encoding="utf-8"))["store"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def mark(self) -> None:
+        """Make the folder a store, if it isn't one yet."""
+        if not self.is_marked:
+            # Of several processes that begin at once the first one's token stays; one that can't be read is replaced.
+            unreadable = (self.folder / _ROOT).exists()
+            write_text(self.folder / _ROOT, json.dumps({"store": secrets.token_hex(16)}) + "\n", replace=unreadable)
+
     def has(self, step: Step) -> bool:
-        """Whether the step is stored, finished and in a form that can be read."""
-        return is_current(self.path(step) / MARKER)
+        """Whether the step is stored, finished, in a form that can be read, and as far as sizes tell as it was."""
+        folder = self.path(step)
+        return is_current(folder / MARKER) and not seal.flaw(folder, step.id, within=())
+
+    def is_whole(self, step: Step, *, result_only: bool = False) -> bool:
+        """Whether a stored step is as it was stored, to the last bit. What isn't isn't there from then on."""
+        return not seal.flaw(self.path(step), step.id, within=_RESULT if result_only else None)
 
     def result(self, step: Step) -> Result:
         """The stored result of a finished step."""
@@ -98,105 +141,142 @@ class Store:
         While somebody else makes it, this raises `Busy`. A process that was killed claims nothing: the system drops
         its locks.
         """
-        with self._locked(step):
-            if self.has(step):  # somebody else made it meanwhile
+        with held(self._lock_of(step)):
+            if self.has(step) and self.is_whole(step):  # somebody else made it meanwhile
                 yield None
                 return
             work, target = self.folder / "work" / step.id, self.path(step)
+            for folder in (work, target):
+                owned.refuse_strangers(folder)  # before hours are spent on what couldn't be put there
+            claimed = ClaimedStep(step, work, target)
+            if not seal.flaw(work, step.id):  # whole, of a process that couldn't put it in place any more
+                claimed.put_in_place()
+                yield None
+                return
             # What fills a folder of its own (a training, hidden states) goes on from what it left.
             if not (registry.find(step.name).keeps and resume and _begun_here(work)):
-                shutil.rmtree(work, ignore_errors=True)
+                owned.remove(work)
             with explained(work):
                 for folder in (work, target.parent):
                     folder.mkdir(parents=True, exist_ok=True)
-                write_text(work / _BEGUN, str(FORMAT))
-            yield ClaimedStep(step, work, target)
+                self.mark()
+                write_text(work / BEGUN, str(FORMAT))
+            yield claimed
 
     def is_running(self, step: Step) -> bool:
         """Whether some process is making the step now."""
         path = self._lock_of(step)
-        return path.exists() and _is_held(path)
+        return path.exists() and is_held(path)
 
     def running(self) -> set[str]:
         """The ids of the steps that some process is making now."""
-        return {path.stem for path in (self.folder / "locks").glob("*.lock") if _is_held(path)}
+        return {path.stem for path in (self.folder / "locks").glob("*.lock") if is_held(path)}
 
-    def finished(self) -> Iterator[Stored]:
-        """Every finished step, oldest first. Those of another version's form are left out: `of_other_versions`."""
-        for marker in filter(is_current, self._markers()):
-            try:
-                step = Step.from_json(json.loads(marker.read_text(encoding="utf-8")))
-            except (ValueError, KeyError, TypeError) as error:
-                raise damaged(marker, error) from error
-            yield Stored(step, marker.parent, describe(marker.parent / "result"))
+    def finished(self, *, results: bool = False) -> Iterator[Stored]:
+        """Every finished step, oldest first. Those that are `damaged` are left out, and those `of_other_versions`.
+        What is read to list a step is compared with its seal; for who reads them, whole `results`."""
+        return (one for one in self.look(_RESULT if results else _LISTED) if isinstance(one, Stored))
+
+    def damaged(self, *, results: bool = False) -> list[Damaged]:
+        """The stored steps that aren't as they were stored, as far as listing them, or reading their `results`,
+        tells."""
+        return [one for one in self.look(_RESULT if results else _LISTED) if isinstance(one, Damaged)]
+
+    def verified(self) -> Iterator[Stored | Damaged]:
+        """Every stored step of this version's form, compared with its seal to the last bit."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # digests let other threads run
+            yield from pool.map(lambda folder: _looked_at(folder, None), self.current())
+
+    def look(self, within: tuple[str, ...] = _LISTED) -> Iterator[Stored | Damaged]:
+        """Every stored step of this version's form, oldest first, with these of its files compared with its seal."""
+        return (_looked_at(folder, within) for folder in self.current())
+
+    def current(self) -> list[Path]:
+        """The folders of stored steps of this version's form, whole or damaged, the oldest first."""
+        return [folder for folder in self._steps() if not _of_other_version(folder)]
 
     def of_other_versions(self) -> list[Path]:
         """The folders of finished steps that another version of bertscope stored in another form. They aren't read,
         and can be deleted."""
-        return [marker.parent for marker in self._markers() if not is_current(marker)]
+        return [folder for folder in self._steps() if _of_other_version(folder)]
+
+    def unfinished(self) -> list[Path]:
+        """The work folders of steps, being made or left by a run that was killed."""
+        return [path for path in self._within("work") if is_work(path)]
+
+    def strangers(self) -> list[Path]:
+        """What lies where steps do and isn't ours: it is never deleted."""
+        ours = {*self._steps(), *self.unfinished()}
+        return [path for place in ("steps", "work") for path in self._within(place) if path not in ours]
 
     def delete(self, folder: Path) -> None:
-        """Delete the folder of a step, finished or left by a run that was killed."""
-        # Renamed first: a folder that is half deleted mustn't look like a finished step.
-        dying = self.folder / "work" / f"{folder.name}.deleted"
+        """Delete the folder of a step, finished or left by a run that was killed; one that holds anything else is
+        refused."""
+        if not self.is_marked and _step_in(folder) is None:
+            raise UserError(f"{self.folder} is no store of bertscope (no {_ROOT} in it); nothing was deleted")
+        owned.refuse_strangers(folder)
+        dying = owned.dying(folder, self.folder / "work")
         with explained(folder):
             dying.parent.mkdir(exist_ok=True)
-            shutil.rmtree(dying, ignore_errors=True)
-            folder.rename(dying)
-            shutil.rmtree(dying)
+            if folder != dying:
+                folders.remove(dying)
+                folders.move(folder, dying)
+            folders.remove(dying)
 
-    def _markers(self) -> list[Path]:
-        """One for each finished step, the oldest first."""
-        return sorted((self.folder / "steps").glob(f"*/{MARKER}"), key=lambda marker: marker.stat().st_mtime_ns)
+    def _steps(self) -> list[Path]:
+        """The folders of stored steps, whole or damaged, of whatever version, the oldest first."""
+        found = [path for path in self._within("steps") if is_step(path)]
+        return sorted(found, key=lambda path: (_written(path), path.name))
+
+    def _within(self, place: str) -> list[Path]:
+        try:
+            return sorted((self.folder / place).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def _lock_of(self, step: Step) -> Path:
         return self.folder / "locks" / f"{step.id}.lock"
 
-    @contextmanager
-    def _locked(self, step: Step) -> Iterator[None]:
-        from filelock import FileLock, Timeout
 
-        path = self._lock_of(step)
-        with explained(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(path, timeout=0)
-            try:
-                lock.acquire()
-            except Timeout:
-                raise Busy(step.id) from None
-        try:
-            yield
-        finally:
-            lock.release()
+def _of_other_version(folder: Path) -> bool:
+    """Whether a step is whole as far as can be told, and of a form that this version can't read."""
+    if (folder / seal.FILE).is_file() and seal.flaw(folder, within=(MARKER,)):
+        return False  # damaged, whatever step.json says now
+    found = format_of(folder / MARKER)
+    return found is not None and found != FORMAT
+
+
+def _looked_at(folder: Path, within: tuple[str, ...] | None) -> Stored | Damaged:
+    reason = seal.flaw(folder, folder.name, within=within)
+    step = None if reason else _step_in(folder)
+    if step is None:
+        return Damaged(folder, reason or f"{MARKER} is of another step")
+    return Stored(step, folder, describe(folder / "result"))
+
+
+def size_of(folder: Path) -> int:
+    """How many bytes a folder holds."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _step_in(folder: Path) -> Step | None:
+    """The step that a folder says it holds; None where that isn't the one that it is called after."""
+    try:
+        step = Step.from_json(json.loads((folder / MARKER).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return step if step.id == folder.name else None
+
+
+def _written(folder: Path) -> int:
+    """When a step was stored."""
+    try:
+        return (folder / MARKER).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _begun_here(work: Path) -> bool:
     """Whether what a work folder holds was begun in this version's form, and can be gone on with."""
-    begun = work / _BEGUN
+    begun = work / BEGUN
     return begun.is_file() and begun.read_text(encoding="utf-8") == str(FORMAT)
-
-
-def _is_held(lock: Path) -> bool:
-    from filelock import FileLock, Timeout
-
-    try:
-        with FileLock(lock, timeout=0):
-            return False
-    except Timeout:
-        return True
-    except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EROFS):
-            raise
-        return _is_held_by_others(lock)
-
-
-def _is_held_by_others(lock: Path) -> bool:
-    """The same of a lock that we may read alone: a store can be looked at that isn't ours."""
-    import fcntl
-
-    with lock.open("rb") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False

@@ -16,7 +16,8 @@ from torch import nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import canonical_json, digest_text, whole_folder
+from bertscope.core.files import canonical_json, digest_text
+from bertscope.core.folders import whole_folder
 from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.output import Output
 from bertscope.core.predictions import Predictions
@@ -28,7 +29,7 @@ from bertscope.models.gates import Gates, open_gates
 from bertscope.models.means import Means, means
 from bertscope.models.predict import predict
 from bertscope.models.quiet import quiet_library
-from bertscope.models.source import FOLDER
+from bertscope.models.source import KIND
 from bertscope.models.surgery import cut
 
 TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
@@ -229,7 +230,7 @@ class Encoder:
     def save(self, folder: str | Path) -> Path:
         """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""
         folder = Path(folder)
-        with whole_folder(folder, FOLDER) as scratch, quiet_library():
+        with whole_folder(folder, KIND) as scratch, quiet_library():
             config = self.model.config
             config.bertscope = {"name": self.name} | notes_in(config)
             if self.base and origin_in(config) is None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.core.files import FolderKind, digest_files
+from bertscope.core.files import digest_files
 from bertscope.core.step import Root
 from bertscope.models.config_notes import notes_in
 from bertscope.models.families import family_of
@@ -25,17 +25,13 @@ _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sent
 _LONGEST_HEADER = 100_000_000
 """Bytes; what safetensors itself allows."""
 
-# A model folder is ours to replace only if we wrote it: every checkpoint of the library looks alike otherwise.
-FOLDER = FolderKind(
-    "config.json",
-    '"bertscope"',
-    ("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "vocab*", "merges.txt",
-     "special_tokens_map.json", "added_tokens.json", "spm.model", "sentencepiece*"),
+KIND, EXPORT = "model", "export"
+"""What the seals say of folders that hold a model, and of those that `shrink` wrote, with a card and ONNX files."""
+_READ = (
+    "config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "vocab*", "merges.txt",
+    "special_tokens_map.json", "added_tokens.json", "spm.model", "sentencepiece*",
 )  # fmt: skip
-_READ = FOLDER.names
 """Of what a folder holds, what opening it reads: somebody's results.json beside it changes no model."""
-# What `shrink` wrote has a card and ONNX files beside the model.
-SHRUNK = FolderKind("config.json", '"shrunk"', (*FOLDER.names, "model.onnx", "model-int8.onnx", "README.md"))
 
 
 def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Path:

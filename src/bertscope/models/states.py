@@ -21,22 +21,28 @@ import numpy as np
 import torch
 from torch.nn.functional import embedding_bag
 
+from bertscope.core import seal
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import (
-    check_writable,
-    digest_files,
-    explained,
-    refuse_foreign,
-    whole_folder,
-    write_text,
-)
+from bertscope.core.files import digest_files, explained, write_text
+from bertscope.core.folders import check_folder, whole_folder
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Seen, observe
-from bertscope.models.states_store import ABOUT, FOLDER, INDEX, PROGRESS, VECTORS, Pool, StatesStore, read
+from bertscope.models.states_store import (
+    ABOUT,
+    GROWING,
+    INDEX,
+    KIND,
+    PROGRESS,
+    VECTORS,
+    Pool,
+    StatesStore,
+    is_growing,
+    read,
+)
 from bertscope.models.taps import is_tapped
 
 __all__ = ["Pool", "StatesStore", "hidden_states"]
@@ -74,11 +80,14 @@ def hidden_states(
         "examples": _digest_examples(examples), "pool": pool, "layers": kept,
     }  # fmt: skip
     if (folder / ABOUT).is_file():
+        seal.refuse_damaged(folder, KIND)
         _refuse_other(folder, source)
     else:
         _lay_out(folder, encoder, examples, source, window)
     _fill(folder, encoder, examples, tokens, window)
-    return replace(StatesStore.open(folder), temporary=temporary)
+    if temporary is None and is_growing(folder):
+        seal.write(folder, KIND)
+    return replace(read(folder)[2], temporary=temporary)
 
 
 def _check(encoder: Encoder, examples: Examples, pool: str, layers: Sequence[int] | None) -> list[int]:
@@ -110,8 +119,7 @@ def _groups(pool: str, words: np.ndarray, special: np.ndarray, position: np.ndar
 
 def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[str, Any], window: int) -> None:
     """Count the rows and make the folder: everything but the vectors, whose file is a hole of the final size."""
-    refuse_foreign(folder, FOLDER)
-    check_writable(folder)
+    check_folder(folder, KIND)
     counts, words, segments, spans, left_out = [], [], [], [], []
     for first in range(0, len(examples), window):
         texts = examples.take(range(first, min(first + window, len(examples))))
@@ -134,7 +142,7 @@ def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[st
             f"{encoder.max_length} tokens that {encoder.name} reads"
         )
     shape = (len(source["layers"]), int(starts[-1]), encoder.hidden_size)
-    with whole_folder(folder, FOLDER) as scratch:
+    with whole_folder(folder, KIND, growing=GROWING) as scratch:
         _refuse_small_disk(folder, scratch, 4 * int(np.prod(shape)))
         np.save(scratch / "starts.npy", starts)
         np.save(scratch / "words.npy", np.concatenate(words))

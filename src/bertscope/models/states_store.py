@@ -20,15 +20,19 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bertscope.core import seal
 from bertscope.core.errors import UserError
-from bertscope.core.files import FolderKind, digest_files
+from bertscope.core.files import digest_files
 from bertscope.core.model_record import ModelRecord
 
 Pool = Literal["word", "token", "cls", "mean"]
 
 ABOUT, PROGRESS, VECTORS = "hidden.json", "progress.json", "vectors.npy"
 INDEX = ("starts.npy", "words.npy", "segments.npy", "spans.npy", "ids.json")
-FOLDER = FolderKind(ABOUT, '"source"', (ABOUT, PROGRESS, VECTORS, *INDEX))
+KIND = "states"
+"""What its folder is, by its seal."""
+GROWING = (PROGRESS, VECTORS)
+"""What is written as the examples are read; sealed when all are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +104,9 @@ class StatesStore:
         folder = Path(folder)
         if not (folder / ABOUT).is_file():
             raise UserError(f"{folder} is no store of hidden states (no {ABOUT} in it)")
+        seal.refuse_damaged(folder, KIND)
         about, done, store = read(folder)
-        if done < about["examples"]:
+        if is_growing(folder):
             raise UserError(
                 f"{folder} is not finished ({done:,} of {about['examples']:,} examples); "
                 "call hidden_states(...) again with this folder and it goes on"
@@ -110,6 +115,12 @@ class StatesStore:
 
 
 open_store = StatesStore.open
+
+
+def is_growing(folder: Path) -> bool:
+    """Whether some of its vectors are still to be written, or sealed."""
+    sealed = seal.read(folder)
+    return sealed is not None and bool(sealed.growing)
 
 
 def _record(about: dict[str, Any]) -> ModelRecord:

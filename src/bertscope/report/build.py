@@ -54,8 +54,9 @@ def is_page_of(page: Path, steps: Iterable[str], title: str | None = None) -> bo
 def stored_findings(store: Store | str | Path, *, only: Container[str] | None = None) -> list[Finding]:
     """Every finished step in `store`, or those of them that are named, with its result."""
     store = store if isinstance(store, Store) else Store(store)
-    chosen = (stored for stored in store.finished() if only is None or stored.step.id in only)
-    findings = ledger.current(Finding(stored.step, _load(stored)) for stored in _newest(chosen))
+    chosen = (stored for stored in store.finished(results=True) if only is None or stored.step.id in only)
+    loaded = (Finding(stored.step, Result.load(stored.folder / "result")) for stored in _newest(chosen))
+    findings = ledger.current(loaded)
     if not findings:
         raise UserError(f"no finished results in {store.folder}; run `bertscope demo` or ask a question first")
     return findings
@@ -76,14 +77,6 @@ def _newest(finished: Iterable[Stored]) -> list[Stored]:
         if recipe not in by_recipe or by_recipe[recipe].step.version < stored.step.version:
             by_recipe[recipe] = stored
     return list(by_recipe.values())
-
-
-def _load(stored: Stored) -> Result:
-    try:
-        return Result.load(stored.folder / "result")
-    except (OSError, ValueError, KeyError, TypeError) as error:  # Arrow's own errors are among these
-        reason = str(error).partition("\n")[0]
-        raise UserError(f"{stored.folder} is damaged ({reason}); delete it and run the step again") from error
 
 
 def _page(findings: Sequence[Finding], title: str | None) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import bertscope
 from bertscope.core.errors import UserError
-from bertscope.core.files import FolderKind, digest_text, whole_folder
+from bertscope.core.files import digest_text
+from bertscope.core.folders import whole_folder
 from bertscope.core.registry import QUESTIONS
 from bertscope.core.result import Result
 from bertscope.core.store import Store
@@ -21,8 +22,7 @@ from bertscope.report.subjects import PageModels
 from bertscope.report.templates import rendered
 
 INDEX, OTHER = "index.html", "other"
-_MARK = 'name="generator" content="bertscope export'
-FOLDER = FolderKind(INDEX, _MARK, (INDEX, OTHER, *QUESTIONS))
+_KIND = "report"
 _LONGEST = 80
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 """Names that Windows keeps for itself."""
@@ -67,7 +67,7 @@ def export_report(
         raise UserError(f"cannot export figures as {', '.join(sorted(unknown))}; formats are {', '.join(FORMATS)}")
     findings, out = stored_findings(store), Path(out)
     models = PageModels(findings)
-    with whole_folder(out, FOLDER) as scratch:
+    with whole_folder(out, _KIND) as scratch:
         names_taken = Names()
         exported = []
         for question, about, finding in _ordered(findings, models):

@@ -10,10 +10,11 @@ from typing import Any
 from bertscope.core import registry
 from bertscope.core.calling import Call
 from bertscope.core.errors import UserError
-from bertscope.core.files import FolderKind, check_writable, refuse_foreign, whole_folder
+from bertscope.core.files import check_writable
+from bertscope.core.folders import check_folder, whole_folder
 from bertscope.core.planning import planned
 from bertscope.core.question import Question
-from bertscope.core.result import FOLDER, Result
+from bertscope.core.result import KIND, Result
 from bertscope.core.step import Step
 from bertscope.core.store import DEFAULT, Store
 from bertscope.study.runner import run_steps
@@ -38,8 +39,7 @@ def answer(question: Question, asked: Call) -> Any:
 
 def check_out(question: Question, out: Path) -> None:
     """Refuse a folder that isn't ours to write to, before anything is computed."""
-    refuse_foreign(out, _folder_of(question))
-    check_writable(out)
+    check_folder(out, _kind_of(question))
 
 
 def write_out(question: Question, folder: Path, result: Result, out: Path) -> None:
@@ -47,7 +47,7 @@ def write_out(question: Question, folder: Path, result: Result, out: Path) -> No
     if not _keeps_folder(question):
         result.save(out)
         return
-    with whole_folder(out, _folder_of(question)) as scratch:
+    with whole_folder(out, _kind_of(question)) as scratch:
         shutil.copytree(folder / question.keeps, scratch, dirs_exist_ok=True)
 
 
@@ -88,8 +88,8 @@ def _keeps_folder(question: Question) -> bool:
     return question.keeps in registry.KINDS and bool(registry.KINDS[question.keeps].folder)
 
 
-def _folder_of(question: Question) -> FolderKind:
+def _kind_of(question: Question) -> str:
     """What the question writes to a folder of the user's: the model or the states that it keeps, or its result."""
     if not _keeps_folder(question):
-        return FOLDER
-    return question.folder or registry.resolve(registry.KINDS[question.keeps].folder)
+        return KIND
+    return question.folder or registry.KINDS[question.keeps].folder

@@ -13,9 +13,10 @@ from bertscope.core import config as configs
 from bertscope.core import registry
 from bertscope.core.errors import FullDiskError, UserError, not_allowed
 from bertscope.core.inputs import KEPT, Inputs
+from bertscope.core.locks import Busy
 from bertscope.core.provenance import capture
 from bertscope.core.step import Step
-from bertscope.core.store import Busy, ClaimedStep, Store
+from bertscope.core.store import ClaimedStep, Store
 
 ENCODERS = 6
 """The most encoders that read the same texts in one pass."""

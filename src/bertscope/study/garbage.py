@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.core.step import Step, graph
-from bertscope.core.store import Store
+from bertscope.core.store import Store, size_of
 from bertscope.study.claims.question import claims
 from bertscope.study.file import Study
 
@@ -26,9 +26,10 @@ def unneeded(store: Store, studies: Iterable[Study]) -> list[Waste]:
     """The steps in the store that none of these studies rests on, the largest first."""
     needed = _needed(studies)
     needed |= {one.step.id for one in store.finished() if one.step.name == claims.name and _over(one.step) <= needed}
-    needed -= {folder.name for folder in store.of_other_versions()}
-    folders = [path for place in ("steps", "work") for path in (store.folder / place).glob("*") if path.is_dir()]
-    waste = [Waste(path, _size(path)) for path in folders if path.name not in needed]
+    others = store.of_other_versions()
+    needed -= {folder.name for folder in others}
+    folders = [*others, *(one.folder for one in store.look()), *store.unfinished()]
+    waste = [Waste(path, size_of(path)) for path in folders if path.name not in needed]
     return sorted(waste, key=lambda one: (-one.size, one.folder.name))
 
 
@@ -51,7 +52,3 @@ def _needed(studies: Iterable[Study]) -> set[str]:
 def _over(ledger: Step) -> set[str]:
     """What a ledger of claims rests on: it is needed as long as all of that is."""
     return {value.id for value in ledger.inputs.values()}
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -10,7 +10,7 @@ from bertscope.study.runner import run_steps
 
 def ledger_of(store: Store) -> Step | None:
     """The step that judges everything that is finished in a store; None if nothing bears on a claim."""
-    return claims_step(stored.step for stored in store.finished())
+    return claims_step(stored.step for stored in store.finished(results=True))
 
 
 def refresh(store: Store) -> Step | None:

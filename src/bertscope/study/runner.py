@@ -68,7 +68,7 @@ def run_steps(
     inputs       what this process has open already of what the steps read: their data was looked at
     """
     store = store if isinstance(store, Store) else Store(store)
-    needed = graph(steps, store.has)
+    needed = _sound_graph(steps, store)
     board = Board(needed, [at for at, step in needed.items() if store.has(step)])
     if workers < 0 or (workers and cluster):
         raise UserError(f"workers is {workers}; give 0 or more, and none where a cluster is given")
@@ -82,6 +82,17 @@ def run_steps(
         inputs.preflight(board.waiting)
     with _executor(store, workers, cluster, resume, inputs) as executor:
         return _Run(board, store, executor, page, keep_going).whole()
+
+
+def _sound_graph(steps: Sequence[Step], store: Store) -> dict[str, Step]:
+    """What is to be made, and what that reads, which is stored to the last bit as it was: what isn't is made again.
+    Of what was asked for and is stored, only the result will be read."""
+    while True:
+        needed = graph(steps, store.has)
+        read = {one.id for step in needed.values() if not store.has(step) for one in step.before()}
+        stored = [step for step in needed.values() if store.has(step)]
+        if all(store.is_whole(step, result_only=step.id not in read) for step in stored):
+            return needed
 
 
 def _refuse_held(steps: Iterable[Step]) -> None:

@@ -17,20 +17,21 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from bertscope.core.errors import UserError
-from bertscope.core.files import FolderKind, recover, refuse_foreign, whole_folder
+from bertscope.core.folders import recover, refuse_foreign, whole_folder
+from bertscope.core.seal import refuse_damaged
 
 if TYPE_CHECKING:
     from bertscope.training.loop import History
 
 _MARKER = "history.json"
-_FOLDER = FolderKind(_MARKER, '"recipe"', (_MARKER, "*.safetensors"))
+_KIND = "checkpoint"
 
 
 class Checkpoint:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         recover(folder)
-        refuse_foreign(folder, _FOLDER)
+        refuse_foreign(folder, _KIND)
 
     @classmethod
     def of(cls, out: Path) -> Checkpoint:
@@ -52,7 +53,7 @@ class Checkpoint:
         best: dict[str, torch.Tensor] | None = None,
     ) -> None:
         """Put this epoch in the place of the one before, in one step."""
-        with whole_folder(self.folder, _FOLDER) as scratch:
+        with whole_folder(self.folder, _KIND) as scratch:
             save_file(_unshared(model.state_dict()), scratch / "weights.safetensors")
             save_file(_moments(model, optimizer), scratch / "optimizer.safetensors")
             if best is not None:
@@ -68,6 +69,7 @@ class Checkpoint:
         """
         device = next(model.parameters()).device
         best = self.folder / "best.safetensors"
+        refuse_damaged(self.folder, _KIND)
         try:
             record = json.loads((self.folder / _MARKER).read_text(encoding="utf-8"))
             weights = load_file(self.folder / "weights.safetensors")

@@ -17,12 +17,13 @@ from torch import Tensor, nn
 from bertscope.core.bucketing import bucketed
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
-from bertscope.core.files import canonical_json, digest_text, refuse_foreign
+from bertscope.core.files import canonical_json, digest_text
+from bertscope.core.folders import refuse_foreign
 from bertscope.core.progress import Progress, progress
 from bertscope.core.result import Result
 from bertscope.models.batches import pad
 from bertscope.models.encoder import Encoder
-from bertscope.models.source import FOLDER
+from bertscope.models.source import KIND
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.frozen import frozen, rest
@@ -73,7 +74,7 @@ def train(
     frozen layers in every step, though they always say the same: the plain way, to compare with.
     """
     if out is not None:
-        refuse_foreign(out, FOLDER)
+        refuse_foreign(out, KIND)
     with frozen(encoder, settings.held) as settled:
         run = Training(encoder, objective, settings, out, settled if keep_prefix else 0)
         if run.checkpoint and run.checkpoint.exists():

@@ -11,14 +11,14 @@ import pandas as pd
 from bertscope.analyses.side_by_side import subject
 from bertscope.analyses.states.question import StatesConfig, states
 from bertscope.core.examples import Examples
-from bertscope.core.files import refuse_foreign
+from bertscope.core.folders import refuse_foreign
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
 from bertscope.models.new_task_head import with_random_weights
 from bertscope.models.states import hidden_states
-from bertscope.models.states_store import FOLDER, StatesStore, open_store
+from bertscope.models.states_store import KIND, StatesStore, open_store
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def measure(
     anew."""
     model = with_random_weights(model, config.seed) if config.init == "random" else model
     if out is not None and not resume:
-        refuse_foreign(Path(out), FOLDER)
+        refuse_foreign(Path(out), KIND)
         shutil.rmtree(out, ignore_errors=True)
     store = hidden_states(model, examples, pool=config.pool, store=out)
     kept = pd.DataFrame({"layer": store.layers, "vectors": len(store), "dimensions": store.dim})

@@ -14,7 +14,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import check_writable, refuse_foreign, whole_folder
+from bertscope.core.folders import check_folder, whole_folder
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.task import Scores, Task
@@ -29,7 +29,7 @@ from bertscope.models.evaluating import evaluating
 from bertscope.models.export import export_onnx, need_onnx, quantise, refuse_large
 from bertscope.models.latency import Inputs, sample_batches
 from bertscope.models.load import load
-from bertscope.models.source import SHRUNK
+from bertscope.models.source import EXPORT
 from bertscope.models.surgery import is_plain, refuse_whole
 from bertscope.training.distill import Teacher
 from bertscope.training.loop import train
@@ -90,8 +90,7 @@ class Shrinking:
 
     def run(self, out: Path | None) -> Shrunk:
         if out is not None:
-            refuse_foreign(out, SHRUNK)
-            check_writable(out)
+            check_folder(out, EXPORT)
         with evaluating([self.encoder]):  # while it is timed, too; and copies of it begin as it is
             found = reach(self, self.target)
             smaller = self.finished(found.off)
@@ -236,7 +235,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory() as elsewhere:
             yield Path(elsewhere)
     else:
-        with whole_folder(out, SHRUNK) as scratch:
+        with whole_folder(out, EXPORT) as scratch:
             yield scratch
 
 

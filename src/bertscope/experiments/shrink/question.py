@@ -10,7 +10,7 @@ from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.question import MODEL, TASK, Input, Question
 from bertscope.experiments.trainings import by_recipe
-from bertscope.models.source import SHRUNK
+from bertscope.models.source import EXPORT
 from bertscope.training.finetune.question import FinetuneConfig
 
 _FORMS: tuple[tuple[Literal["times", "share", "points"], str], ...] = (
@@ -166,6 +166,6 @@ shrink = Question(
     "Network",
     compared="how many times as fast the cut model is",
     keeps="model",
-    folder=SHRUNK,
+    folder=EXPORT,
     card=(),  # its table of costs has what a layer and a head cost, not which they are
 )

@@ -1,0 +1,150 @@
+"""Folders that appear whole or not at all, sealed, and never in the place of anything that isn't ours."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from bertscope.core import scratch, seal
+from bertscope.core.errors import UserError
+from bertscope.core.files import check_writable, explained, followed, refuse_special, settle
+
+_TRIES = 5
+"""How often a folder is put in place where others put theirs at the same time."""
+
+
+@contextmanager
+def whole_folder(target: Path, kind: str, *, growing: tuple[str, ...] = ()) -> Iterator[Path]:
+    """Yield a scratch folder that is sealed as this `kind` and becomes `target` when the block ends well, and
+    vanishes when it doesn't. The seal leaves out the files that are still `growing` then.
+
+    An existing `target` is replaced only if it is empty, or a folder of this kind as we wrote it.
+    """
+    with explained(target):
+        target = followed(target)
+        refuse_foreign(target, kind)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        recover(target)
+        with _scratch(target) as folder:
+            yield folder
+            seal.write(folder, kind, growing)
+            refuse_foreign(target, kind)  # somebody may have put something there meanwhile
+            _put_in_place(folder, target)
+
+
+def refuse_foreign(target: Path, kind: str) -> None:
+    """Refuse to write over anything but a missing or empty folder, or one of this kind that is as we wrote it."""
+    with explained(target):
+        target = followed(target)
+        refuse_special(target, "folder")
+        before: int | None = -1
+        while (why := _foreign_because(target, kind)) and before != (before := _which(target)):
+            pass  # another process may have put its folder there while we looked
+        if why:
+            raise UserError(f"cannot write {target}: {why}; choose an empty or new folder")
+
+
+def _foreign_because(target: Path, kind: str) -> str:
+    try:
+        if not target.is_dir() or not any(target.iterdir()):
+            return ""
+    except FileNotFoundError:
+        return "it comes and goes"
+    if not (target / seal.FILE).is_file():
+        return "it holds things that bertscope didn't write"
+    if wrong := seal.flaw(target, kind):
+        return f"it isn't as bertscope wrote it ({wrong})"
+    others = seal.strangers(target)
+    return f"it holds {others[0]}, which bertscope didn't write" if others else ""
+
+
+def _which(target: Path) -> int | None:
+    """The number that the system knows a folder by, whatever it is called."""
+    try:
+        return target.stat().st_ino
+    except FileNotFoundError:
+        return None
+
+
+def check_folder(target: Path, kind: str) -> None:
+    """Refuse a folder that couldn't be written later, before hours are spent on what goes there."""
+    refuse_foreign(target, kind)
+    check_writable(target)
+
+
+def move(folder: Path, target: Path) -> None:
+    """Rename a folder; where `target` lies on another disk, copy it there first, so that it appears whole all the
+    same."""
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with _scratch(target) as copy:
+            shutil.copytree(folder, copy, dirs_exist_ok=True)
+            settle(copy)
+            copy.rename(target)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder of ours, its seal last: what a kill leaves of it is still known as ours."""
+    if not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        if path.name != seal.FILE:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    shutil.rmtree(folder)
+
+
+def recover(target: Path) -> None:
+    """Finish what runs began that were killed while they put `target` in place, and clear what they left."""
+    for old in scratch.left_beside(target, ".old"):
+        part = old.with_suffix(".part")
+        with scratch.locked(part) as ours:
+            if not ours and part.exists():
+                continue  # its process lives
+            if not os.path.lexists(target):
+                (part if part.exists() else old).rename(target)
+            shutil.rmtree(old, ignore_errors=True)
+    scratch.clear(target)
+
+
+@contextmanager
+def _scratch(target: Path) -> Iterator[Path]:
+    """A folder beside `target` with a name of its own, locked as long as this process needs it."""
+    while True:
+        folder = scratch.new_name(target)
+        folder.mkdir()
+        with scratch.locked(folder):
+            if not folder.exists():  # somebody took it for a dead process's before it was locked
+                continue
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            return
+
+
+def _put_in_place(folder: Path, target: Path) -> None:
+    """Rename the finished `folder` to `target`, moving an older `target` out of the way first."""
+    old = folder.with_suffix(".old")
+    for _ in range(_TRIES):
+        with suppress(FileNotFoundError):
+            target.rename(old)
+        try:
+            folder.rename(target)
+            break
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                with suppress(OSError):
+                    old.rename(target)
+                raise
+            shutil.rmtree(old, ignore_errors=True)  # another process put its folder there in between
+    else:
+        raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(target))
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,203 @@
+"""Seals: what bertscope wrote to a folder, file by file.
+
+`seal.json` is written last. It holds the size and the SHA-256 of every file of the folder, what the folder is (a
+step's id, `model`, `result` ...) and a digest of itself. By it a folder of ours is told from everybody else's, and
+what was changed, cut short or lost since is found before it is used. A folder inside that has a seal of its own is
+held by that seal's digest, so that nothing is hashed twice.
+
+A seal finds damage, and edits by hand. It is no signature: who can write the folder can write another seal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bertscope.core.errors import UserError
+from bertscope.core.files import canonical_json, digest_file, stamp, write_text
+
+FILE = "seal.json"
+
+
+class SealError(Exception):
+    """What is wrong with a sealed folder, in words that follow its name: "model.safetensors was changed"."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    of: str
+    """What the folder is: a step's id, or a kind of folder."""
+    files: Mapping[str, tuple[int, str]]
+    """Size and digest, by the path from the folder."""
+    growing: tuple[str, ...] = field(default=())
+    """Files that belong to the folder and are still being written."""
+
+    def text(self) -> str:
+        record = {
+            "of": self.of,
+            "files": {name: list(self.files[name]) for name in sorted(self.files)},
+            "growing": list(self.growing),
+        }
+        record["seal"] = hashlib.sha256(canonical_json(record).encode()).hexdigest()
+        return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+    def inner(self) -> Iterator[str]:
+        """The folders inside that have seals of their own."""
+        return (name.removesuffix(f"/{FILE}") for name in self.files if name.endswith(f"/{FILE}"))
+
+
+def write(folder: Path, of: str, growing: tuple[str, ...] = ()) -> None:
+    """Seal all that the folder holds now, but for what is still `growing`."""
+    names = {name for name in files_in(folder) if name not in growing and Path(name).name[0] != "."}
+    inner = {str(Path(name).parent) for name in names if Path(name).name == FILE}
+    held = {name for name in names if Path(name).name == FILE or not inner & set(map(str, Path(name).parents))}
+    sealed = {name: ((folder / name).stat().st_size, digest_file(folder / name)) for name in held}
+    write_text(folder / FILE, Seal(of, sealed, growing).text())
+
+
+def read(folder: Path) -> Seal | None:
+    """The folder's seal; None where it has none. One that can't be read, or was changed, is a `SealError`."""
+    path = folder / FILE
+    try:
+        return _read(path, stamp(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+@lru_cache(maxsize=20_000)
+def _read(path: Path, stamp: tuple[int, ...]) -> Seal:
+    """A seal is asked for many times in a run; a file of the same size and time is the same."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        record: dict[str, Any] = json.loads(text)
+        files = {name: (int(size), str(digest)) for name, (size, digest) in record["files"].items()}
+        seal = Seal(record["of"], files, tuple(record["growing"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SealError(f"{FILE} can't be read ({error})") from error
+    if seal.text() != text:
+        raise SealError(f"{FILE} was changed")
+    return seal
+
+
+_known_bad: set[tuple[Path, tuple[int, ...], str]] = set()
+"""Files whose digests were found to be others than the sealed ones: who asks for sizes alone is told it too."""
+
+
+def flaw(folder: Path, of: str | None = None, *, within: tuple[str, ...] | None = None) -> str:
+    """What is wrong with a sealed folder; nothing if it is as it was written.
+
+    of       what the folder must be
+    within   the files and folders of it whose digests are compared; all by default. Names and sizes always are.
+    """
+    try:
+        seal = read(folder)
+        if seal is None:
+            return f"it has no {FILE}"
+        if of is not None and seal.of != of:
+            return f"it is {seal.of!r} by its {FILE}"
+        _check(folder, seal, within)
+    except SealError as error:
+        return str(error)
+    except OSError as error:
+        return f"it can't be read ({error})"
+    return ""
+
+
+def _check(folder: Path, seal: Seal, within: tuple[str, ...] | None) -> None:
+    for name, (size, digest) in seal.files.items():
+        path = folder / name
+        try:
+            now = stamp(path)
+        except (FileNotFoundError, NotADirectoryError):
+            raise SealError(f"{name} is missing") from None
+        if now[2] != size:
+            raise SealError(f"{name} has {now[2]:,} bytes and had {size:,}")
+        # A seal inside is small, and what it says is relied on.
+        asked = within is None or path.name == FILE or any(f"{name}/".startswith(f"{one}/") for one in within)
+        if asked and digest_file(path) != digest:
+            _known_bad.add((path, now, digest))
+        if (path, now, digest) in _known_bad:
+            raise SealError(f"{name} was changed")
+    if missing := [name for name in seal.growing if not (folder / name).is_file()]:
+        raise SealError(f"{missing[0]} is missing")
+    for name in seal.inner():
+        inside = read(folder / name)
+        assert inside is not None  # its size was asked for just now
+        below = None if within is None else tuple(_below(within, name))
+        try:
+            _check(folder / name, inside, None if below and "" in below else below)
+        except SealError as error:
+            raise SealError(f"{name}/{error}") from None
+
+
+def _below(within: tuple[str, ...], folder: str) -> Iterator[str]:
+    """Those of the names that lie in a folder, as seen from there; the folder itself, or one around it, is ''."""
+    for one in within:
+        if one == folder or folder.startswith(f"{one}/"):
+            yield ""
+        elif one.startswith(f"{folder}/"):
+            yield one.removeprefix(f"{folder}/")
+
+
+def strangers(folder: Path) -> list[str]:
+    """What lies in a sealed folder that its seal doesn't name; everything where there is no seal that can be read.
+    Inside a folder whose own seal can't be read any more nothing can be told, and nothing is."""
+    known, unreadable = _named(folder)
+    found = (name for name in files_in(folder, empty=True) if name not in known)
+    return sorted(name for name in found if not name.startswith(tuple(f"{one}/" for one in unreadable)))
+
+
+def _named(folder: Path) -> tuple[set[str], set[str]]:
+    """What the seals in a folder name, and the folders inside whose seals can't be read."""
+    seal = _readable(folder)
+    if seal is None:
+        return set(), set()
+    known, unreadable = {FILE, *seal.files, *seal.growing}, set()
+    for name in seal.inner():
+        if _readable(folder / name) is None:
+            unreadable.add(name)
+        else:
+            for kept, found in zip((known, unreadable), _named(folder / name), strict=True):
+                kept |= {f"{name}/{one}" for one in found}
+    return known, unreadable
+
+
+def _readable(folder: Path) -> Seal | None:
+    try:
+        return read(folder)
+    except SealError:
+        return None
+
+
+def files_in(folder: Path, *, empty: bool = False) -> list[str]:
+    """The files in a folder and below, by their paths from it, and whatever else isn't a folder; on demand also
+    folders in which there is nothing. Links are not followed."""
+    found = []
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not path.is_dir() or (empty and not any(path.iterdir())):
+            found.append(path.relative_to(folder).as_posix())
+    return [name for name in found if name != FILE] if not empty else found
+
+
+def refuse_damaged(folder: Path, of: str | None = None, *, within: tuple[str, ...] | None = None) -> None:
+    """Refuse a folder that isn't as we wrote it; one inside a sealed folder must be the one that was sealed there."""
+    wrong = flaw(folder, of, within=within)
+    if not wrong and (folder.parent / FILE).is_file():
+        wrong = flaw(folder.parent, within=(f"{folder.name}/{FILE}",))
+    if wrong:
+        raise UserError(f"{folder} is damaged: {wrong}; make it again, or restore it from a copy")
+
+
+def refuse_changed(folder: Path) -> None:
+    """Refuse a folder of the user's that we wrote and that was changed since; one without a seal isn't ours to
+    judge."""
+    if (folder / FILE).is_file() and (wrong := flaw(folder)):
+        raise UserError(
+            f"{folder} isn't as bertscope wrote it: {wrong}; restore it from a copy, or delete its {FILE} if the "
+            "change is yours"
+        )
