@@ -2,10 +2,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
+# Only files whose SHA-256 is in lock/, and only wheels: to build a package would run code that nobody pinned.
+LOCKED := $(PIP) --require-hashes --only-binary=:all:
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench clean
+.PHONY: help demo test test-all lint lock bench clean
 
 help: ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,19 +31,28 @@ test-all: $(VENV)/.tested ## run every test
 lint: $(VENV)/.tested ## check style and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
+lock: $(VENV)/.tested ## write lock/ anew from constraints.txt (asks the package index)
+	$(BIN)/python tests/support/lock.py
+
 bench: $(VENV)/.tested ## measure the speed claims, side by side
 	$(BIN)/python -m benchmarks
 
 clean: ## remove the environment and what the demo made
 	rm -rf $(VENV) bertscope-store demo-report.html
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml lock/torch.txt lock/cuda.txt lock/run.txt
 	@echo "installing into $(VENV) (a few minutes the first time)"
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bertscope needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
+	@# Between a folder's file (--find-links) and an index's, pip takes the index's; a CPU build at hand goes first.
+	$(LOCKED) --no-index -r lock/torch.txt >/dev/null 2>&1 || echo "no CPU build of torch at hand: the package index's"
+	$(LOCKED) -r lock/torch.txt -r lock/run.txt
+	@# torch of the package index needs CUDA libraries on Linux; a build from elsewhere (+cpu) brings what it needs.
+	if $(BIN)/python -c 'import sys; from importlib.metadata import version; \
+		sys.exit(sys.platform != "linux" or "+" in version("torch"))'; then $(LOCKED) -r lock/cuda.txt; fi
+	$(PIP) --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.tested: $(VENV)/.installed
-	$(PIP) -e '.[test,lint,deploy,cluster]'
+$(VENV)/.tested: $(VENV)/.installed lock/test.txt
+	$(LOCKED) -r lock/test.txt
 	@touch $@
