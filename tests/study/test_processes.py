@@ -39,10 +39,10 @@ def sums(monkeypatch):
     register(monkeypatch)
 
 
-def all_of(crew: processes.Processes, count: int) -> list:
+def all_of(crew: processes.Processes, count: int, seconds: float = 60.0) -> list:
     """What comes of so many steps."""
     found = []
-    until(lambda: found.extend(crew.collect(0.1)) or len(found) == count)
+    until(lambda: found.extend(crew.collect(0.1)) or len(found) == count, seconds)
     return found
 
 
@@ -231,9 +231,10 @@ def test_two_workers_one_killed_give_equal_tables(tiny, tmp_path, monkeypatch):
     alone, shared = Store(tmp_path / "alone"), Store(tmp_path / "shared")
     with processes.executor(shared, 2, True) as crew:
         crew.start((tuned,))
-        until(lambda: shared.is_running(tuned) and list((shared.folder / "work" / tuned.id).rglob("*.safetensors")))
+        until(lambda: list((shared.folder / "work" / tuned.id).rglob("*.safetensors")), seconds=300)
+        assert shared.is_running(tuned)
         crew._workers[0].process.kill()
-        assert [one.how for one in all_of(crew, 1)] == ["done"]
+        assert [one.how for one in all_of(crew, 1, seconds=300)] == ["done"]
     assert run_steps(steps, shared, workers=2).exit_code == 0
     for one in graph(steps).values():
         run_steps([one], alone)

@@ -49,7 +49,7 @@ def _lines(table: Path) -> list[str]:
     return table.read_text().splitlines()[1:] if table.exists() else []
 
 
-def until(true: Callable[[], object], seconds: float = 20.0) -> None:
+def until(true: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for it."""
     deadline = time.monotonic() + seconds
     while not true():
