@@ -13,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -199,11 +200,15 @@ def refuse_damaged(
         raise UserError(f"{folder} is damaged: {wrong}; {cure}")
 
 
-def refuse_changed(folder: Path) -> None:
-    """Refuse a folder of the user's that we wrote and that was changed since; one without a seal isn't ours to
-    judge."""
-    if (folder / FILE).is_file() and (wrong := flaw(folder)):
+def refuse_changed(folder: Path, names: tuple[str, ...] = ("*",)) -> None:
+    """Refuse a folder of the user's that we wrote and in which files called like `names` were changed since; one
+    without a seal isn't ours to judge."""
+    try:
+        if seal := read(folder):
+            read_ones = {name: one for name, one in seal.files.items() if any(fnmatch(name, like) for like in names)}
+            _check(folder, replace(seal, files=read_ones), None)
+    except SealError as wrong:
         raise UserError(
             f"{folder} isn't as bertscope wrote it: {wrong}; restore it from a copy, or delete its {FILE} if the "
             "change is yours"
-        )
+        ) from wrong

@@ -32,6 +32,7 @@ from bertscope.models.source import (
     model_digest,
     not_a_model,
     own_folder,
+    refuse_changed_model,
     written,
 )
 from bertscope.models.states_store import StatesStore
@@ -110,6 +111,7 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     family = family_of(config["model_type"])
     refuse_other_positions(config, family, str(folder))
     weights = weight_files(folder, allow_pickle=allow_pickle)
+    refuse_changed_model(folder)
     opener, has = _opener(folder, config.get("architectures") or _guess(weights), family)
     parser = parser_of(config) if has == "none" and task_head != "none" else None
     has = "parser" if parser else has
@@ -161,7 +163,8 @@ def _open(opener: Any, folder: Path, config: Any, family: Family, weights: list[
         with _reading(folder):
             model, loading = opener.from_pretrained(
                 folder, config=config, dtype=torch.float32, use_safetensors=weights[0].suffix == ".safetensors",
-                local_files_only=True, trust_remote_code=False, output_loading_info=True, ignore_mismatched_sizes=True,
+                local_files_only=True, trust_remote_code=False, output_loading_info=True,
+                ignore_mismatched_sizes=True,
             )  # fmt: skip
         return model, Fit(loading["missing_keys"], loading["unexpected_keys"], loading["mismatched_keys"])
     model = opener.from_config(config, dtype=torch.float32)

@@ -13,6 +13,7 @@ from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.files import digest_files
+from bertscope.core.seal import refuse_changed
 from bertscope.core.step import Root
 from bertscope.models.config_check import checked_config, need_plain_files, read_json
 from bertscope.models.config_notes import notes_in
@@ -49,7 +50,7 @@ def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Pa
     if not is_hub_id(name):
         raise UserError(f"no model folder {name!r}; give a folder, a hub id such as bert-base-uncased, or 'pocket'")
     wanted = [one for one in _WANTED if weights or one != _WEIGHTS]
-    return _download(name, wanted + (PICKLES if allow_pickle else []))
+    return _download(name, [*wanted, *(PICKLES if allow_pickle else ())])
 
 
 def _as_path(name: str) -> Path:
@@ -90,7 +91,13 @@ def model_root(name: Any) -> Root:
     config_of(folder)
     weight_files(folder, allow_pickle=False)
     need_vocabulary(folder)
+    refuse_changed_model(folder)
     return Root("model", str(own_folder(name) or name), model_digest(folder))
+
+
+def refuse_changed_model(folder: Path) -> None:
+    """Refuse a model that we wrote and that isn't the same any more: what it says of itself needn't be true of it."""
+    refuse_changed(folder, _READ)
 
 
 def model_digest(folder: Path) -> str:
