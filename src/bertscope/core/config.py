@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.limits import LARGEST_SEED, MOST_SEEDS
 
 Config = TypeVar("Config")
 
@@ -65,8 +66,11 @@ def check_least(config: Any, **least: float) -> None:
 
 def check_seeds(seeds: Sequence[int]) -> None:
     """Refuse seeds that repeat one training, or that no generator takes."""
-    if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
-        raise UserError(f"seeds are {tuple(seeds)}; give one or more different numbers, none under 0")
+    if len(seeds) > MOST_SEEDS:
+        raise UserError(f"{len(seeds):,} seeds, each of which is a training; give {MOST_SEEDS:,} at most")
+    if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0 or max(seeds) > LARGEST_SEED:
+        given = ", ".join(map(str, seeds[:5])) + ", ..." * (len(seeds) > 5)
+        raise UserError(f"seeds are ({given[:80]}); give one or more different numbers, from 0 to 2**63 - 1")
 
 
 _IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}
