@@ -117,7 +117,7 @@ def as_annotated(name: str, value: Any, hint: Any, spelled: Callable[[Any], str]
             raise UserError(f"{name} is {spelled(value)}; {did_you_mean(str(value), inside)}")
         return value
     if hint is float and type(value) is int:
-        value = float(value)
+        value = float(value) if abs(value) < 1e300 else inf  # no number of ours is as long
     if hint is Path and isinstance(value, str):
         return Path(value)
     if hint is str and type(value) in (int, float):

@@ -208,7 +208,9 @@ def _explained(where: str | Path) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise UserError(f"cannot read {named(where)}: it needs more memory than there is; unpack it yourself") from error
+        raise UserError(
+            f"cannot read {named(where)}: it needs more memory than there is; unpack it yourself"
+        ) from error
     except (OSError, *_DAMAGE) as error:
         reason = getattr(error, "strerror", None) or "the packed data is damaged; get the file again"
         raise UserError(f"cannot read {named(where)}: {reason}") from error

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.core.limits import mebibytes
 from bertscope.data.bad_rows import BadRows
-from bertscope.data.plain_files import every_nth, refuse_special, too_many
+from bertscope.data.plain_files import every_nth, is_taken, refuse_special, too_many
 from bertscope.data.table import Table
 
 _AT_A_TIME = 4096
@@ -27,21 +29,25 @@ def read_parquet(path: Path, bad: BadRows) -> Table:
         header, rows = tuple(about.schema_arrow.names), about.metadata.num_rows
     if not rows:
         raise UserError(f"{path} has no rows; add some")
-    every = -(-rows // limits.MOST_ROWS)
+    every = 1
+    while rows > every * limits.MOST_ROWS:
+        every *= 2
+    lines: Sequence[int] = range(1, rows + 1)
     if every > 1:
         if not bad.few:
             raise too_many(path, f"{limits.MOST_ROWS:,} rows")
+        lines = _taken(0, rows, every).tolist()
         bad.not_held.append(every_nth(path, rows, "rows", every))
 
     def cells(name: str) -> Sequence[Any]:
         with _explained(path):
             return _column(path, name, rows, every)
 
-    return Table(path, header, range(1, rows + 1, every), cells, unit="row")
+    return Table(path, header, lines, cells, unit="row")
 
 
 def _column(path: Path, name: str, rows: int, every: int) -> list[Any]:
-    """The values of every so-manieth row."""
+    """The values of the rows that are read, one in `every`."""
     import pyarrow
     from pyarrow import parquet
 
@@ -53,8 +59,10 @@ def _column(path: Path, name: str, rows: int, every: int) -> list[Any]:
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
         for batch in file.iter_batches(_AT_A_TIME, columns=[name]):
             column = batch.column(0)
-            found = _values(column.take(pyarrow.array(range(-met % every, len(column), every), pyarrow.int64())))
-            met += len(column)
+            if every > 1:
+                column = column.take(pyarrow.array(_taken(met, len(batch), every) - met - 1))
+            met += len(batch)
+            found = _values(column)
             values += found
             size += sum(len(one) if isinstance(one, str | bytes) else 8 for one in found)
             if size > limits.MOST_HELD:
@@ -65,6 +73,12 @@ def _column(path: Path, name: str, rows: int, every: int) -> list[Any]:
     if met != rows:
         raise ValueError(f"{met} values in column {name!r}, but {rows} rows")
     return values
+
+
+def _taken(before: int, count: int, every: int) -> np.ndarray:
+    """Which of so many rows after others are read, counted from 1."""
+    rows = np.arange(before + 1, before + count + 1)
+    return rows[is_taken(rows.astype(np.uint64), every)]
 
 
 def _values(column: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from bertscope.core import limits
 from bertscope.core.errors import UserError
@@ -29,6 +29,7 @@ _CURES = {
     errno.ENAMETOOLONG: "check the path",
     errno.EIO: "it is no file of data, or the disk is failing",
 }
+_GOLDEN, _LAST = 0x9E3779B97F4A7C15, 2**64 - 1  # 2**64 over the golden ratio
 Row = TypeVar("Row")
 
 
@@ -39,7 +40,9 @@ def refuse_special(path: Path) -> int:
             found = path.stat()
         except FileNotFoundError:
             if path.is_symlink():
-                raise UserError(f"{named(path)} is a link to {named(path.readlink())}, which isn't there; mend it") from None
+                raise UserError(
+                    f"{named(path)} is a link to {named(path.readlink())}, which isn't there; mend it"
+                ) from None
             raise UserError(f"no file {named(path)}; check the path") from None
     if not stat.S_ISREG(found.st_mode):
         what = next((words for is_kind, words in _KINDS if is_kind(found.st_mode)), "something else")
@@ -59,10 +62,13 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 def read_whole(path: Path, most: int, cure: str = "split it") -> bytes:
     """All that a plain file holds, if it isn't too much."""
+    too_large = UserError(f"{named(path)} has over {mebibytes(most)}; {cure}")
+    if refuse_special(path) > most:
+        raise too_large
     with opened(path) as file:
-        raw = file.read(most + 1)
+        raw = file.read(most + 1)  # it may grow
     if len(raw) > most:
-        raise UserError(f"{named(path)} has over {mebibytes(most)}; {cure}")
+        raise too_large
     return raw
 
 
@@ -94,8 +100,8 @@ def named(path: str | Path) -> str:
 class Kept(Generic[Row]):
     """Rows as they are read, as many as are held at once.
 
-    More are refused. Where only a `few` are wanted in the end, every second one is let go instead, and from there on
-    only every second one is taken, and so on: what is left is spread evenly over the file, which may be sorted.
+    More are refused. Where only a `few` are wanted in the end, half of them are let go instead, and from there on
+    only half are taken, and so on (`is_taken`).
     """
 
     def __init__(self, where: str | Path, *, few: bool, what: str = "rows") -> None:
@@ -106,9 +112,8 @@ class Kept(Generic[Row]):
 
     def add(self, row: Row, size: int) -> None:
         """Take in the next row, which has that many bytes or characters in the file."""
-        taken = self._met % self._every == 0
         self._met += 1
-        if taken:
+        if self._every == 1 or is_taken(self._met, self._every):
             self.rows.append(row)
             self._size += size
             if len(self.rows) > limits.MOST_ROWS or self._size > limits.MOST_HELD:
@@ -125,9 +130,20 @@ class Kept(Generic[Row]):
             many = f"{limits.MOST_ROWS:,} {self._what}"
             over = many if len(self.rows) > limits.MOST_ROWS else mebibytes(limits.MOST_HELD)
             raise too_many(self._where, over)
-        self._every *= 2
+        before, self._every = self._every, 2 * self._every
+        places = (place for place in range(1, self._met + 1) if is_taken(place, before))
         self._size //= 2
-        del self.rows[1::2]
+        self.rows = [row for row, place in zip(self.rows, places, strict=True) if is_taken(place, self._every)]
+
+
+def is_taken(place: Any, every: int) -> Any:
+    """Whether a row, counted from 1, is among the one in `every`, a power of 2, that are read of a large file; or of
+    each of an array of uint64.
+
+    Its place times the golden ratio, without the whole part, has to lie under 1 / `every`: that spreads them evenly
+    over a file, which may be sorted, and over any period in which its labels take turns.
+    """
+    return (place * _GOLDEN & _LAST) <= _LAST // every
 
 
 def too_many(where: str | Path, over: str) -> UserError:

@@ -197,6 +197,7 @@ class Named(TaskSource):
         found = few(known.examples(published, bad), kind, self.options)
         return replace(found, name=known.task.name, notes=bad.notes())
 
+
 @dataclass(frozen=True)
 class Structured(TaskSource):
     """Files whose answers are no labels."""

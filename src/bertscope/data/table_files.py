@@ -21,7 +21,7 @@ from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.data.bad_rows import WRONG_FIELDS, BadRows
 from bertscope.data.parquet_file import read_parquet
-from bertscope.data.plain_files import Kept, opened, read_whole, too_many
+from bertscope.data.plain_files import Kept, opened, read_whole
 from bertscope.data.table import EXTENSIONS, Form, Table, other_separator
 
 Row = tuple[int, list[str]]
@@ -113,7 +113,9 @@ def _jsonl(path: Path, bad: BadRows) -> Table:
             continue
         header = header or tuple(row)
         if missing := [name for name in header if name not in row]:
-            bad.refuse("missing key", f"{path}, line {line}: no {missing[0]!r}, which line {kept.rows[0][0]} has; add it")
+            bad.refuse(
+                "missing key", f"{path}, line {line}: no {missing[0]!r}, which line {kept.rows[0][0]} has; add it"
+            )
             continue
         kept.add((line, row), len(content))
     if not kept.rows:
@@ -157,7 +159,7 @@ def _lines(path: Path, bad: BadRows, *, newline: str = "\n", skip_long: bool = F
             while line := text.readline(limits.LONGEST_ROW + 1):
                 number += 1
                 if len(line) > limits.LONGEST_ROW:
-                    _refuse_long(path, number, bad if skip_long else BadRows())
+                    _refuse_long(path, number, bad if skip_long else None)
                     while line and not line.endswith("\n"):
                         line = text.readline(limits.LONGEST_ROW)
                     line = "\n"
@@ -179,9 +181,12 @@ def _first_not_utf8(path: Path) -> UserError:
         return _not_utf8(path, number, start)
 
 
-def _refuse_long(path: Path, line: int, bad: BadRows) -> None:
+def _refuse_long(path: Path, line: int, bad: BadRows | None) -> None:
     long = f"over {limits.LONGEST_ROW:,} characters on one line"
-    bad.refuse("line too long", f"{path}, line {line}: {long}; is this a file of texts, one on each?")
+    message = f"{path}, line {line}: {long}; is this a file of texts, one on each?"
+    if bad is None:
+        raise UserError(message)
+    bad.refuse("line too long", message)
 
 
 def _tsv(path: Path, bad: BadRows) -> Iterator[Row]:
@@ -225,7 +230,10 @@ def _csv_rows(path: Path, lines: Iterator[str], bad: BadRows) -> Iterator[Row]:
         except csv.Error as error:
             why, cure = str(error), "check its quotes"
             if "limit" in why:
-                why, cure = f"a field of more than {limits.LONGEST_TEXT:,} characters", "shorten it, or close its quotes"
+                why, cure = (
+                    f"a field of more than {limits.LONGEST_TEXT:,} characters",
+                    "shorten it, or close its quotes",
+                )
             message = f"{path}, line {begins + 1}: the row that begins here can't be read ({why}); {cure}"
             bad.refuse("broken quotes", message)
             again.extendleft(reversed(of_row[1:]))
