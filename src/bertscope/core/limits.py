@@ -1,7 +1,7 @@
 """How much of a file is read, and how much is planned: bounds that no honest input meets, and what a message names.
 
-A file may be damaged, made to do harm, or not what it seems: a pipe, a device, a few bytes that unpack to a disk full.
-Whatever is read has one of these bounds, and what is beyond is refused with it. They are generous: the largest
+A file may be damaged, made to do harm, or not what it seems: a pipe, a device, a few bytes that unpack to a disk
+full. Whatever is read has one of these bounds, and what is beyond is refused with it. They are generous: the largest
 corpora that people fine-tune on have 3.6 million rows and 1.6 GB.
 """
 

@@ -1,4 +1,4 @@
-"""What becomes of rows that can't be used, or not all be held: the first is refused, or they are left out and counted."""
+"""What becomes of rows that can't be used, or held: the first is refused, or they are left out and counted."""
 
 from __future__ import annotations
 

@@ -105,8 +105,14 @@ class Collection:
         return b"".join(pieces)
 
 
+def files_of(path: Path) -> list[Path]:
+    """The files that are read where a path is given: those of a folder, or the one itself."""
+    return [path / name for name in plain_names(path)] if path.is_dir() else [path]
+
+
 def plain_names(folder: Path) -> Iterator[str]:
-    """The plain files of a folder, and of those at most two folders down; a folder that is met again, by a link, is passed over."""
+    """The plain files of a folder, and of those at most two folders down; a folder that is met again, by a link, is
+    passed over."""
     met = set[tuple[int, int]]()
     count = 0
 
@@ -115,7 +121,8 @@ def plain_names(folder: Path) -> Iterator[str]:
             raise error
 
     for at, folders, files in os.walk(folder, onerror=unreadable, followlinks=True):
-        place, found = Path(at), os.stat(at)
+        place = Path(at)
+        found = place.stat()
         if (found.st_dev, found.st_ino) in met:
             folders.clear()
             continue

@@ -104,5 +104,5 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except (pyarrow.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
-        why = " ".join(str(error).split())[:160]
+        why = "".join(mark if mark.isprintable() else "?" for mark in " ".join(str(error).split())[:160])
         raise UserError(f"{path} can't be read as Parquet ({why}); write it again") from error

@@ -77,7 +77,7 @@ def digest_plain(paths: Iterable[Path]) -> str:
     paths = list(paths)
     for path in paths:
         refuse_special(path)
-    with explained(paths[0]):
+    with explained(paths[0] if paths else ""):
         return digest_files(paths)
 
 

@@ -23,7 +23,7 @@ from bertscope.data.columns import find_columns
 from bertscope.data.known import Known
 from bertscope.data.locate import plain_files
 from bertscope.data.options import COLUMNS, TaskOptions
-from bertscope.data.packed_files import plain_names
+from bertscope.data.packed_files import files_of
 from bertscope.data.plain_files import digest_plain, explained
 from bertscope.data.relations import read_relations
 from bertscope.data.structured import StructuredKind, make_spans, read_structured, structured_files
@@ -213,7 +213,7 @@ class Structured(TaskSource):
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
         path = Path(self.name).absolute()
-        files = structured_files(path, self.kind).there
+        files = [file for place in structured_files(path, self.kind).there for file in files_of(place)]
         # The kind is said outright, so that whoever looks at the texts reads the same splits.
         return Root(kind, str(path), digest_plain(files), self._options_without_place() | {"kind": self.kind})
 
@@ -260,11 +260,7 @@ class Corpus(Source):
         self._refuse_others(split)
         path = Path(self.name).absolute()
         with explained(path):
-            if path.is_dir():
-                files = [path / name for name in plain_names(path)]
-            else:
-                files = [path]
-            return Root("examples", str(path), digest_plain(files), self.options.given())
+            return Root("examples", str(path), digest_plain(files_of(path)), self.options.given())
 
     def _refuse_others(self, split: Part) -> None:
         if split != "test":

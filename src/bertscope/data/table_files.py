@@ -171,14 +171,16 @@ def _lines(path: Path, bad: BadRows, *, newline: str = "\n", skip_long: bool = F
 def _first_not_utf8(path: Path) -> UserError:
     """Which line isn't UTF-8: the decoder, which reads ahead, doesn't say."""
     with opened(path) as file:
-        start, number = file.read(2), 1
+        start = file.read(2)
         file.seek(0)
-        for number, line in enumerate(file, start=1):
+        decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+        while piece := file.read(1 << 16):
             try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                break
-        return _not_utf8(path, number, start)
+                decoder.decode(piece)
+            except UnicodeDecodeError as error:
+                return _not_utf8(path, line + error.object.count(b"\n", 0, error.start), start)
+            line += piece.count(b"\n")
+        return _not_utf8(path, line, start)
 
 
 def _refuse_long(path: Path, line: int, bad: BadRows | None) -> None:

@@ -118,13 +118,12 @@ def _ready() -> Any:
 def _read(source: str | Path) -> tuple[str, Located]:
     path = Path(source)
     with explained(path):
-        there = path.exists() or path.is_symlink()
+        there = not path.is_dir() and (path.exists() or path.is_symlink())
     if not there:
         ready = _ready() / f"{source}.yaml"
         if path.suffix or len(path.parts) > 1 or not ready.is_file():
             known = [file.name.removesuffix(".yaml") for file in _ready().iterdir()]
-            raise UserError(
-                f"no study {shown(str(source))}: no file of that name, and none ready; {did_you_mean(path.stem, known)}"
-            )
+            hint = did_you_mean(path.stem, known)
+            raise UserError(f"no study {shown(str(source))}: no file of that name, and none ready; {hint}")
         return str(source), parse(ready.read_text(encoding="utf-8"), ready.name)
     return path.stem, parse(read_text(path, limits.LARGEST_STUDY), str(source))
