@@ -10,7 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.core.limits import LARGEST_SEED, MOST_SEEDS
+from bertscope.core.limits import LARGEST_NUMBER, MOST_SEEDS
 
 Config = TypeVar("Config")
 
@@ -60,6 +60,8 @@ def check_least(config: Any, **least: float) -> None:
         value = getattr(config, name)
         if value == inf:
             raise UserError(f"{name.replace('_', '-')} is {value}; give a finite number")
+        if isinstance(value, int) and value > LARGEST_NUMBER:
+            raise UserError(f"{name.replace('_', '-')} is larger than 2**63 - 1; give a smaller number")
         if value is not None and not value >= bound:  # so that NaN is refused too
             raise UserError(f"{name.replace('_', '-')} is {value}; it must be at least {bound}")
 
@@ -68,9 +70,11 @@ def check_seeds(seeds: Sequence[int]) -> None:
     """Refuse seeds that repeat one training, or that no generator takes."""
     if len(seeds) > MOST_SEEDS:
         raise UserError(f"{len(seeds):,} seeds, each of which is a training; give {MOST_SEEDS:,} at most")
-    if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0 or max(seeds) > LARGEST_SEED:
+    if max(seeds, default=0) > LARGEST_NUMBER:
+        raise UserError("a seed is larger than 2**63 - 1; give smaller numbers")
+    if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
         given = ", ".join(map(str, seeds[:5])) + ", ..." * (len(seeds) > 5)
-        raise UserError(f"seeds are ({given[:80]}); give one or more different numbers, from 0 to 2**63 - 1")
+        raise UserError(f"seeds are ({given}); give one or more different numbers, none under 0")
 
 
 _IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}

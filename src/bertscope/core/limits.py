@@ -40,8 +40,8 @@ MOST_SEEDS = 1_000
 """Trainings that differ by their seed alone."""
 MOST_STEPS = 10_000
 """Steps that a study may have: each is planned, hashed and shown."""
-LARGEST_SEED = 2**63 - 1
-"""What every generator takes."""
+LARGEST_NUMBER = 2**63 - 1
+"""What every generator takes for a seed, and every array for a size."""
 
 
 def mebibytes(size: int) -> str:

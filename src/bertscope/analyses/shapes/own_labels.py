@@ -169,7 +169,7 @@ def read_labels(path: Any) -> OwnLabels:
         if first.pop("labels_of_maps") != FORMAT:
             raise ValueError("another version of bertscope wrote it")
         found = OwnLabels(**first, labels=tuple(LabelledMap(**row) for row in rows), source=str(path))
-        if type(found.seed) is not int or not 0 <= found.seed <= limits.LARGEST_SEED:
+        if type(found.seed) is not int or not 0 <= found.seed <= limits.LARGEST_NUMBER:
             raise ValueError("its seed is no number from 0 to 2**63 - 1")
     except FileNotFoundError as error:
         raise UserError(f"there is no file {path}; bertscope train-patterns --label makes it") from error
