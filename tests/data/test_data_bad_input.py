@@ -124,7 +124,7 @@ def test_one_text_that_is_too_long(put):
     path = put("r.csv", csv([*GOOD, {"text": "x" * 120_000, "label": "1"}]))
     assert len(read_task(path).train)
     path = put("r.tsv", csv([*GOOD, {"text": "x" * 2_000_000, "label": "1"}]).replace(",", "\t"))
-    assert "r.tsv, line 32: column 'text' has 2,000,000 characters; shorten it" in refused(path)
+    assert "r.tsv, line 32: column 'text' has 2,000,000 characters, over 1,000,000; shorten it" in refused(path)
     assert "1 row left out (text too long: 1)" in read_task(path, skip_bad=True).notes
 
 
@@ -144,10 +144,10 @@ def test_what_is_no_plain_file(put, tmp_path):
 def test_a_file_that_may_not_be_read(put, monkeypatch):
     path = put("r.csv", csv(GOOD))
 
-    def denied(*_):
+    def denied(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.read_bytes", denied)
+    monkeypatch.setattr("pathlib.Path.open", denied)
     assert f"cannot read {path}: Permission denied" in refused(path)
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import random
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import data_mutants
 from bertscope.core.errors import UserError
 from bertscope.data.frames import read_frames
 from bertscope.data.penn import read_brackets
@@ -86,3 +92,33 @@ def test_any_bytes_give_examples_or_one_clear_line(tmp_path, case, data):
                 assert found.governors is None or len(found.governors[row]) == len(words)
                 ends = [at for link in (found.links or {row: ()})[row] for at in link.source + link.target]
                 assert all(0 <= at < len(words) for at in ends)
+
+
+@pytest.mark.parametrize("name", data_mutants.readers())
+def test_the_files_that_are_changed_can_be_read_as_they_are(tmp_path, name):
+    reader = data_mutants.readers()[name]
+    data_mutants.outcome(name, reader, 0, tmp_path)
+    reader.read(tmp_path / reader.given, random.Random(0))  # `read_data`, without options
+
+
+@pytest.mark.parametrize("name", data_mutants.readers())
+def test_a_few_mutants_of_every_reader(tmp_path, name):
+    assert data_mutants.tried(name, 1, 12, tmp_path)["wrong"] == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", data_mutants.readers())
+def test_five_thousand_mutants_of_all_readers(tmp_path, name):
+    """In a process of its own with two gigabytes, each file in some seconds."""
+    count = -(-5000 // len(data_mutants.readers()))
+    here = Path(data_mutants.__file__)
+    command = [sys.executable, str(here), name, "1", str(count), str(tmp_path)]
+    paths = os.pathsep.join([str(here.parent), *filter(None, sys.path)])
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=600, check=False, env=os.environ | {"PYTHONPATH": paths}
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    assert found["wrong"] == {}
+    assert found.get("opened", 0) + found["refused"] == count and found["peak_mb"] < 2048
+    print(done.stdout)

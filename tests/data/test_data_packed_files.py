@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from bertscope.core import limits
 from bertscope.core.errors import UserError
-from bertscope.data import packed_files
 from bertscope.data.frames import read_frames
 from bertscope.data.packed_files import Collection
 from bertscope.data.penn import read_brackets
@@ -40,10 +40,10 @@ def test_locked_zips(tmp_path):
 
 
 def test_files_that_are_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(packed_files, "LARGEST", 1 << 20)
+    monkeypatch.setattr(limits, "LARGEST_WHOLE", 1 << 20)
     files = {"t.conllu": "x" * (3 << 20)}
     for path in (packed(tmp_path / "t.zip", files), laid_out(tmp_path / "t", files)):
-        with pytest.raises(UserError, match=r"t\.conllu has 3 MiB, over 1; split it"):
+        with pytest.raises(UserError, match=r"t\.conllu has over 1 MiB; split it"):
             read_treebank(path)
 
 

@@ -51,7 +51,7 @@ def test_mistakes(tmp_path, name, content, said):
 def test_no_such_file_a_folder_and_limits(tmp_path):
     with pytest.raises(UserError, match=r"no file .*gone\.txt; check the path"):
         read_text(tmp_path / "gone.txt")
-    with pytest.raises(UserError, match=r"cannot read .*: Is a directory"):
+    with pytest.raises(UserError, match=r"is a folder, not a plain file; give the file itself"):
         read_text(tmp_path)
     with pytest.raises(UserError, match="limit is 0"):
         read_text(tmp_path, limit=0)

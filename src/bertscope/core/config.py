@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.limits import LARGEST_NUMBER, MOST_SEEDS
 
 Config = TypeVar("Config")
 
@@ -59,14 +60,21 @@ def check_least(config: Any, **least: float) -> None:
         value = getattr(config, name)
         if value == inf:
             raise UserError(f"{name.replace('_', '-')} is {value}; give a finite number")
+        if isinstance(value, int) and value > LARGEST_NUMBER:
+            raise UserError(f"{name.replace('_', '-')} is larger than 2**63 - 1; give a smaller number")
         if value is not None and not value >= bound:  # so that NaN is refused too
             raise UserError(f"{name.replace('_', '-')} is {value}; it must be at least {bound}")
 
 
 def check_seeds(seeds: Sequence[int]) -> None:
     """Refuse seeds that repeat one training, or that no generator takes."""
+    if len(seeds) > MOST_SEEDS:
+        raise UserError(f"{len(seeds):,} seeds, each of which is a training; give {MOST_SEEDS:,} at most")
+    if max(seeds, default=0) > LARGEST_NUMBER:
+        raise UserError("a seed is larger than 2**63 - 1; give smaller numbers")
     if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
-        raise UserError(f"seeds are {tuple(seeds)}; give one or more different numbers, none under 0")
+        given = ", ".join(map(str, seeds[:5])) + ", ..." * (len(seeds) > 5)
+        raise UserError(f"seeds are ({given}); give one or more different numbers, none under 0")
 
 
 _IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}
@@ -113,7 +121,7 @@ def as_annotated(name: str, value: Any, hint: Any, spelled: Callable[[Any], str]
             raise UserError(f"{name} is {spelled(value)}; {did_you_mean(str(value), inside)}")
         return value
     if hint is float and type(value) is int:
-        value = float(value)
+        value = float(value) if abs(value) < 1e300 else inf  # no number of ours is as long
     if hint is Path and isinstance(value, str):
         return Path(value)
     if hint is str and type(value) in (int, float):

@@ -190,13 +190,14 @@ def _with_third(
     """The sheets with the third file's as test, if it has labels, otherwise with validation's; and a note on it."""
     assert sheets.validation
     validation = sheets.validation[0].table.path.name
-    left_out = BadRows(skip=bad.skip)
+    left_out = BadRows(skip=bad.skip, few=bad.few)
     table = third if isinstance(third, Table) else read_table(third, left_out)
     known = {value for sheet in (*sheets.train, *sheets.validation) for value in sheet.values}
     if lack := lacks_labels(table, columns.label, kind, known):
         note = f"{table.path.name} has {lack}: it isn't taken, and test is {validation}"
         return Own(sheets.train, None, sheets.validation), note
     bad.counts += left_out.counts
+    bad.not_held += left_out.not_held
     test = [clean(table, columns, bad)]
     return Own(sheets.train, sheets.validation, test), f"validation is {validation}, test is {table.path.name}"
 

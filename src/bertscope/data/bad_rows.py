@@ -1,4 +1,4 @@
-"""What becomes of rows that can't be used: the first is refused, or all are left out and counted."""
+"""What becomes of rows that can't be used, or held: the first is refused, or they are left out and counted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ NO_AGREEMENT = "no label agreed on"
 class BadRows:
     """Reasons are few and short: "blank text", "broken JSON". Messages say where, and what to do."""
 
-    def __init__(self, *, skip: bool = False, expected: Collection[str] = ()) -> None:
+    def __init__(self, *, skip: bool = False, expected: Collection[str] = (), few: bool = False) -> None:
         self.skip = skip
+        self.few = few
+        """Whether only some rows are wanted in the end: of a file that can't be held, some are then read."""
         self.expected = expected
         """Reasons that the task itself declares: such rows are always left out, and counted."""
         self.counts: Counter[str] = Counter()
+        self.not_held: list[str] = []
+        """What a reader must know about files that can't be held."""
 
     def refuse(self, reason: str, message: str, rows: int = 1) -> None:
         """Stop with this message, or count the rows: they are then left out by the caller."""
@@ -32,6 +36,6 @@ class BadRows:
         """What a reader must know about what was left out, the most frequent reason first."""
         total = self.counts.total()
         if not total:
-            return ()
+            return tuple(self.not_held)
         counted = ", ".join(f"{reason}: {rows:,}" for reason, rows in self.counts.most_common())
-        return (f"{total:,} row{'s' * (total > 1)} left out ({counted})",)
+        return (f"{total:,} row{'s' * (total > 1)} left out ({counted})", *self.not_held)

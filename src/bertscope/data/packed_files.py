@@ -1,7 +1,8 @@
 """Corpus files as readers meet them: plain or packed, alone, in a folder or in a zip.
 
 Whatever the disk or the packing refuses becomes one clear line, and nothing is read without a bound: a line, a
-sentence or a packed file may be damaged, or may never end.
+sentence or a packed file may be damaged, or may never end. What is packed is counted as it is unpacked: what its
+header says of its size is anybody's word.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import lzma
+import os
 import struct
 import zipfile
 import zlib
@@ -17,14 +19,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bertscope.core import limits
 from bertscope.core.errors import UserError
+from bertscope.core.limits import mebibytes
+from bertscope.data.plain_files import named, opened, read_whole, refuse_special
 from bertscope.data.table import shown
 
-LONGEST = 1 << 20
-"""Bytes that one line, or the lines of one sentence, may have."""
-LARGEST = 1 << 28
-"""Bytes that one file in a folder or zip may have."""
 _DEEPEST = 3
+_PIECE = 1 << 12  # packed bytes at a time: a packing may make megabytes of them
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _DAMAGE = (EOFError, NotImplementedError, ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error)
 
@@ -43,16 +45,18 @@ class Collection:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._zip: zipfile.ZipFile | None = None
-        if path.exists() and not is_collection(path):
-            raise UserError(f"{path} is no folder and no .zip; give the folder it is in")
+        self._read = 0
         with _explained(path):
             if path.is_dir():
-                levels = ("/".join("*" * depth) for depth in range(1, _DEEPEST + 1))
-                found = (file for level in levels for file in path.glob(level) if file.is_file())
-                self.names = sorted(file.relative_to(path).as_posix() for file in found)
-            else:
-                self._zip = zipfile.ZipFile(path)
-                self.names = sorted({name for name in self._zip.namelist() if not name.endswith("/")})
+                self.names = sorted(plain_names(path))
+                return
+            if path.exists() and not is_collection(path):
+                raise UserError(f"{path} is no folder and no .zip; give the folder it is in")
+            self._most_unpacked = _most_unpacked(refuse_special(path))
+            self._zip = zipfile.ZipFile(path)
+            self.names = sorted({name for name in self._zip.namelist() if not name.endswith("/")})
+            if len(self.names) > limits.MOST_FILES:
+                raise _too_many_files(path)
 
     def __enter__(self) -> Collection:
         return self
@@ -75,19 +79,81 @@ class Collection:
     def read(self, name: str) -> bytes:
         """A file's content, without a byte order mark."""
         where = self.where(name)
-        with _explained(where):
-            if self._zip is None:
-                file = self.path / name
-                size, locked = file.stat().st_size, False
-            else:
-                entry = self._zip.getinfo(name)
-                size, locked = entry.file_size, bool(entry.flag_bits & 1)
-            if size > LARGEST:
-                raise UserError(f"{where} has {size >> 20:,} MiB, over {LARGEST >> 20}; split it")
-            if locked:
-                raise UserError(f"{where} is locked with a password; unpack the zip and give the folder")
-            raw = self._zip.read(name) if self._zip else file.read_bytes()
+        if self._zip is None:
+            raw = read_whole(self.path / name, limits.LARGEST_WHOLE)
+        else:
+            with _explained(where):
+                raw = self._unpacked(self._zip, self._zip.getinfo(name), where)
+        self._read += len(raw)
+        if self._read > limits.MOST_HELD:
+            raise UserError(f"{self.path} has over {mebibytes(limits.MOST_HELD)} in its files; give a part of it")
         return raw.removeprefix(codecs.BOM_UTF8)
+
+    def _unpacked(self, whole: zipfile.ZipFile, entry: zipfile.ZipInfo, where: str) -> bytes:
+        if entry.flag_bits & 1:
+            raise UserError(f"{where} is locked with a password; unpack the zip and give the folder")
+        if entry.file_size > limits.LARGEST_WHOLE:
+            raise UserError(f"{where} has over {mebibytes(limits.LARGEST_WHOLE)}; split it")
+        most = _most_unpacked(entry.compress_size)
+        pieces, size = [], 0
+        with whole.open(entry) as file:
+            while piece := file.read(_PIECE):
+                pieces.append(piece)
+                size += len(piece)
+                if size > most or self._read + size > self._most_unpacked:
+                    raise _unpacks_too_much(where)
+        return b"".join(pieces)
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files that are read where a path is given: those of a folder, or the one itself."""
+    return [path / name for name in plain_names(path)] if path.is_dir() else [path]
+
+
+def plain_names(folder: Path) -> Iterator[str]:
+    """The plain files of a folder, and of those at most two folders down; a folder that is met again, by a link, is
+    passed over."""
+    met = set[tuple[int, int]]()
+    count = 0
+
+    def unreadable(error: OSError) -> None:
+        if error.filename == str(folder):
+            raise error
+
+    for at, folders, files in os.walk(folder, onerror=unreadable, followlinks=True):
+        place = Path(at)
+        found = place.stat()
+        if (found.st_dev, found.st_ino) in met:
+            folders.clear()
+            continue
+        met.add((found.st_dev, found.st_ino))
+        inside = place.relative_to(folder)
+        if len(inside.parts) + 1 >= _DEEPEST:
+            folders.clear()
+        folders.sort()  # so that which of two ways to a folder counts is always the same
+        for name in files:
+            count += 1
+            if count > limits.MOST_FILES:
+                raise _too_many_files(folder)
+            if (place / name).is_file():
+                yield (inside / name).as_posix()
+
+
+def _too_many_files(path: Path) -> UserError:
+    return UserError(f"{path} has over {limits.MOST_FILES:,} files; give the folder in it that holds the corpus")
+
+
+def _most_unpacked(packed: int) -> int:
+    """The bytes that so many packed ones may become."""
+    return max(limits.UNPACKED_FREELY, limits.MOST_TIMES_UNPACKED * packed)
+
+
+def _unpacks_too_much(where: str | Path) -> UserError:
+    free, times = mebibytes(limits.UNPACKED_FREELY), limits.MOST_TIMES_UNPACKED
+    return UserError(
+        f"{where} unpacks to over {free} and to over {times} times its packed size, as no text does; unpack it "
+        "yourself if it is what you want"
+    )
 
 
 def is_collection(path: Path) -> bool:
@@ -96,14 +162,19 @@ def is_collection(path: Path) -> bool:
 
 def stream(path: Path) -> Iterator[bytes]:
     """The lines of a file, unpacked where its name ends in .gz or .xz; a byte order mark is left out."""
-    if not path.exists():
-        raise UserError(f"no file {path}; check the path")
-    with _explained(path), _OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
-        number = 0
-        while line := file.readline(LONGEST + 1):
+    opener = _OPENERS.get(path.suffix.lower())
+    with opened(path) as packed, _explained(path):
+        most = _most_unpacked(path.stat().st_size) if opener else None
+        file = opener(packed, "rb") if opener else packed
+        number = size = 0
+        while line := file.readline(limits.LONGEST_LINE + 1):
             number += 1
-            if len(line) > LONGEST:
-                raise UserError(f"{path}, line {number}: over {LONGEST >> 20} MiB long; break it into lines")
+            size += len(line)
+            if len(line) > limits.LONGEST_LINE:
+                long = mebibytes(limits.LONGEST_LINE)
+                raise UserError(f"{path}, line {number}: over {long} long; break it into lines")
+            if most is not None and size > most:
+                raise _unpacks_too_much(path)
             yield line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
 
 
@@ -121,9 +192,9 @@ def blocks(lines: Iterable[bytes], where: str | Path) -> Iterator[Block]:
             first = number
         gathered.append(line)
         size += len(line)
-        if size > LONGEST:
+        if size > limits.LONGEST_LINE:
             raise UserError(
-                f"{where}: the sentence at line {first} goes on for over {LONGEST >> 20} MiB; "
+                f"{where}: the sentence at line {first} goes on for over {mebibytes(limits.LONGEST_LINE)}; "
                 "put blank lines between sentences"
             )
     if gathered:
@@ -143,6 +214,10 @@ def decoded(raw: bytes, where: str | Path, line: int = 1) -> str:
 def _explained(where: str | Path) -> Iterator[None]:
     try:
         yield
+    except MemoryError as error:
+        raise UserError(
+            f"cannot read {named(where)}: it needs more memory than there is; unpack it yourself"
+        ) from error
     except (OSError, *_DAMAGE) as error:
         reason = getattr(error, "strerror", None) or "the packed data is damaged; get the file again"
-        raise UserError(f"cannot read {where}: {reason}") from error
+        raise UserError(f"cannot read {named(where)}: {reason}") from error

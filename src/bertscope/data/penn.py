@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -50,13 +51,17 @@ def upos(word: str, tag: str) -> str:
 
 
 def read_dependencies(
-    files: Collection, *, limit: int | None = None, skip_bad: bool = False, notes: list[str] | None = None
+    files: Collection,
+    *,
+    limit: int | None = None,
+    skip_bad: bool = False,
+    few: bool = False,
+    notes: list[str] | None = None,
 ) -> Examples:
     """The .dp files of a folder or zip: a line for each word with its tag and head, blank lines between sentences.
     An id is a sentence's file and first line."""
-    return read_each(
-        _blocks(files), lambda found: _dependencies(*found), files.path, limit=limit, skip_bad=skip_bad, notes=notes
-    )
+    how: dict[str, Any] = {"limit": limit, "skip_bad": skip_bad, "few": few, "notes": notes}
+    return read_each(_blocks(files), lambda found: _dependencies(*found), files.path, **how)
 
 
 def read_brackets(

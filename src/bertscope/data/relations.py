@@ -34,26 +34,32 @@ _LINK_KEYS = ("name", "source", "target", "frame", "core")
 
 
 def read_relations(
-    path: str | Path, *, limit: int | None = None, skip_bad: bool = False, notes: list[str] | None = None
+    path: str | Path,
+    *,
+    limit: int | None = None,
+    skip_bad: bool = False,
+    few: bool = False,
+    notes: list[str] | None = None,
 ) -> Examples:
     """Read words and the relations between them: FrameNet, a treebank or own annotation, by what the path is.
 
     FrameNet gives `links`, a treebank `governors`, .jsonl what its lines have; a `label` there is for `read_task` and
     is passed over. FrameNet is filtered as `read_frames` does by default. `limit` keeps the first examples; with
-    `skip_bad` malformed ones are left out and counted in `notes`.
+    `skip_bad` malformed ones are left out and counted in `notes`. Of more than can be held some are taken, if only a
+    `few` are wanted.
     """
     path = Path(path)
     if path.name.lower().endswith(_JSONL):
         lines = ((number, raw) for number, raw in enumerate(stream(path), start=1) if not raw.isspace())
         parse = _Lines(path)
-        found = read_each(lines, parse, path, limit=limit, skip_bad=skip_bad, notes=notes)
+        found = read_each(lines, parse, path, limit=limit, skip_bad=skip_bad, few=few, notes=notes)
         return found if parse.marked else replace(found, words=None, first_words=None)
     if is_collection(path):
         with Collection(path) as files:
             frames = is_framenet(files)
         if frames:
             return read_frames(path, limit=limit, notes=notes)
-    return read_treebank(path, limit=limit, skip_bad=skip_bad, notes=notes)
+    return read_treebank(path, limit=limit, skip_bad=skip_bad, few=few, notes=notes)
 
 
 class _Wrong(Exception):

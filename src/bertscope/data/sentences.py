@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples, Link
+from bertscope.data.plain_files import Kept
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _Raw = TypeVar("_Raw")
@@ -39,31 +40,43 @@ def read_each(
     *,
     limit: int | None = None,
     skip_bad: bool = False,
+    few: bool = False,
     notes: list[str] | None = None,
 ) -> Examples:
     """Parse one sentence after the other, until there are `limit`.
 
     A malformed one is refused, or with `skip_bad` left out; `notes` is then told how many were, and what the first
-    had wrong.
+    had wrong. Of more than can be held some are taken, if only a `few` are wanted.
     """
     check_limit(limit)
-    kept: list[Sentence] = []
-    bad: list[str] = []
+    kept = Kept[Sentence](where, few=few, what="sentences")
+    good = bad = 0
+    first = ""
     for one in raw:
         try:
-            kept.append(parse(one))
+            sentence = parse(one)
         except UserError as error:
             if not skip_bad:
                 raise
-            bad.append(str(error))
-        if len(kept) == limit:
+            bad, first = bad + 1, first or str(error)
+            continue
+        good += 1
+        kept.add(sentence, _bytes(sentence))
+        if good == limit:
             break
-    if bad and notes is not None:
-        total = len(bad) + len(kept)
-        notes.append(f"{len(bad):,} of {total:,} sentences are malformed and left out; the first: {bad[0]}")
-    if not kept:
-        raise UserError(bad[0] if bad else f"{where} has no sentences; check that it is the right file")
-    return to_examples(kept)
+    if notes is not None:
+        notes += kept.note()
+        if bad:
+            total = f"{bad:,} of {bad + good:,}"
+            notes.append(f"{total} sentences are malformed and left out; the first: {first}")
+    if not good:
+        raise UserError(first or f"{where} has no sentences; check that it is the right file")
+    return to_examples(kept.rows)
+
+
+def _bytes(sentence: Sentence) -> int:
+    """About what a sentence takes in a file: its text, and some characters for each word and mark."""
+    return len(sentence.text) + len(sentence.pair or "") + 8 * len(sentence.words) * (1 + len(sentence.marks))
 
 
 def to_examples(sentences: Sequence[Sentence]) -> Examples:

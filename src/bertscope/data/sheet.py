@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bertscope.core import limits
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BLANK_TEXT, BadRows
 from bertscope.data.columns import Columns
-from bertscope.data.table import LONGEST_TEXT, Table
+from bertscope.data.table import Table
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,10 @@ def _problems(
         message = f"{table.place(blank[0])}: column {name!r} is blank ({count}); {cure}"
         found.append((blank, BLANK_TEXT if role == "text" else "blank label", message))
     sizes = [len(cell or "") for cell in column]
-    if max(sizes, default=0) > LONGEST_TEXT:
-        long = [row for row, size in enumerate(sizes) if size > LONGEST_TEXT]
-        message = f"{table.place(long[0])}: column {name!r} has {sizes[long[0]]:,} characters; shorten it"
+    if max(sizes, default=0) > limits.LONGEST_TEXT:
+        long = [row for row, size in enumerate(sizes) if size > limits.LONGEST_TEXT]
+        many = f"{sizes[long[0]]:,} characters, over {limits.LONGEST_TEXT:,}"
+        message = f"{table.place(long[0])}: column {name!r} has {many}; shorten it"
         found.append((long, f"{role} too long", message))
     if invalid := _not_unicode(column):
         message = f"{table.place(invalid[0])}: column {name!r} is not valid Unicode; mend it"

@@ -27,7 +27,8 @@ from bertscope.data.known import Known
 from bertscope.data.locate import find_in, recognise
 from bertscope.data.options import COLUMNS, TaskOptions
 from bertscope.data.packed_files import Collection, is_collection, stream
-from bertscope.data.source_kinds import Corpus, Demo, Named, Source, Structured, Tables, TaskSource, explained
+from bertscope.data.plain_files import explained
+from bertscope.data.source_kinds import Corpus, Demo, Named, Source, Structured, Tables, TaskSource
 from bertscope.data.structured import TREEBANK, StructuredKind, holds_squad
 from bertscope.data.table_files import parse_json
 from bertscope.data.tasks import TASKS, declared, refuse_unknown

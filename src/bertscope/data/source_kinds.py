@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -16,7 +15,6 @@ import numpy as np
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
-from bertscope.core.files import digest_files
 from bertscope.core.step import Root
 from bertscope.data import demo
 from bertscope.data.assemble import Material, few, make_task, noting_repeats, with_metric
@@ -25,10 +23,11 @@ from bertscope.data.columns import find_columns
 from bertscope.data.known import Known
 from bertscope.data.locate import plain_files
 from bertscope.data.options import COLUMNS, TaskOptions
+from bertscope.data.packed_files import files_of
+from bertscope.data.plain_files import digest_plain, explained
 from bertscope.data.relations import read_relations
 from bertscope.data.structured import StructuredKind, make_spans, read_structured, structured_files
 from bertscope.data.subsets import without_words
-from bertscope.data.table import shown
 from bertscope.data.table_files import read_table
 from bertscope.data.task import Kind, Task
 from bertscope.data.tasks import SplitName
@@ -116,6 +115,9 @@ class TaskSource(Source):
         task = self.task()
         return replace(getattr(task, split), name=task.name, notes=task.notes, task=task.fingerprint)
 
+    def _bad_rows(self, expected: Collection[str] = ()) -> BadRows:
+        return BadRows(skip=self.options.skip_bad, expected=expected, few=self.options.limit is not None)
+
     def _options_without_place(self) -> dict[str, object]:
         """What was asked for, but not where the files lie: a place is no identity."""
         return replace(self.options, root=None).given()
@@ -172,7 +174,7 @@ class Named(TaskSource):
         return self.known.task.labels
 
     def _task(self) -> Task:
-        known, bad = self.known, self._bad_rows()
+        known, bad = self.known, self._bad_rows(self.known.task.drops)
         if known.task.kind == "answers":
             own = known.roles().each(lambda split: known.answers(split, bad))
             return make_spans(known.task.name, own, self.options, bad, tuple(known.notes()))
@@ -190,13 +192,10 @@ class Named(TaskSource):
             published = known.scored  # as it is: SQuAD's questions without an answer too
         if published is None:
             return super()._examples(split)
-        bad = self._bad_rows()
+        bad = self._bad_rows(known.task.drops)
         kind: Kind = "regression" if known.task.kind == "regression" else "classification"
         found = few(known.examples(published, bad), kind, self.options)
         return replace(found, name=known.task.name, notes=bad.notes())
-
-    def _bad_rows(self) -> BadRows:
-        return BadRows(skip=self.options.skip_bad, expected=self.known.task.drops)
 
 
 @dataclass(frozen=True)
@@ -214,16 +213,16 @@ class Structured(TaskSource):
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
         path = Path(self.name).absolute()
-        files = structured_files(path, self.kind).there
+        files = [file for place in structured_files(path, self.kind).there for file in files_of(place)]
         # The kind is said outright, so that whoever looks at the texts reads the same splits.
-        return Root(kind, str(path), digest_files(files), self._options_without_place() | {"kind": self.kind})
+        return Root(kind, str(path), digest_plain(files), self._options_without_place() | {"kind": self.kind})
 
 
 class Tables(TaskSource):
     """A file, or a folder's files, of which nothing is known beforehand."""
 
     def _task(self) -> Task:
-        path, options, bad = Path(self.name), self.options, BadRows(skip=self.options.skip_bad)
+        path, options, bad = Path(self.name), self.options, self._bad_rows()
         files = plain_files(path)
         third = files.test if files.validation else None
         own = files._replace(test=None if third else files.test).each(lambda file: [read_table(file, bad)])
@@ -233,7 +232,7 @@ class Tables(TaskSource):
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
         path = Path(self.name).absolute()
-        return Root(kind, str(path), digest_files(plain_files(path).there), self._options_without_place())
+        return Root(kind, str(path), digest_plain(plain_files(path).there), self._options_without_place())
 
 
 @dataclass(frozen=True)
@@ -246,10 +245,12 @@ class Corpus(Source):
     def examples(self, split: Part) -> Examples:
         self._refuse_others(split)
         path, options, notes = Path(self.name), self.options, list[str]()
-        if self.plain:
-            found = read_text(path, notes=notes)
-        else:
-            found = read_relations(path, skip_bad=options.skip_bad, notes=notes)
+        few = options.limit is not None
+        with explained(path):
+            if self.plain:
+                found = read_text(path, few=few, notes=notes)
+            else:
+                found = read_relations(path, skip_bad=options.skip_bad, few=few, notes=notes)
         if options.limit is not None and options.limit < len(found):
             order = np.random.default_rng(options.seed).permutation(len(found))
             found = found.take(np.sort(order[: options.limit]))
@@ -258,10 +259,8 @@ class Corpus(Source):
     def examples_root(self, split: Part) -> Root:
         self._refuse_others(split)
         path = Path(self.name).absolute()
-        if not path.exists():
-            raise UserError(f"no file {self.name}; check the path")
-        files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-        return Root("examples", str(path), digest_files(files), self.options.given())
+        with explained(path):
+            return Root("examples", str(path), digest_plain(files_of(path)), self.options.given())
 
     def _refuse_others(self, split: Part) -> None:
         if split != "test":
@@ -270,12 +269,3 @@ class Corpus(Source):
             if name not in CORPUS_OPTIONS:
                 flag = name.replace("_", "-")
                 raise UserError(f"{self.name} is no task with columns and labels; leave out --{flag}")
-
-
-@contextmanager
-def explained(name: str | Path) -> Iterator[None]:
-    """Turn the operating system's refusals into one clear line."""
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"cannot read {shown(str(name))}: {error.strerror or error}") from error

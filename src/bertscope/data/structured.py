@@ -70,7 +70,7 @@ def structured_files(path: Path, kind: StructuredKind) -> Own[Path]:
 def read_structured(path: Path, kind: StructuredKind, options: TaskOptions) -> Task:
     """The task that a file or folder holds."""
     options.refuse(str(path), *_SAYS_ITSELF)
-    bad, notes = BadRows(skip=options.skip_bad), list[str]()
+    bad, notes = BadRows(skip=options.skip_bad, few=options.limit is not None), list[str]()
     files = structured_files(path, kind)
     how = []
     if files.validation and files.test:
@@ -132,7 +132,7 @@ def _read(path: Path, kind: StructuredKind, bad: BadRows, notes: list[str]) -> E
         return read_squad(path, bad)
     if kind == "spans" and not path.name.lower().endswith(".jsonl"):
         raise UserError(f"{path} holds no questions with answers; give SQuAD's .json, or .jsonl with answers")
-    return read_relations(path, skip_bad=bad.skip, notes=notes)
+    return read_relations(path, skip_bad=bad.skip, few=bad.few, notes=notes)
 
 
 def _has_answers(path: Path, kind: StructuredKind) -> bool:

@@ -9,13 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
+from bertscope.core import limits
 from bertscope.core.errors import UserError
 
 Form = Literal["csv", "tsv", "jsonl", "parquet"]
 EXTENSIONS: dict[str, Form] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet"}
-MOST_COLUMNS = 1_000
-LONGEST_TEXT = 1_000_000
-"""Characters; what is longer is no text for an encoder, but a file that isn't what it seems."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,9 @@ class Table:
     """What `lines` counts."""
 
     def __post_init__(self) -> None:
-        if len(self.header) > MOST_COLUMNS:
-            raise UserError(f"{self.path} has {len(self.header):,} columns; is it a table of texts and labels?")
+        if len(self.header) > limits.MOST_COLUMNS:
+            many = f"{len(self.header):,} columns, over {limits.MOST_COLUMNS:,}"
+            raise UserError(f"{self.path} has {many}; is it a table of texts and labels?")
 
     def __len__(self) -> int:
         return len(self.lines)

@@ -1,28 +1,28 @@
 """Files as tables: .csv and .tsv, JSON lines, Parquet.
 
 CSV has quotes; TSV, as GLUE writes it, has none: a quotation mark there is part of the text. Whatever doesn't fit
-the header is refused with its line: a file that is read a little wrong is worse than one that isn't read.
+the header is refused with its line: a file that is read a little wrong is worse than one that isn't read. Files are
+read a line at a time, none longer than `core/limits.py` says.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import io
 import json
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.data.bad_rows import WRONG_FIELDS, BadRows
-from bertscope.data.table import EXTENSIONS, LONGEST_TEXT, Form, Table, other_separator
-
-LONGEST_LINE = 10 * LONGEST_TEXT
-MOST_BROKEN_QUOTES = 100
-"""Going on after a quote that is never closed means reading the same lines again: not without end."""
+from bertscope.data.parquet_file import read_parquet
+from bertscope.data.plain_files import Kept, opened, read_whole
+from bertscope.data.table import EXTENSIONS, Form, Table, other_separator
 
 Row = tuple[int, list[str]]
 """The line a row begins on, and its fields."""
@@ -49,22 +49,20 @@ def read_table(
     if form == "jsonl":
         return _jsonl(path, bad)
     if form == "parquet":
-        return _parquet(path)
+        return read_parquet(path, bad)
     return _delimited(path, bad, tabs=form == "tsv", header=header, extra=extra)
 
 
 def _delimited(path: Path, bad: BadRows, *, tabs: bool, header: tuple[str, ...] = (), extra: bool = False) -> Table:
     """Read comma- or tab-separated values; see `read_table`."""
-    text = read_text(path, skip_invalid=bad.skip)
-    rows: Iterator[Row] = ((line, fields) for line, fields in (_tsv if tabs else _csv)(path, text, bad) if fields)
+    rows: Iterator[Row] = ((line, fields) for line, fields in (_tsv if tabs else _csv)(path, bad) if fields)
     first = next(rows, None)
     if first is None:
         cure = "add some rows" if header else "its first line should name the columns, such as text and label"
         raise UserError(f"{path} is empty; {cure}")
     # A quoted name may span lines; messages may not.
     named = tuple(" ".join(name.split()) for name in first[1])
-    lines: list[int] = []
-    kept: list[list[str]] = []
+    kept = Kept[Row](path, few=bad.few)
     if not header:
         header = named
     elif named != header:
@@ -72,8 +70,7 @@ def _delimited(path: Path, bad: BadRows, *, tabs: bool, header: tuple[str, ...] 
     width = len(header)
     for line, fields in rows:
         if len(fields) == width or (extra and len(fields) > width):
-            lines.append(line)
-            kept.append(fields)
+            kept.add((line, fields), sum(map(len, fields)))
         else:
             quoting = "texts must not hold tabs" if tabs else "put texts that hold commas in double quotes"
             cure = other_separator(header) or quoting
@@ -83,18 +80,19 @@ def _delimited(path: Path, bad: BadRows, *, tabs: bool, header: tuple[str, ...] 
 
     def cells(name: str) -> list[str]:
         at = header.index(name)
-        return [row[at] for row in kept]
+        return [fields[at] for _, fields in kept.rows]
 
-    table = Table(path, header, lines, cells)
-    if not kept:
+    bad.not_held += kept.note()
+    table = Table(path, header, [line for line, _ in kept.rows], cells)
+    if not kept.rows:
         raise UserError(f"{path} has a header ({table.columns}) but no rows; add some")
     return table
 
 
 def read_aligned(paths: Sequence[Path], bad: BadRows, *, header: tuple[str, ...], name: str) -> Table:
     """Read files that are the columns of one table: the n-th lines of all of them are its n-th row."""
-    columns = [read_text(path, skip_invalid=bad.skip).removesuffix("\n").split("\n") for path in paths]
-    sizes = [0 if column == [""] else len(column) for column in columns]
+    columns = [[line.removesuffix("\n") for line in _lines(path, bad)] for path in paths]
+    sizes = [len(column) for column in columns]
     if len(set(sizes)) > 1 or not sizes[0]:
         counts = ", ".join(f"{path.name} {size:,}" for path, size in zip(paths, sizes, strict=True))
         raise UserError(f"{paths[0].parent}: files of one split must have as many lines as each other: {counts}")
@@ -104,11 +102,10 @@ def read_aligned(paths: Sequence[Path], bad: BadRows, *, header: tuple[str, ...]
 
 def _jsonl(path: Path, bad: BadRows) -> Table:
     """Read a file with a JSON object on each line; the first one's keys are the columns."""
-    lines: list[int] = []
-    rows: list[dict[str, Any]] = []
+    kept = Kept[tuple[int, dict[str, Any]]](path, few=bad.few)
     header: tuple[str, ...] = ()
-    for line, content in enumerate(read_text(path, skip_invalid=bad.skip).split("\n"), start=1):
-        if not content.strip() or _refuse_long(path, line, content, bad):
+    for line, content in enumerate(_lines(path, bad, skip_long=True), start=1):
+        if not content.strip():
             continue
         row = parse_json(content)
         if not isinstance(row, dict):
@@ -116,56 +113,29 @@ def _jsonl(path: Path, bad: BadRows) -> Table:
             continue
         header = header or tuple(row)
         if missing := [name for name in header if name not in row]:
-            bad.refuse("missing key", f"{path}, line {line}: no {missing[0]!r}, which line {lines[0]} has; add it")
+            bad.refuse(
+                "missing key", f"{path}, line {line}: no {missing[0]!r}, which line {kept.rows[0][0]} has; add it"
+            )
             continue
-        lines.append(line)
-        rows.append(row)
-    if not rows:
+        kept.add((line, row), len(content))
+    if not kept.rows:
         raise UserError(f"{path} is empty; each line should hold a JSON object, such as a text and its label")
-    return Table(path, header, lines, lambda name: [row[name] for row in rows])
+    bad.not_held += kept.note()
+    return Table(path, header, [line for line, _ in kept.rows], lambda name: [row[name] for _, row in kept.rows])
 
 
-def _parquet(path: Path) -> Table:
-    """Read a Parquet file; its rows are counted from 1."""
-    from pyarrow import parquet
-
-    if not path.is_file():
-        raise UserError(f"{path} is not a plain file; give the file itself")
-    with _explained(path):
-        about = parquet.ParquetFile(path)
-        header, rows = tuple(about.schema_arrow.names), about.metadata.num_rows
-    if not rows:
-        raise UserError(f"{path} has no rows; add some")
-
-    def cells(name: str) -> Sequence[Any]:
-        with _explained(path):
-            table = parquet.read_table(path, columns=[name])
-            table.validate(full=True)
-            values = table[name].to_pylist()
-            if len(values) != rows:
-                raise ValueError(f"{len(values)} values in column {name!r}, but {rows} rows")
-            return values
-
-    return Table(path, header, range(1, rows + 1), cells, unit="row")
-
-
-def read_text(path: Path, *, skip_invalid: bool = False) -> str:
-    """A UTF-8 file's text. With `skip_invalid` what isn't UTF-8 becomes lone surrogates: rows with them in a column
-    that is used are left out later."""
-    if path.exists() and not path.is_file():
-        raise UserError(f"{path} is not a plain file; give the file itself")
-    try:
-        raw = path.read_bytes().removeprefix(codecs.BOM_UTF8)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
+def read_text(path: Path, most: int = limits.LARGEST_WHOLE) -> str:
+    """A UTF-8 file's text, of at most so many bytes."""
+    raw = read_whole(path, most).removeprefix(codecs.BOM_UTF8)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        if skip_invalid:
-            return raw.decode("utf-8", "surrogateescape")
-        line = raw.count(b"\n", 0, error.start) + 1
-        seems = " (it seems to be UTF-16)" if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
-        raise UserError(f"{path}, line {line}: not valid UTF-8{seems}; save the file as UTF-8") from error
+        raise _not_utf8(path, raw.count(b"\n", 0, error.start) + 1, raw) from error
+
+
+def _not_utf8(path: Path, line: int, start: bytes) -> UserError:
+    seems = " (it seems to be UTF-16)" if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
+    return UserError(f"{path}, line {line}: not valid UTF-8{seems}; save the file as UTF-8")
 
 
 def parse_json(content: str) -> Any:
@@ -176,67 +146,99 @@ def parse_json(content: str) -> Any:
         return None
 
 
-def _refuse_long(path: Path, line: int, content: str, bad: BadRows) -> bool:
-    """Whether a line is too long to be split into fields."""
-    if len(content) <= LONGEST_LINE:
-        return False
-    bad.refuse("line too long", _too_long(path, line, content))
-    return True
+def _lines(path: Path, bad: BadRows, *, newline: str = "\n", skip_long: bool = False) -> Iterator[str]:
+    """The lines of a UTF-8 file with their ends, without a byte order mark.
+
+    Where bad rows are skipped, what isn't UTF-8 becomes lone surrogates: rows with them in a column that is used are
+    left out later. With `skip_long` a line that is too long is such a row, and comes as an empty one.
+    """
+    with opened(path) as raw:
+        errors = "surrogateescape" if bad.skip else "strict"
+        text, number = TextIOWrapper(raw, "utf-8-sig", errors, newline), 0
+        try:
+            while line := text.readline(limits.LONGEST_ROW + 1):
+                number += 1
+                if len(line) > limits.LONGEST_ROW:
+                    _refuse_long(path, number, bad if skip_long else None)
+                    while line and not line.endswith("\n"):
+                        line = text.readline(limits.LONGEST_ROW)
+                    line = "\n"
+                yield line
+        except UnicodeDecodeError as error:
+            raise _first_not_utf8(path) from error
 
 
-def _too_long(path: Path, line: int, content: str) -> str:
-    return f"{path}, line {line}: {len(content):,} characters on one line; is this a file of texts, one on each?"
+def _first_not_utf8(path: Path) -> UserError:
+    """Which line isn't UTF-8: the decoder, which reads ahead, doesn't say."""
+    with opened(path) as file:
+        start = file.read(2)
+        file.seek(0)
+        decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+        while piece := file.read(1 << 16):
+            try:
+                decoder.decode(piece)
+            except UnicodeDecodeError as error:
+                return _not_utf8(path, line + error.object.count(b"\n", 0, error.start), start)
+            line += piece.count(b"\n")
+        return _not_utf8(path, line, start)
 
 
-def _tsv(path: Path, text: str, bad: BadRows) -> Iterator[Row]:
-    for line, content in enumerate(text.split("\n"), start=1):
-        content = content.removesuffix("\r")
-        if content and (len(content) <= LONGEST_LINE or not _refuse_long(path, line, content, bad)):
+def _refuse_long(path: Path, line: int, bad: BadRows | None) -> None:
+    long = f"over {limits.LONGEST_ROW:,} characters on one line"
+    message = f"{path}, line {line}: {long}; is this a file of texts, one on each?"
+    if bad is None:
+        raise UserError(message)
+    bad.refuse("line too long", message)
+
+
+def _tsv(path: Path, bad: BadRows) -> Iterator[Row]:
+    for line, content in enumerate(_lines(path, bad, skip_long=True), start=1):
+        content = content.removesuffix("\n").removesuffix("\r")
+        if content:
             yield line, content.split("\t")
 
 
-def _csv(path: Path, text: str, bad: BadRows) -> Iterator[Row]:
-    lines = list(io.StringIO(text, newline=""))
-    for number, content in enumerate(lines, start=1):
-        if len(content) > LONGEST_LINE:  # always refused: quotes may hold it together with other lines
-            raise UserError(_too_long(path, number, content))
-    limit = csv.field_size_limit(LONGEST_TEXT)  # Python's own is an eighth of that
+def _csv(path: Path, bad: BadRows) -> Iterator[Row]:
+    limit = csv.field_size_limit(limits.LONGEST_TEXT)  # Python's own is an eighth of that
     try:
-        yield from _csv_rows(path, lines, bad)
+        # A line that is too long is always refused: quotes may hold it together with other lines.
+        yield from _csv_rows(path, _lines(path, bad, newline=""), bad)
     finally:
         csv.field_size_limit(limit)
 
 
-def _csv_rows(path: Path, lines: list[str], bad: BadRows) -> Iterator[Row]:
-    start = 0  # lines before the reader's first
-    reader = csv.reader(lines, strict=True)
-    for _ in range(MOST_BROKEN_QUOTES):
-        begins = start
+def _csv_rows(path: Path, lines: Iterator[str], bad: BadRows) -> Iterator[Row]:
+    begins = 0  # lines before the row that is read
+    of_row: list[str] = []
+    again = deque[str]()
+
+    def fed() -> Iterator[str]:
+        size = 0
+        while (line := again.popleft() if again else next(lines, None)) is not None:
+            size = len(line) + (size if of_row else 0)
+            of_row.append(line)
+            if size > limits.LONGEST_ROW:
+                raise csv.Error(f"it has more than {limits.LONGEST_ROW:,} characters")
+            yield line
+
+    for _ in range(limits.MOST_BROKEN_QUOTES):
+        reader = csv.reader(fed(), strict=True)
         try:
-            while True:
-                begins = start + reader.line_num
-                fields = next(reader, None)
-                if fields is None:
-                    return
+            while (fields := next(reader, None)) is not None:
                 yield begins + 1, fields
+                begins += len(of_row)
+                of_row.clear()
+            return
         except csv.Error as error:
             why, cure = str(error), "check its quotes"
             if "limit" in why:
-                why, cure = f"a field of more than {LONGEST_TEXT:,} characters", "shorten it, or close its quotes"
+                why, cure = (
+                    f"a field of more than {limits.LONGEST_TEXT:,} characters",
+                    "shorten it, or close its quotes",
+                )
             message = f"{path}, line {begins + 1}: the row that begins here can't be read ({why}); {cure}"
             bad.refuse("broken quotes", message)
-            start = begins + 1
-            reader = csv.reader(lines[start:], strict=True)
-    raise UserError(f"{path}: the quotes of {MOST_BROKEN_QUOTES} rows are broken; is this a .csv file?")
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn whatever Arrow finds wrong with a file into one clear line."""
-    import pyarrow
-
-    try:
-        yield
-    except (pyarrow.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
-        why = " ".join(str(error).split())[:160]
-        raise UserError(f"{path} can't be read as Parquet ({why}); write it again") from error
+            again.extendleft(reversed(of_row[1:]))
+            begins += 1
+            of_row.clear()
+    raise UserError(f"{path}: the quotes of {limits.MOST_BROKEN_QUOTES} rows are broken; is this a .csv file?")

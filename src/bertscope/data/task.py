@@ -213,7 +213,8 @@ class Task:
             return predicted, ()
         self._refuse_other_width(predicted.logits)
         order, notes = self.output.match(predicted.labels)
-        return predicted.logits[..., order], notes
+        in_order = order == list(range(len(order)))  # as it mostly is: outputs can be large
+        return predicted.logits if in_order else predicted.logits[..., order], notes
 
     def _finite(self, predicted: Predictions | np.ndarray) -> np.ndarray:
         """A model's outputs in the order of the labels, each a number."""

@@ -38,17 +38,23 @@ _GOVERNOR = re.compile(r"[0-9]{1,7}")
 
 
 def read_treebank(
-    path: str | Path, *, limit: int | None = None, skip_bad: bool = False, notes: list[str] | None = None
+    path: str | Path,
+    *,
+    limit: int | None = None,
+    skip_bad: bool = False,
+    few: bool = False,
+    notes: list[str] | None = None,
 ) -> Examples:
     """Read a CoNLL-U file, or a folder or zip of treebank files, into words, marks and governors.
 
     Marks are `lemma`, `pos` (UPOS), `xpos`, `feats` and `relation` (UD), as far as the files have them. An id is the
     sentence's `sent_id`, or else its file and first line; one that was there before gets a number. The text is what
     `# text` says, or else the words joined as SpaceAfter says. `limit` keeps the first sentences. A sentence that
-    isn't one tree is refused, or with `skip_bad` left out and counted in `notes`.
+    isn't one tree is refused, or with `skip_bad` left out and counted in `notes`. Of more than can be held some are
+    taken, if only a `few` are wanted.
     """
     path = Path(path)
-    how: dict[str, Any] = {"limit": limit, "skip_bad": skip_bad, "notes": notes}
+    how: dict[str, Any] = {"limit": limit, "skip_bad": skip_bad, "few": few, "notes": notes}
     if not is_collection(path):
         return read_each(blocks(stream(path), path), lambda block: _sentence(block, path, path.name), path, **how)
     with Collection(path) as files:

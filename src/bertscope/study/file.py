@@ -8,8 +8,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from bertscope.core import limits
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.step import Step, graph
+from bertscope.data.plain_files import explained
+from bertscope.data.table import shown
+from bertscope.data.table_files import read_text
 from bertscope.study.claims.question import claims_step
 from bertscope.study.located_yaml import Located, parse, with_set
 from bertscope.study.names import Names
@@ -78,6 +82,8 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
     used: set[str] = set()
     for question in read_questions(keys["questions"], names, answers):
         found = list(question.ask())
+        with question.located.blamed():
+            limits.refuse_many_steps(len(steps) + len(found), "the study, with this question,")
         if not found:
             notes.append(f"{question.question.name} compares several answers, and there is only one: left out")
         answers.setdefault(question.question.name, Answers()).steps.extend(found)
@@ -111,17 +117,13 @@ def _ready() -> Any:
 
 def _read(source: str | Path) -> tuple[str, Located]:
     path = Path(source)
-    if not path.is_file():
+    with explained(path):
+        there = not path.is_dir() and (path.exists() or path.is_symlink())
+    if not there:
         ready = _ready() / f"{source}.yaml"
         if path.suffix or len(path.parts) > 1 or not ready.is_file():
             known = [file.name.removesuffix(".yaml") for file in _ready().iterdir()]
-            raise UserError(
-                f"no study {str(source)!r}: no file of that name, and none ready; {did_you_mean(path.stem, known)}"
-            )
+            hint = did_you_mean(path.stem, known)
+            raise UserError(f"no study {shown(str(source))}: no file of that name, and none ready; {hint}")
         return str(source), parse(ready.read_text(encoding="utf-8"), ready.name)
-    try:
-        return path.stem, parse(path.read_text(encoding="utf-8"), str(source))
-    except UnicodeDecodeError:
-        raise UserError(f"{source} is not UTF-8 text; save it as UTF-8") from None
-    except OSError as error:
-        raise UserError(f"cannot read {source}: {error.strerror or error}") from error
+    return path.stem, parse(read_text(path, limits.LARGEST_STUDY), str(source))

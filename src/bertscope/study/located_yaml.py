@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.data.table import shown
 
 
 class Misplaced(UserError):
@@ -50,7 +51,7 @@ class Located:
         known = None if known is None else list(known)
         for key, located in self.value.items():
             if known is not None and key not in known:
-                raise located.wrong(f"unknown key {key!r} in {what}; {did_you_mean(key, known)}")
+                raise located.wrong(f"unknown key {shown(key)} in {what}; {did_you_mean(key, known)}")
         return self.value
 
     def several(self) -> list[Located]:
@@ -114,6 +115,10 @@ def _set_of_questions(questions: Located, name: str, keys: list[str], value: Loc
     return Located(changed, questions.where)
 
 
+_TAG = "tag:yaml.org,2002:"
+_SCALARS = {"str": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "null": "empty"}
+
+
 class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (as in PyYAML; filled below)
 
@@ -131,7 +136,7 @@ for _tag, _pattern, _first in (
     ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
     ("float", r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
 ):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
+    _Loader.add_implicit_resolver(f"{_TAG}{_tag}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
 
 
 class _Dumper(yaml.SafeDumper):
@@ -183,14 +188,25 @@ def _in_plain_words(error: yaml.MarkedYAMLError) -> tuple[int, str]:
     return at.line if at else 0, ", ".join(filter(None, (error.context, error.problem)))
 
 
+def _scalar(loader: _Loader, node: yaml.ScalarNode, wrong: Callable[[Any, str], Misplaced]) -> Any:
+    """A plain value. A number may be longer than Python reads; a tag may say of a word that it is a number."""
+    tag = node.tag.removeprefix(_TAG)
+    if tag not in _SCALARS:
+        raise wrong(node, f"the tag {shown(node.tag)} isn't read here; leave it out")
+    try:
+        return loader.construct_object(node)
+    except (ValueError, LookupError) as error:
+        raise wrong(node, f"{shown(node.value)} can't be read as {_SCALARS[tag]}") from error
+
+
 def _read(loader: _Loader, node: Any, place: Callable[[int], str], where: str) -> Located:
     def wrong(one: Any, what: str) -> Misplaced:
         return Misplaced(f"{place(one.start_mark.line)}: {what}")
 
     if isinstance(node, yaml.ScalarNode):
-        return Located(loader.construct_object(node), where)
-    if node.tag not in ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
-        raise wrong(node, f"the tag {node.tag} isn't read here")
+        return Located(_scalar(loader, node, wrong), where)
+    if node.tag not in (f"{_TAG}map", f"{_TAG}seq"):
+        raise wrong(node, f"the tag {shown(node.tag)} isn't read here; leave it out")
     if isinstance(node, yaml.SequenceNode):
         return Located([_read(loader, one, place, place(one.start_mark.line)) for one in node.value], where)
     found: dict[str, Located] = {}
@@ -198,6 +214,6 @@ def _read(loader: _Loader, node: Any, place: Callable[[int], str], where: str) -
         if not isinstance(key, yaml.ScalarNode):
             raise wrong(key, "a key must be a word")
         if key.value in found:
-            raise wrong(key, f"the key {key.value!r} is there twice; leave one of them out")
+            raise wrong(key, f"the key {shown(key.value)} is there twice; leave one of them out")
         found[key.value] = _read(loader, value, place, place(key.start_mark.line))
     return Located(found, where)

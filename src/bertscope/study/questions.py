@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import product
+from math import prod
 from typing import Any
 
-from bertscope.core import registry
+from bertscope.core import limits, registry
 from bertscope.core.errors import did_you_mean
 from bertscope.core.planning import ask
 from bertscope.core.question import Question
@@ -55,6 +56,8 @@ class StudyQuestion:
         for thing in (*self.of, *([self.on] if self.on else []), *self.beside.values()):
             axes |= thing.axes
         axes[f"{self.question.name}.sweep"] = len(self.configs)
+        with self.located.blamed():
+            limits.refuse_many_steps(prod(axes.values()), self.question.name)
         for places in product(*map(range, axes.values())):
             chosen = dict(zip(axes, places, strict=True))
             with self.located.blamed():
@@ -182,5 +185,8 @@ def _sweep(located: Located | None) -> Iterator[dict[str, Located]]:
     for name, one in listed.items():
         if not isinstance(one.value, list) or not one.value:
             raise one.wrong(f"sweep: {name} must be a list of the values to try")
+    if located is not None:
+        with located.blamed():
+            limits.refuse_many_steps(prod(len(one.value) for one in listed.values()), "the sweep")
     for values in product(*(one.value for one in listed.values())):
         yield dict(zip(listed, values, strict=True))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bertscope.analyses.shapes import CLASSES
+from bertscope.core import limits
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
 from bertscope.core.files import digest_text, write_text
@@ -26,6 +27,8 @@ from bertscope.core.model_record import ModelRecord
 from bertscope.core.prediction_powered import LEAST
 from bertscope.core.step import Root
 from bertscope.core.units import Unit, every
+from bertscope.data.plain_files import named
+from bertscope.data.table_files import read_text
 
 if TYPE_CHECKING:
     from bertscope.analyses.attention.maps import View
@@ -160,16 +163,24 @@ def read_labels(path: Any) -> OwnLabels:
     if isinstance(path, OwnLabels):
         return path
     try:
-        first, *rows = map(json.loads, Path(path).read_text("utf-8").splitlines())
+        if not Path(path).exists() and not Path(path).is_symlink():
+            raise FileNotFoundError
+        first, *rows = map(json.loads, read_text(Path(path), limits.LARGEST_LABELS).splitlines())
         if first.pop("labels_of_maps") != FORMAT:
             raise ValueError("another version of bertscope wrote it")
         found = OwnLabels(**first, labels=tuple(LabelledMap(**row) for row in rows), source=str(path))
+        if type(found.seed) is not int or not 0 <= found.seed <= limits.LARGEST_NUMBER:
+            raise ValueError("its seed is no number from 0 to 2**63 - 1")
     except FileNotFoundError as error:
         raise UserError(f"there is no file {path}; bertscope train-patterns --label makes it") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        told = f"{path} isn't a file of labelled maps ({error})"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        told = f"{named(path)} isn't a file of labelled maps ({' '.join(str(error).split())[:120]})"
         raise UserError(f"{told}; bertscope train-patterns --label makes one") from error
     for place, one in enumerate(found.labels, start=1):
+        if type(one.layer) is not int or type(one.head) is not int or not isinstance(one.text, str):
+            raise UserError(
+                f"{path}: map {place} needs a text's id, and a layer and a head as numbers; mend the line"
+            )
         if one.label not in CLASSES:
             raise UserError(f"{path}: map {place} is labelled {one.label!r}; {did_you_mean(str(one.label), CLASSES)}")
     return found
@@ -180,7 +191,8 @@ def labels_root(path: Any) -> Root:
     if not isinstance(path, str | Path):
         raise UserError("a stored answer reads labels from a file; give its path")
     read_labels(path)  # refuses what is none
-    return Root("map_labels", str(Path(path).absolute()), digest_text(Path(path).read_text("utf-8")))
+    content = read_text(Path(path), limits.LARGEST_LABELS)
+    return Root("map_labels", str(Path(path).absolute()), digest_text(content))
 
 
 def need_enough(labels: OwnLabels) -> None:

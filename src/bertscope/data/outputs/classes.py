@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,14 +63,22 @@ class Classes:
 
     def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """The cross-entropy: minus the log of the right label's probability, in nats."""
-        logs = _log_shares(outputs)
-        return -logs[..., np.arange(logs.shape[-2]), gold]
+
+        def of_model(one: np.ndarray) -> np.ndarray:
+            return -_log_shares(one)[np.arange(len(one)), gold]
+
+        return _model_by_model(of_model, outputs)
 
     def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Kullback and Leibler's, KL(whole || other), in nats."""
-        before, after = _log_shares(whole), _log_shares(other)
-        # Never below 0, but for rounding.
-        return np.maximum((np.exp(before) * (before - after)).sum(-1), 0.0)
+        before = _log_shares(whole)
+        shares = np.exp(before)
+
+        def of_model(one: np.ndarray) -> np.ndarray:
+            # Never below 0, but for rounding.
+            return np.maximum((shares * (before - _log_shares(one))).sum(-1), 0.0)
+
+        return _model_by_model(of_model, other)
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         return (self.predictions(whole) != self.predictions(other)).astype(np.float64)
@@ -90,6 +98,13 @@ class Classes:
             "labels": dict(zip(self.labels, counts, strict=True)),
             "majority": self.labels[int(np.argmax(counts))],
         }
+
+
+def _model_by_model(of_model: Callable[[np.ndarray], np.ndarray], outputs: np.ndarray) -> np.ndarray:
+    """What is computed of one model's outputs [n, c], for outputs [..., n, c]: in double precision, those of hundreds
+    of models over thousands of classes would be gigabytes, several times over."""
+    models = outputs.reshape(-1, *outputs.shape[-2:])
+    return np.array([of_model(one) for one in models]).reshape(outputs.shape[:-1])
 
 
 def _log_shares(outputs: np.ndarray) -> np.ndarray:
