@@ -39,6 +39,11 @@ def one_line(text: str) -> str:
     return harmless(" ".join(text.split("\n")))
 
 
+def is_utf8(name: str) -> bool:
+    """Whether what the system calls so can be written down: names of other bytes come as lone surrogates."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
 class HarmlessStream:
     """A stream that shows whatever it is given harmlessly."""
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertscope.core.errors import UserError
+from bertscope.core.harmless import is_utf8
 from bertscope.data.table import shown
 
 LONGEST = 1 << 20
@@ -62,7 +63,11 @@ class Collection:
             self._zip.close()
 
     def ending(self, suffix: str) -> list[str]:
-        return [name for name in self.names if name.endswith(suffix)]
+        found = [name for name in self.names if name.endswith(suffix)]
+        # Sentences are called by their files, and what they are called is written down.
+        if strange := next((name for name in found if not is_utf8(name)), None):
+            raise UserError(f"{self.path} has a file whose name isn't UTF-8: {strange!r}; rename it")
+        return found
 
     def inside(self, folder: str, suffix: str) -> list[str]:
         """The files that lie in a folder of this name, wherever that is."""
