@@ -115,6 +115,28 @@ def test_an_argument_that_isnt_utf8_is_refused(command):
         assert code == 2 and not out and err.count("\n") == 1 and "isn't UTF-8" in err
 
 
+def test_names_of_files_and_folders_that_arent_utf8_are_no_bug(tmp_path, csv, command, monkeypatch):
+    folder = tmp_path / "trees"
+    folder.mkdir()
+    (folder / "\udcff.txt").write_text("not read")
+    sentence = "1\ta\ta\tNOUN\t_\t_\t0\troot\t_\t_\n2\tb\tb\tNOUN\t_\t_\t1\tdep\t_\t_\n\n"
+    (folder / "plain.conllu").write_text(20 * sentence)
+    assert command("data", folder, "--show", 1)[0] == 0
+    (folder / "plain.conllu").rename(folder / "\udcff.conllu")
+    for words in (["data", folder, "--write", "x.jsonl"], ["patterns", "pocket", "--on", folder]):
+        code, _, err = command(*words)
+        assert code == 2 and err.count("\n") == 1 and r"isn't UTF-8: '\udcff.conllu'; rename it" in err, err
+    here = tmp_path / "here\udcff"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    code, _, err = command("data", csv)
+    assert code == 2 and err.count("\n") == 1 and "the folder that you are in isn't UTF-8" in err
+    here.rmdir()
+    code, _, err = command("data", csv)
+    assert code == 2 and err == "bertscope: the folder that you are in was deleted; go to another\n"
+    monkeypatch.chdir(tmp_path)
+
+
 def test_an_error_is_one_line_whatever_is_named(command):
     code, out, err = command("data", "none.csv\nbertscope: all is well")
     assert code == 2 and not out and err.count("\n") == 1

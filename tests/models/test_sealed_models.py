@@ -21,10 +21,8 @@ from short_training import QUICK, make_task
 
 def trained_on(folder) -> None:
     """As a training of the user's leaves it, that wrote to the folder with `save_pretrained`: our note survives."""
-    weights = load_file(folder / "model.safetensors")
-    save_file(
-        {name: tensor + 0.01 for name, tensor in weights.items()}, folder / "model.safetensors", {"format": "pt"}
-    )
+    path = folder / "model.safetensors"
+    save_file({name: tensor + 0.01 for name, tensor in load_file(path).items()}, path, {"format": "pt"})
     assert '"bertscope"' in (folder / "config.json").read_text()
 
 
@@ -54,9 +52,7 @@ def test_a_changed_model_is_refused_until_somebody_says_that_it_is_theirs(tiny, 
     assert load(folder).fingerprint == tiny.fingerprint
     trained_on(folder)
     for use in (lambda: load(folder), lambda: model_root(str(folder))):
-        with pytest.raises(
-            UserError, match=r"model\.safetensors was changed; .* delete its seal\.json if the change"
-        ):
+        with pytest.raises(UserError, match=r"safetensors was changed; .* delete its seal\.json if the change is"):
             use()
     (folder / FILE).unlink()
     assert load(folder).fingerprint != tiny.fingerprint
@@ -74,12 +70,9 @@ def test_a_flipped_byte_of_a_stored_model_is_used_for_nothing(tiny, tmp_path):
     run_steps([training], store)
     weights = store.path(training) / "model" / "model.safetensors"
     sound = weights.read_bytes()
-    for change in (
-        lambda content: content[:-1] + bytes([content[-1] ^ 16]),
-        lambda content: content[: len(content) // 2],
-    ):
-        weights.write_bytes(change(sound))
-        asked = find("ablate").step({"model": training, "task": task}, find("ablate").config(resamples=20))
+    for damaged in (sound[:-1] + bytes([sound[-1] ^ 16]), sound[: len(sound) // 2]):
+        weights.write_bytes(damaged)
+        asked = find("ablate").step({"model": training, "task": task}, find("ablate").config(repeats=20))
         assert set(run_steps([asked], store).done) == {training.id, asked.id}
         assert weights.read_bytes() == sound and store.is_whole(training)
         store.delete(store.path(asked))

@@ -17,7 +17,7 @@ from bertscope import __version__
 from bertscope.cli.options import default_in_words
 from bertscope.core.console import Console
 from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, BugError, UserError, not_allowed
-from bertscope.core.harmless import harmless, harmless_output, one_line
+from bertscope.core.harmless import harmless, harmless_output, is_utf8, one_line
 from bertscope.core.progress import telling, verbosity
 from bertscope.core.registry import QUESTIONS, find
 
@@ -105,10 +105,8 @@ _launcher = app.meta
 def main() -> None:
     """Run a command and leave with the right exit code: every error is one line, a bug's traceback goes to a log."""
     with harmless_output(), _errors_in_one_line():
-        words = sys.argv[1:]
-        if strange := next(filter(_is_no_text, words), None):
-            raise UserError(f"the argument {strange!r} isn't UTF-8; rename the file, or type it in UTF-8")
-        _run(_launcher, words)
+        _refuse_names_that_arent_utf8()
+        _run(_launcher, sys.argv[1:])
 
 
 def _run(commands: App, words: list[str]) -> None:
@@ -116,9 +114,16 @@ def _run(commands: App, words: list[str]) -> None:
     commands(words, exit_on_error=False, print_error=False, console=help_in_colours)
 
 
-def _is_no_text(word: str) -> bool:
-    """Whether the system gave bytes that aren't UTF-8."""
-    return any("\ud800" <= letter <= "\udfff" for letter in word)
+def _refuse_names_that_arent_utf8() -> None:
+    """They could be opened, but not be written down in a result."""
+    if strange := next((word for word in sys.argv[1:] if not is_utf8(word)), None):
+        raise UserError(f"the argument {strange!r} isn't UTF-8; rename the file, or type it in UTF-8")
+    try:
+        here = str(Path.cwd())
+    except FileNotFoundError as error:
+        raise UserError("the folder that you are in was deleted; go to another") from error
+    if not is_utf8(here):
+        raise UserError(f"the name of the folder that you are in isn't UTF-8: {here!r}; rename it, or go to another")
 
 
 @contextmanager

@@ -3,22 +3,19 @@ lines or rename the window, and marks that turn the order of letters around are 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any, TextIO
 
-_WRITTEN_OUT = {
-    code: f"\\u{code:04x}"
-    for code in chain(
-        range(0x20), range(0x7F, 0xA0),  # C0 and C1 with DEL: 0x9b begins a sequence as ESC [ does
-        range(0x202A, 0x202F), range(0x2066, 0x206A),  # overrides and isolates of the direction of writing
-        range(0xD800, 0xE000),  # of names that aren't UTF-8: they can't be encoded
-    )
-    if chr(code) not in "\n\t"
-}  # fmt: skip
-"""In JSON these stand for the same character: what programs read says what it said."""
+_COMMANDING = re.compile(
+    "["
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tabs and ends of lines, DEL, C1: 0x9b begins a sequence as ESC [ does
+    r"\u202a-\u202e\u2066-\u2069"  # overrides and isolates of the direction of writing
+    r"\ud800-\udfff"  # of names that aren't UTF-8: they can't be encoded
+    "]"
+)
 
 
 def harmless(text: str) -> str:
@@ -27,7 +24,8 @@ def harmless(text: str) -> str:
     >>> harmless("good\\x1b[2J \\u202edoog")
     'good\\\\u001b[2J \\\\u202edoog'
     """
-    return text if text.isascii() and text.isprintable() else text.translate(_WRITTEN_OUT)
+    # In JSON this stands for the same character: what programs read says what it said.
+    return _COMMANDING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def one_line(text: str) -> str:
@@ -37,6 +35,11 @@ def one_line(text: str) -> str:
     'no file a bertscope: all is well'
     """
     return harmless(" ".join(text.split("\n")))
+
+
+def is_utf8(name: str) -> bool:
+    """Whether what the system calls so can be written down: names of other bytes come as lone surrogates."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 class HarmlessStream:

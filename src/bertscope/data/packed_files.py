@@ -21,8 +21,12 @@ from typing import Any, NamedTuple
 
 from bertscope.core import limits
 from bertscope.core.errors import UserError
+<<<<<<< HEAD
 from bertscope.core.limits import mebibytes
 from bertscope.data.plain_files import named, opened, read_whole, refuse_special
+=======
+from bertscope.core.harmless import is_utf8
+>>>>>>> n-c
 from bertscope.data.table import shown
 
 _DEEPEST = 3
@@ -66,7 +70,11 @@ class Collection:
             self._zip.close()
 
     def ending(self, suffix: str) -> list[str]:
-        return [name for name in self.names if name.endswith(suffix)]
+        found = [name for name in self.names if name.endswith(suffix)]
+        # Sentences are called by their files, and what they are called is written down.
+        if strange := next((name for name in found if not is_utf8(name)), None):
+            raise UserError(f"{self.path} has a file whose name isn't UTF-8: {strange!r}; rename it")
+        return found
 
     def inside(self, folder: str, suffix: str) -> list[str]:
         """The files that lie in a folder of this name, wherever that is."""
