@@ -53,7 +53,7 @@ def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Pa
     if not is_hub_id(name):
         raise UserError(f"no model folder {name!r}; give a folder, a hub id such as bert-base-uncased, or 'pocket'")
     wanted = [one for one in _WANTED if weights or one != _WEIGHTS]
-    return _download(name, wanted + (PICKLES if allow_pickle else []))
+    return _download(name, wanted + (list(PICKLES) if allow_pickle else []))
 
 
 def _as_path(name: str) -> Path:
