@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from huggingface_hub.errors import StrictDataclassError
+
 from bertscope.core.errors import UserError
 
 
@@ -25,9 +27,8 @@ def library_failures(what: str, remedy: str) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """What an error says, in one line; of the library's checks of a config the first says only where."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    said = lines[0]
-    if said.startswith("Validation error") and len(lines) > 1:
-        said = lines[1].strip().split(": ", 1)[-1]
+    """What an error says, in one line. A check of the library's configs says in its cause what is wrong."""
+    if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
+        error = error.__cause__
+    said, *_ = str(error).strip().splitlines() or [type(error).__name__]
     return "".join(letter if letter.isprintable() else " " for letter in said)[:160]
