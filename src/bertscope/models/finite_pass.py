@@ -70,7 +70,7 @@ class _Watch:
         self._note()
 
     def _after_layer(self, module: Any, args: Any, output: Any) -> None:
-        # The first token reads all others in the next layer: it tells about where, for a hundredth of the cost.
+        # The first token reads all others in the next layer: it tells about where, and is little to add up.
         self._sums.append(_sum((output[0] if isinstance(output, tuple) else output)[:, 0]))
 
     def _after_model(self, module: Any, args: Any, output: Any) -> None:
