@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from bertscope.core import limits
 from bertscope.core.errors import UserError
+from bertscope.core.harmless import is_utf8
 from bertscope.core.limits import mebibytes
 from bertscope.data.plain_files import named, opened, read_whole, refuse_special
-from bertscope.core.harmless import is_utf8
 from bertscope.data.table import shown
 
 _DEEPEST = 3
