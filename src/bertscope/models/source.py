@@ -17,6 +17,8 @@ from bertscope.core.seal import refuse_changed
 from bertscope.core.step import Root
 from bertscope.models.config_check import checked_config, need_plain_files, read_json
 from bertscope.models.config_notes import notes_in
+from bertscope.models.families import family_of
+from bertscope.models.stored_weights import refuse_adapter, refuse_other_positions, refuse_stored
 from bertscope.models.weight_files import PICKLES, weight_files
 
 POCKET = Path(__file__).with_name("pocket")
@@ -88,8 +90,10 @@ def model_root(name: Any) -> Root:
             raise not_a_model(name)
         return Root("model", name.name, name.id, held=name)
     folder = locate(name)
-    config_of(folder)
-    weight_files(folder, allow_pickle=False)
+    refuse_adapter(folder)
+    config = config_of(folder)
+    refuse_other_positions(config, family_of(config["model_type"]), str(folder))
+    refuse_stored(weight_files(folder, allow_pickle=False))
     need_vocabulary(folder)
     refuse_changed_model(folder)
     return Root("model", str(own_folder(name) or name), model_digest(folder))

@@ -24,6 +24,7 @@ from typing import Any
 
 from bertscope.core import registry
 from bertscope.core.errors import UserError
+from bertscope.core.harmless import harmless_output
 from bertscope.core.store import Store
 from bertscope.study.execute import Outcome
 from bertscope.study.shared_passes import Job
@@ -168,7 +169,7 @@ def serve(descriptor: int) -> None:
     pipe, messages = Connection(descriptor), SimpleQueue[Any]()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     threading.Thread(target=_listen, args=(pipe, messages), daemon=True).start()
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), harmless_output():
         try:
             if known := messages.get():
                 sys.argv = known["argv"]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bertscope.core.errors import BugError, FullDiskError, UserError
+from bertscope.core.harmless import harmless, one_line
 from bertscope.core.inputs import Inputs
 from bertscope.core.result import describe
 from bertscope.core.step import Root, Step, graph
@@ -156,7 +157,8 @@ class _Log:
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as stream:
-                stream.write(f"{datetime.now().isoformat(timespec='seconds')}  {os.getpid():>7}  {line}\n{under}")
+                when = datetime.now().isoformat(timespec="seconds")
+                stream.write(harmless(f"{when}  {os.getpid():>7}  {one_line(line)}\n{under}"))
 
 
 class _Run:
