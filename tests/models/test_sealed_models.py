@@ -72,7 +72,9 @@ def test_a_flipped_byte_of_a_stored_model_is_used_for_nothing(tiny, tmp_path):
     sound = weights.read_bytes()
     for damaged in (sound[:-1] + bytes([sound[-1] ^ 16]), sound[: len(sound) // 2]):
         weights.write_bytes(damaged)
-        asked = find("ablate").step({"model": training, "task": task}, find("ablate").config(repeats=100, permutations=99))
+        asked = find("ablate").step(
+            {"model": training, "task": task}, find("ablate").config(repeats=100, permutations=99)
+        )
         assert set(run_steps([asked], store).done) == {training.id, asked.id}
         assert weights.read_bytes() == sound and store.is_whole(training)
         store.delete(store.path(asked))

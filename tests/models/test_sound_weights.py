@@ -171,7 +171,11 @@ def another_pooler(folder):
 
 def twice(folder):
     weights = load_file(folder / "model.safetensors")
-    save_file({"bert.pooler.dense.bias": weights["bert.pooler.dense.bias"] + 1}, folder / "model-2.safetensors")
+    name = "bert.pooler.dense.bias"
+    save_file({name: weights[name] + 1}, folder / "model-2.safetensors")
+    (folder / "model.safetensors").rename(folder / "model-1.safetensors")
+    places = dict.fromkeys(weights, "model-1.safetensors") | {name: "model-2.safetensors"}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
 
 
 def spoil(weights, name, value):
@@ -202,7 +206,7 @@ DAMAGES = [
     (a_layer_of_somebody, "has 1 weights for which .* no use, 'bert.encoder.layer.0.adapter.weight'"),
     (a_classifier_nobody_names, "has 1 weights for which .* no use, 'classifier.weight'"),
     (another_pooler, "has 1 weights for which a BertModel has no use, '.*pooler.projection.weight'"),
-    (twice, r"'bert.pooler.dense.bias' is in .*model-2.safetensors and in model.safetensors"),
+    (twice, r"'bert.pooler.dense.bias' is in .*model-1.safetensors and in model-2.safetensors"),
     (one_nan, r"1 of 36,864 values of 'bert\.encoder\.layer\.5\.attention\.self\.query\.weight' in .* are NaN or "
      "infinite; copy the model again"),
     (one_infinity, r"1 of 192 values of 'bert\.embeddings\.LayerNorm\.bias'"),
@@ -220,7 +224,7 @@ def test_weights_that_are_not_what_they_say_get_one_line(folder, damage, message
 
 def test_what_was_cut_is_held_to_its_weights_too(tiny, tmp_path):
     def damaged(change):
-        folder = shutil.copytree(cut, tmp_path / change.__name__)
+        folder = shutil.copytree(cut, tmp_path / change.__name__, ignore=shutil.ignore_patterns("seal.json"))
         change_weights(folder, change)
         return folder
 

@@ -16,6 +16,7 @@ _NO_COUNTS = {
     "null": None, "a text": "2", "negative": -1, "a fraction": 2.5, "an object": {"2": 2}, "true": True,
     "a list": [2], "huge": _HUGE, "NaN": _NAN,
 }  # fmt: skip
+_OTHER_SHAPE = "of the weights in .* have another shape than its config.json says"
 _IS_NO_COUNT = "config.json says that {} is .*; it must be a whole number from|config.json can't be read"
 
 # Each change of config.json, by what it is called.
@@ -106,7 +107,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "labels that are lists": ({"id2label": [["a"], ["b"], ["c"]]}, "says that id2label is"),
     "labels as a text": ({"id2label": "abc"}, "says that id2label is 'abc'"),
     "no labels": ({"id2label": {}}, "says that id2label is"),
-    "fewer labels than outputs": ({"id2label": {"0": "a", "1": "b"}}, "the weights in .* can't be read"),
+    "fewer labels than outputs": ({"id2label": {"0": "a", "1": "b"}}, _OTHER_SHAPE),
     "as many labels as said": ({"num_labels": 3}, SAME),
     "other labels than said": ({"num_labels": 2}, "says that there are 2 labels and names 3"),
     "labels counted in words": ({"num_labels": "three"}, "says that num_labels is 'three'"),
@@ -126,13 +127,13 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "wider": ({"hidden_size": 10**9}, "says that hidden_size is 1000000000"),
     "wide": ({"hidden_size": 65536}, "describes a model of .* weights"),
     "wider MLPs": ({"intermediate_size": 10**6}, "is more than 100 times hidden_size"),
-    "another width of MLPs": ({"intermediate_size": 13}, "the weights in .* can't be read"),
-    "a larger vocabulary": ({"vocab_size": 30}, "the weights in .* can't be read"),
+    "another width of MLPs": ({"intermediate_size": 13}, _OTHER_SHAPE),
+    "a larger vocabulary": ({"vocab_size": 30}, _OTHER_SHAPE),
     "a far larger vocabulary": ({"vocab_size": 10**8}, "describes a model of .* weights"),
-    "a smaller vocabulary": ({"vocab_size": 15}, "the weights in .* can't be read"),
-    "more positions": ({"max_position_embeddings": 512}, "the weights in .* can't be read|describes a model"),
-    "fewer positions": ({"max_position_embeddings": 2}, "the weights in .* can't be read"),
-    "one segment": ({"type_vocab_size": 1}, "the weights in .* can't be read"),
+    "a smaller vocabulary": ({"vocab_size": 15}, _OTHER_SHAPE),
+    "more positions": ({"max_position_embeddings": 512}, f"{_OTHER_SHAPE}|describes a model"),
+    "fewer positions": ({"max_position_embeddings": 2}, _OTHER_SHAPE),
+    "one segment": ({"type_vocab_size": 1}, _OTHER_SHAPE),
     # How it computes.
     "an unknown activation": ({"hidden_act": "wow"}, "no model can be built as .*config.json says"),
     "an activation null": ({"hidden_act": None}, "isn't the config of a bert"),
@@ -164,7 +165,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
         {"bertscope": {"shape": {"heads": [2, 10**9], "neurons": [12, 12], "without_mlp": []}}}, "was changed since"),
     "a shape of another model": (
         {"bertscope": {"shape": {"heads": [1, 2], "neurons": [12, 12], "without_mlp": []}}},
-        "the weights in .* can't be read"),
+        _OTHER_SHAPE),
     "a classifier that we don't know": ({"bertscope": {"top": {"classifier": "deep"}}}, "was changed since"),
     "a classifier with more": ({"bertscope": {"top": {"size": 9}}}, "was changed since"),
     "a classifier of another form": ({"bertscope": {"top": {"classifier": "relu"}}}, "lacks 4|can't be read"),

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from bertscope.core.errors import UserError
 from bertscope.core.folders import recover, refuse_foreign, whole_folder
+from bertscope.core.seal import FILE as SEAL
 from bertscope.core.seal import refuse_damaged
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Checkpoint:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         recover(folder)
-        if self.exists():
+        if (folder / SEAL).is_file():
             refuse_damaged(folder, _KIND, cure="delete it and run again")
         refuse_foreign(folder, _KIND)
 
