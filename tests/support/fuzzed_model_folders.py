@@ -66,7 +66,11 @@ def _changed_weights(draw: random.Random, raw: bytes) -> bytes:
         return raw[: draw.randrange(len(raw) + 1)]
     else:
         return (
-            struct.pack("<Q", draw.choice((0, 1, length - 1, length + 1, 10**8, 2**40, 2**64 - 1))) + header + numbers
+            struct.pack(
+                "<Q", draw.choice((0, 1, (length - 1) % 2**64, (length + 1) % 2**64, 10**8, 2**40, 2**64 - 1))
+            )
+            + header
+            + numbers
         )
     return struct.pack("<Q", len(header)) + header + numbers
 

@@ -92,6 +92,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "architectures a text": ({"architectures": "BertForSequenceClassification"}, "it must be a list of names"),
     "architectures of null": ({"architectures": [None]}, "it must be a list of names"),
     "architectures an object": ({"architectures": {"0": "BertModel"}}, "it must be a list of names"),
+    "architectures of no name": ({"architectures": ["\0"]}, "it must be a list of names"),
     "architectures a number": ({"architectures": 3}, "it must be a list of names"),
     "another architecture": ({"architectures": ["BertLMHeadModel"]}, "is a BertLMHeadModel; supported"),
     "an unknown architecture": ({"architectures": ["MyBertForEverything"]}, "is a MyBertForEverything; supported"),

@@ -34,8 +34,9 @@ def _added(**token: Any) -> dict[str, Any]:
     return {"id": 14, "content": "<x>", "special": True} | flags | token
 
 
-def _special(at: int) -> dict[str, Any]:
+def _special(at: int, *, twice: bool = False) -> dict[str, Any]:
     template = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    template += template[1:] if twice else []
     pair = [*template, {"Sequence": {"id": "B", "type_id": 1}}]
     known = {"[CLS]": {"id": "[CLS]", "ids": [at], "tokens": ["[CLS]"]}}
     return {"type": "TemplateProcessing", "single": template, "pair": pair, "special_tokens": known}
@@ -95,6 +96,7 @@ TOKENIZERS: dict[str, tuple[Change, str]] = {
     "a token that was added far off": (_tokenizer(added_tokens=[_added(id=500)]), SAME),
     "a token that was added without a name": (_tokenizer(added_tokens=[_added(content="")]), SAME),
     "a special token beyond the vectors": (_tokenizer(post_processor=_special(900)), "has a token 900, the model"),
+    "a text twice": (_tokenizer(post_processor=_special(2, twice=True)), "tokens where at most"),
     "tokenizer_config.json empty": (holds("tokenizer_config.json", ""), _NO_TOKENIZER),
     "tokenizer_config.json a list": (holds("tokenizer_config.json", "[]"), _NO_TOKENIZER),
     "tokenizer_config.json too deep": (holds("tokenizer_config.json", TOO_DEEP), _NO_TOKENIZER),

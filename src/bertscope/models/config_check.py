@@ -72,7 +72,7 @@ def checked_config(path: Path, config: Any) -> dict[str, Any]:
         raise UserError(f"{path} names no model_type; it isn't the config of a transformers model")
     family = family_of(config["model_type"])
     architectures = config.get("architectures")
-    if architectures is not None and not _is_texts(architectures):
+    if architectures is not None and not (_is_texts(architectures) and all(map(str.isidentifier, architectures))):
         raise _odd(path, "architectures", architectures, 'a list of names, such as ["BertModel"]')
     _check_counts(path, config)
     if family.shifted_positions and family.padding is None and config.get("pad_token_id", 0) is None:

@@ -77,6 +77,12 @@ def _refuse_foreign(tokenizer: Any, model: Any, which: str) -> None:
         raise UserError(f"{which} knows {len(tokenizer):,} tokens, the model only {rows:,}: {belong}")
     with library_failures(f"{which} can't read a text", "copy its tokenizer.json again"), quiet_library():
         alone, pair = (tokenizer(*texts).input_ids for texts in ((_TRIAL,), (_TRIAL, _TRIAL)))
+        short = tokenizer.num_special_tokens_to_add(pair=False) + 4
+        kept = tokenizer(_TRIAL, truncation=True, max_length=short).input_ids
+    if len(kept) > short:
+        raise UserError(
+            f"{which} makes {len(kept)} tokens where at most {short} are wanted; copy its tokenizer.json again"
+        )
     largest = max(*tokenizer.get_vocab().values(), *alone, *pair, 0)
     if largest >= rows:
         raise UserError(f"{which} has a token {largest:,}, the model vectors up to {rows - 1:,}: {belong}")
