@@ -60,6 +60,7 @@ def test_a_store_of_another_version_says_nothing_beside_json(command, model, tmp
     other = step.with_name("patterns-0123456789abcdef")
     step.rename(other)
     (other / "step.json").write_text(json.dumps({"format": 1}))
+    (other / "seal.json").unlink()
     command("patterns", model, "--on", "demo/corpus", *FEW)
     for words in (["ls", "--json"], ["show", "patterns", "--json"]):
         code, out, err = command(*words)

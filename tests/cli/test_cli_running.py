@@ -69,6 +69,7 @@ def on_a_terminal(script, words, folder):
         ("UserError('it can not be')", 2, "bertscope: it can not be"),
         ("FullDiskError('no room is left')", 2, "bertscope: no room is left"),
         ("PermissionError(13, 'Not for you')", 2, "bertscope: [Errno 13] Not for you; choose a place"),
+        ("OSError(5, 'Input/output error', 'disk')", 2, "bertscope: [Errno 5] Input/output error: 'disk'; the disk"),
         ("KeyboardInterrupt", 130, "bertscope: interrupted; what was finished is stored"),
     ],
 )  # fmt: skip
@@ -115,6 +116,7 @@ def test_what_another_version_stored_is_skipped_counted_and_deleted(command, res
     del record["format"]
     (old.folder / "step.json").write_text(json.dumps(record))
     (old.folder / "result" / "result.json").write_text("{}")
+    (old.folder / "seal.json").unlink()  # there were none
     shutil.copytree(old.folder, old.folder.with_name("patterns-0123456789abcdef"))
     shutil.copytree("bertscope-store", "copy")
     counted = ("skipped 2 steps of an earlier version in bertscope-store; "

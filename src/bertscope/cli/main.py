@@ -16,7 +16,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 from bertscope import __version__
 from bertscope.cli.options import default_in_words
 from bertscope.core.console import Console
-from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, BugError, UserError, not_allowed
+from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, BugError, UserError, refused_by_system
 from bertscope.core.harmless import harmless, harmless_output, is_utf8, one_line
 from bertscope.core.progress import telling, verbosity
 from bertscope.core.registry import QUESTIONS, find
@@ -137,13 +137,13 @@ def _errors_in_one_line() -> Iterator[None]:
         _leave(f"{' '.join(str(error).split())} (see bertscope {command}--help)", EXIT_USER)
     except KeyboardInterrupt:
         _leave("interrupted; what was finished is stored, run the same command to go on", EXIT_INTERRUPTED)
-    except PermissionError as error:
-        _leave(not_allowed(error), EXIT_USER)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output went away, as `head` does: nothing to say, nobody to say it to
     except BugError as bug:
         _leave_with_bug(bug.reason, bug.trace, bug.log)
     except Exception as error:
+        if refused := refused_by_system(error):
+            _leave(refused, EXIT_USER)
         trace = traceback.format_exc()
         with tempfile.NamedTemporaryFile(
             "w", prefix="bertscope-", suffix=".log", delete=False, encoding="utf-8"

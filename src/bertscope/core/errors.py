@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -29,9 +30,23 @@ class FullDiskError(UserError):
     """No room is left: whatever comes next couldn't be written either."""
 
 
-def not_allowed(error: PermissionError) -> str:
-    """What a user is told who may not read or write something."""
-    return f"{error}; choose a place that you may read and write"
+_CURES = {
+    errno.EACCES: "choose a place that you may read and write",
+    errno.EPERM: "choose a place that you may read and write",
+    errno.EROFS: "choose a place that you may write to",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "mend the links, or choose another place",
+    errno.EIO: "the disk doesn't answer as it should; choose another place",
+    errno.ESTALE: "the file system was mounted anew; run again",
+    errno.ENOLCK: "the file system has no locks; choose another place",
+    errno.EMFILE: "raise the limit ('ulimit -n') and run again",
+}
+
+
+def refused_by_system(error: BaseException) -> str | None:
+    """What a user is told whom the operating system refuses something, where that is no mistake of ours."""
+    cure = _CURES.get(error.errno or 0) if isinstance(error, OSError) else None
+    return f"{error}; {cure}" if cure else None
 
 
 def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:

@@ -70,7 +70,7 @@ def write_text(path: Path, text: str, *, replace: bool = True) -> None:
     file that is there stays."""
     with explained(path):
         path = followed(path)
-        refuse_special(path, "file")
+        refuse_other(path, "file")
         path.parent.mkdir(parents=True, exist_ok=True)
         part = scratch.new_name(path)
         try:
@@ -107,16 +107,20 @@ def followed(path: Path) -> Path:
     return found
 
 
-def refuse_special(path: Path, wanted: Literal["file", "folder"]) -> None:
+def refuse_other(path: Path, wanted: Literal["file", "folder"]) -> None:
     """Refuse what is neither missing nor what is wanted: a device, a pipe, a socket, a folder where a file goes."""
     try:
-        mode = path.stat().st_mode
+        found = kind_of(path.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return
-    kinds = {"file": stat.S_ISREG, "folder": stat.S_ISDIR, "pipe": stat.S_ISFIFO, "socket": stat.S_ISSOCK}
-    found = next((name for name, is_one in kinds.items() if is_one(mode)), "device")
     if found != wanted:
         raise UserError(f"cannot write {path}: it is a {found}, not a {wanted}; choose another place")
+
+
+def kind_of(mode: int) -> str:
+    """What lies at a path, in a word, by what the system says of it (`st_mode`)."""
+    kinds = {"file": stat.S_ISREG, "folder": stat.S_ISDIR, "pipe": stat.S_ISFIFO, "socket": stat.S_ISSOCK}
+    return next((name for name, is_one in kinds.items() if is_one(mode)), "device")
 
 
 def refuse_existing(target: Path) -> None:
@@ -129,7 +133,7 @@ def check_file(target: Path, mark: str) -> None:
     """Refuse a file that couldn't be written later, or that exists and isn't ours: it lacks `mark` near its top."""
     with explained(target):
         target = followed(target)
-        refuse_special(target, "file")
+        refuse_other(target, "file")
         scratch.clear(target)
         if target.exists() and not is_marked(target, mark):
             raise UserError(f"cannot write {target}: that file is not a page of bertscope; choose another name")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bertscope.core import scratch, seal
 from bertscope.core.errors import UserError
-from bertscope.core.files import check_writable, explained, followed, refuse_special, settle
+from bertscope.core.files import check_writable, explained, followed, refuse_other, settle
 
 _TRIES = 5
 """How often a folder is put in place where others put theirs at the same time."""
@@ -40,7 +40,7 @@ def refuse_foreign(target: Path, kind: str) -> None:
     """Refuse to write over anything but a missing or empty folder, or one of this kind that is as we wrote it."""
     with explained(target):
         target = followed(target)
-        refuse_special(target, "folder")
+        refuse_other(target, "folder")
         before: int | None = -1
         while (why := _foreign_because(target, kind)) and before != (before := _which(target)):
             pass  # another process may have put its folder there while we looked

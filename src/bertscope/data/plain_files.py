@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -12,17 +11,10 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from bertscope.core import limits
 from bertscope.core.errors import UserError
-from bertscope.core.files import digest_files
+from bertscope.core.files import digest_files, kind_of
 from bertscope.core.limits import mebibytes
 from bertscope.data.table import shown
 
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 _CURES = {
     errno.EACCES: "give yourself the right to read it",
     errno.ELOOP: "mend the link",
@@ -44,9 +36,8 @@ def refuse_special(path: Path) -> int:
                     f"{named(path)} is a link to {named(path.readlink())}, which isn't there; mend it"
                 ) from None
             raise UserError(f"no file {named(path)}; check the path") from None
-    if not stat.S_ISREG(found.st_mode):
-        what = next((words for is_kind, words in _KINDS if is_kind(found.st_mode)), "something else")
-        raise UserError(f"{named(path)} is {what}, not a plain file; give the file itself")
+    if (kind := kind_of(found.st_mode)) != "file":
+        raise UserError(f"{named(path)} is a {kind}, not a plain file; give the file itself")
     return found.st_size
 
 

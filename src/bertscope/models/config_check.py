@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import reprlib
-import stat
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bertscope.core.errors import UserError
-from bertscope.core.files import canonical_json
+from bertscope.core.files import canonical_json, kind_of
 from bertscope.models.config_notes import PARSER, notes_in, origin_in
 from bertscope.models.families import Family, family_of
 
@@ -47,8 +46,8 @@ def need_plain_files(folder: Path, patterns: tuple[str, ...]) -> None:
     """Refuse a folder in which something that is read is no file, or can't be read: a pipe would never end."""
     for path in sorted({found for pattern in patterns for found in folder.glob(pattern)}):
         try:
-            if not stat.S_ISREG(path.stat().st_mode):
-                raise UserError(f"{path} is a folder, a pipe or a device, not a file; copy the model again")
+            if (kind := kind_of(path.stat().st_mode)) != "file":
+                raise UserError(f"{path} is a {kind}, not a file; copy the model again")
             path.open("rb").close()
         except OSError as error:  # a link that leads nowhere, somebody else's file
             raise UserError(f"{path} can't be read ({error.strerror}); copy the model again") from error
