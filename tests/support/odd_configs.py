@@ -54,7 +54,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "a commit": ({"_commit_hash": "0"}, SAME),
     "an old version": ({"transformers_version": "2.1"}, SAME),
     "a version that isn't one": ({"transformers_version": "yesterday"}, SAME),
-    "a version that is no text": ({"transformers_version": 4.5}, SAME),
+    "a version that is no text": ({"transformers_version": 4.5}, SAME + "|isn't the config of a bert"),
     "a task's parameters": ({"task_specific_params": {"summarization": {}}}, SAME),
     "generation": ({"max_length": 20, "num_beams": 4, "do_sample": True}, SAME),
     "pruned heads": ({"pruned_heads": {}}, SAME),
@@ -116,7 +116,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "a billion labels": ({"num_labels": 10**9, "id2label": None}, "says that num_labels is 1000000000"),
     "ten thousand labels": ({"num_labels": 10**4, "id2label": None}, "describes a model of .* weights"),
     "a problem": ({"problem_type": "single_label_classification"}, SAME),
-    "an unknown problem": ({"problem_type": "hard"}, SAME),
+    "an unknown problem": ({"problem_type": "hard"}, SAME + "|isn't the config of a bert"),
     "any number of labels": ({"problem_type": "multi_label_classification"}, "gives an example any number of labels"),
     # Sizes that contradict each other, or the weights.
     "heads of no width": ({"num_attention_heads": 3}, r"hidden_size \(8\) is no multiple of num_attention_heads"),

@@ -83,7 +83,8 @@ TOKENIZERS: dict[str, tuple[Change, str]] = {
     "truncation to 0": (_tokenizer(truncation={
         "max_length": 0, "strategy": "LongestFirst", "stride": 9, "direction": "Right"}), SAME),
     "an id beyond the vectors": (_vocabulary(lambda vocab: vocab.update(good=25)), "has a token 25, the model"),
-    "an id of 4 billion": (_vocabulary(lambda vocab: vocab.update(good=2**32 - 1)), "has a token 4,294,967,295"),
+    "an id of 4 billion": (
+        _vocabulary(lambda vocab: vocab.update(good=2**32 - 1)), "has a token 4,294,967,295|can't read a text"),
     "an id of 10^30": (_vocabulary(lambda vocab: vocab.update(good=10**30)), _NO_TOKENIZER),
     "an id under 0": (_vocabulary(lambda vocab: vocab.update(good=-1)), _NO_TOKENIZER),
     "an id in words": (_vocabulary(lambda vocab: vocab.update(good="7")), _NO_TOKENIZER),
