@@ -119,7 +119,7 @@ def test_what_may_not_be_opened_is_no_bug(command, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied", "kept/steps")
 
-    monkeypatch.setattr("bertscope.core.store.Store.finished", refuse)
+    monkeypatch.setattr("bertscope.core.store.Store.look", refuse)
     code, _, err = command("ls")
     assert code == 2 and "Permission denied: 'kept/steps'; choose a place" in err
     assert len(err.splitlines()) == 1

@@ -110,8 +110,9 @@ def test_what_may_not_be_read_is_refused(name, whole, tmp_path):
     for path in folder.iterdir():
         path.chmod(0o644)
     (folder / name).chmod(0)
-    for above in (folder, *folder.parents[:3]):
-        above.chmod(0o755)
+    for above in (folder, *folder.parents):
+        if above.stat().st_mode & 0o005 != 0o005:
+            above.chmod(above.stat().st_mode | 0o055)
     os.seteuid(65534)
     try:
         with pytest.raises(UserError, match=f"{name} can't be read"):
