@@ -55,11 +55,10 @@ def test_programs_read_the_same_of_an_answer_wherever_they_ask(command, model):
 
 
 def test_a_store_of_another_version_says_nothing_beside_json(command, model, tmp_path):
-    command("patterns", model, "--on", "demo/corpus", *FEW)
-    (step,) = (tmp_path / "bertscope-store" / "steps").iterdir()
-    other = step.with_name("patterns-0123456789abcdef")
-    step.rename(other)
-    (other / "step.json").write_text(json.dumps({"format": 1}))
+    command("patterns", model, "--on", "demo/corpus", "--limit", "9")
+    (other,) = (tmp_path / "bertscope-store" / "steps").iterdir()
+    record = json.loads((other / "step.json").read_text())
+    (other / "step.json").write_text(json.dumps(record | {"format": 1}))
     (other / "seal.json").unlink()
     command("patterns", model, "--on", "demo/corpus", *FEW)
     for words in (["ls", "--json"], ["show", "patterns", "--json"]):

@@ -195,7 +195,7 @@ def test_what_another_version_stored_is_not_read(tmp_path, mark):
     store, other, ours = Store(tmp_path), step(), step(add=1)
     run_steps([other, ours], store)
     assert json.loads((store.path(ours) / "step.json").read_text())["format"] == FORMAT
-    (store.path(other) / "step.json").write_text(json.dumps(mark | {"name": 3}))
+    (store.path(other) / "step.json").write_text(json.dumps(mark | other.to_json()))
     (store.path(other) / "result" / "result.json").write_text("{")
     (store.path(other) / "seal.json").unlink()
     assert [stored.step.id for stored in store.finished()] == [ours.id] and not store.has(other)

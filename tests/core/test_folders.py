@@ -75,7 +75,7 @@ def test_links_that_lead_nowhere_are_refused(tmp_path):
     (tmp_path / "dangling").symlink_to(tmp_path / "gone")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for write in (put, lambda path: write_text(path, "x"), lambda path: check_file(path, "m")):
-        with pytest.raises(UserError, match=r"dangling: it is a link to .*gone, which isn't there"):
+        with pytest.raises(UserError, match=r"dangling is a link to .*gone, which isn't there; mend it"):
             write(tmp_path / "dangling")
         with pytest.raises(UserError, match="loop: its links lead in a circle"):
             write(tmp_path / "loop")
@@ -211,8 +211,8 @@ def test_a_file_system_without_locks_is_one_line(tmp_path, sums, monkeypatch, er
 def test_a_step_is_stored_on_another_disk(tmp_path, sums, monkeypatch):
     """`steps` as a link to another disk, to which nothing can be renamed."""
     plain = Path.rename
-    on_work = lambda path, target: path.parent.name == "work"  # noqa: E731
-    monkeypatch.setattr(Path, "rename", failing(errno.EXDEV, on_work, plain))
+    elsewhere = lambda path, target: path.parent.name != target.parent.name  # noqa: E731
+    monkeypatch.setattr(Path, "rename", failing(errno.EXDEV, elsewhere, plain))
     run_steps([step()], tmp_path)
     store = Store(tmp_path)
     assert store.has(step()) and store.is_whole(step()) and store.result(step())["total"].value == 5

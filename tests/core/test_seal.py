@@ -61,7 +61,7 @@ def test_a_seal_holds_every_file_once(folder):
         (lambda f: (f / "seal.json").write_text("{"), "seal.json can't be read"),
         (lambda f: (f / "seal.json").write_text('{"of": "o", "files": {}, "growing": []}'), "seal.json was changed"),
         (lambda f: (f / "seal.json").unlink(), "it has no seal.json"),
-        (lambda f: (f / "a.txt").unlink() or (f / "a.txt").mkdir(), "a.txt has"),
+        (lambda f: (f / "a.txt").unlink() or (f / "a.txt").mkdir(), "a.txt is no file any more"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(folder, change, said):

@@ -17,14 +17,13 @@ from cyclopts import App, Parameter
 
 from bertscope.cli.options import STORE, ModelOptions, RunOptions, quiet_beside_json, tell_what_is_skipped
 from bertscope.core import registry
-from bertscope.core.files import check_writable
 from bertscope.core.planning import planned
 from bertscope.core.question import Question
 from bertscope.core.result import Result
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.data.options import DataOptions
-from bertscope.study.answer import check_out, write_out
+from bertscope.study.answer import check_out, check_store, write_out
 from bertscope.study.runner import run_steps
 
 _DATA_HELP = {
@@ -106,10 +105,11 @@ def _positional(question: Question) -> list[inspect.Parameter]:
 
 
 def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> None:
-    check_writable(run.store / "steps")
+    store = Store(run.store)
     if run.out is not None:
-        check_out(question, run.out)
-    step, store = plan(), Store(run.store)
+        check_out(question, run.out, store)
+    step = plan()
+    check_store(store, step)
     folder = store.path(step)
     with quiet_beside_json(run.json):
         tell_what_is_skipped(store)

@@ -143,6 +143,7 @@ def rm(*steps: str, other_versions: bool = False, store: Path = STORE, yes: bool
     told |= {name: (folder, "of another version") for name, folder in others.items()}
     _refuse_empty(told, store)
     named = dict.fromkeys([*(_found(step, told) for step in steps), *(others if other_versions else ())])
+    shelf.refuse_deleting(told[name][0] for name in named)
     for name in named:
         folder, words = told[name]
         if yes:
@@ -254,7 +255,7 @@ def compare(one: Path, other: Path, /, *, out: Path | None = None) -> None:
 
     if out is not None:
         check_file(out, MARK)
-    tell_what_is_skipped(*dict.fromkeys((one, other)))
+    tell_what_is_skipped(*dict.fromkeys((one, other)), results=True)
     result = compare_stores(one, other)
     _print_compared(result)
     if out is not None:

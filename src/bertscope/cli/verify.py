@@ -9,6 +9,7 @@ from bertscope.cli.answer import print_json
 from bertscope.cli.options import STORE
 from bertscope.core import seal
 from bertscope.core.errors import EXIT_FAILED, UserError
+from bertscope.core.owned import strangers_in
 from bertscope.core.progress import progress
 from bertscope.core.store import Damaged, Store, size_of
 
@@ -18,8 +19,8 @@ class Found:
     """What verifying a store, or a folder that bertscope wrote, found."""
 
     folder: str
-    checked: int
-    """Steps of a store; 1 for a folder."""
+    checked: int | None
+    """How many steps, of a store."""
     bytes: int
     damaged: dict[str, str] = field(default_factory=dict)
     """What is wrong, by step."""
@@ -27,6 +28,8 @@ class Found:
     of_other_versions: list[str] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
     """What bertscope didn't write, and never deletes."""
+    marked: bool = True
+    """Whether a store has its `store.json`."""
 
 
 def verify(*folders: Path, store: Path = STORE, json: bool = False) -> None:
@@ -55,22 +58,24 @@ def verify(*folders: Path, store: Path = STORE, json: bool = False) -> None:
 
 
 def _verified(folder: Path) -> Found:
-    if (shelf := Store(folder)).is_marked:
+    shelf = Store(folder)
+    if shelf.is_marked or shelf.current() or shelf.of_other_versions():
         return _store(shelf)
     if not (folder / seal.FILE).is_file():
         raise UserError(f"{folder} is neither a store nor a folder that bertscope sealed; name one of these")
     wrong = seal.flaw(folder)
-    return Found(str(folder), 1, size_of(folder), {".": wrong} if wrong else {}, strangers=seal.strangers(folder))
+    return Found(str(folder), None, size_of(folder), {".": wrong} if wrong else {}, strangers=seal.strangers(folder))
 
 
 def _store(shelf: Store) -> Found:
-    total = 0
+    total, strangers = 0, shelf.strangers()
     with progress("steps", len(shelf.current())) as bar:
         damaged = {}
         for one in shelf.verified():
             total += size_of(one.folder)
             if isinstance(one, Damaged):
                 damaged[one.folder.name] = one.reason
+            strangers += [one.folder / name for name in strangers_in(one.folder)]
             bar.advance(1)
     running = shelf.running()
     return Found(
@@ -80,7 +85,8 @@ def _store(shelf: Store) -> Found:
         damaged,
         unfinished=[path.name for path in shelf.unfinished() if path.name not in running],
         of_other_versions=[path.name for path in shelf.of_other_versions()],
-        strangers=[str(path.relative_to(shelf.folder)) for path in shelf.strangers()],
+        marked=shelf.is_marked,
+        strangers=[str(path.relative_to(shelf.folder)) for path in strangers],
     )
 
 
@@ -94,6 +100,7 @@ def _tell(found: Found) -> None:
     }.items():
         for name in names:
             print(f"{title:10}  {name}")
-    steps = "1 folder" if found.checked == 1 else f"{found.checked:,} steps"
-    how = f"{len(found.damaged)} damaged" if found.damaged else "all as they were written"
-    print(f"{found.folder}: {steps}, {found.bytes / 1e6:,.1f} MB: {how}")
+    steps = "" if found.checked is None else "1 step, " if found.checked == 1 else f"{found.checked:,} steps, "
+    how = f"{len(found.damaged)} damaged" if found.damaged else "all as it was written"
+    unmarked = "" if found.marked else "; store.json is missing, the next run writes it anew"
+    print(f"{found.folder}: {steps}{found.bytes / 1e6:,.1f} MB: {how}{unmarked}")

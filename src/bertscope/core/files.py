@@ -33,6 +33,7 @@ _REASONS = {
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
     errno.ELOOP: "its links lead in a circle; choose another place",
     errno.EXDEV: "it lies on another disk than what goes there; choose another place",
+    errno.EEXIST: "something that is no folder is in the way; choose another place",
     errno.EIO: "the disk doesn't answer as it should; choose another place",
     errno.ENOTEMPTY: "another program writes there at the same time; run again",
     errno.EBUSY: "another program uses it; run again, or choose another place",
@@ -77,7 +78,7 @@ def write_text(path: Path, text: str, *, replace: bool = True) -> None:
             with part.open("x", encoding="utf-8") as stream, scratch.locked(part):
                 stream.write(text)
                 stream.flush()
-                _fsync(stream.fileno())
+                fsync(stream.fileno())
                 if replace or not _link(part, path):
                     part.replace(path)
         finally:
@@ -98,13 +99,13 @@ def _link(part: Path, path: Path) -> bool:
 def followed(path: Path) -> Path:
     """Where a path leads: what is written there must not take the place of a link. One that leads nowhere is
     refused."""
-    found = Path(os.path.realpath(path))
-    try:
-        if path.is_symlink():
-            path.stat()  # fails where it leads in a circle, which realpath leaves as it is, or to nothing
-    except FileNotFoundError:
-        raise UserError(f"cannot write {path}: it is a link to {found}, which isn't there; choose another") from None
-    return found
+    for link in filter(Path.is_symlink, (path, *path.absolute().parents)):
+        try:
+            link.stat()  # fails where it leads in a circle, or to nothing: to a disk that isn't there, perhaps
+        except FileNotFoundError:
+            there = os.path.realpath(link)
+            raise UserError(f"cannot write {path}: {link} is a link to {there}, which isn't there; mend it") from None
+    return Path(os.path.realpath(path))
 
 
 def refuse_other(path: Path, wanted: Literal["file", "folder"]) -> None:
@@ -173,13 +174,14 @@ def sync(path: Path) -> None:
     """Have the system write a file, or a folder's list of names, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
-        _fsync(handle)
+        fsync(handle)
     finally:
         os.close(handle)
 
 
-def _fsync(handle: int) -> None:
-    """Where the file system can't do it, what was computed is kept all the same."""
+def fsync(handle: int) -> None:
+    """Have the system write an open file to the disk. Where its file system can't, what was computed is kept all the
+    same."""
     try:
         os.fsync(handle)
     except OSError as error:

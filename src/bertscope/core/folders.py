@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -32,8 +33,7 @@ def whole_folder(target: Path, kind: str, *, growing: tuple[str, ...] = ()) -> I
         with _scratch(target) as folder:
             yield folder
             seal.write(folder, kind, growing)
-            refuse_foreign(target, kind)  # somebody may have put something there meanwhile
-            _put_in_place(folder, target)
+            _put_in_place(folder, target, kind)
 
 
 def refuse_foreign(target: Path, kind: str) -> None:
@@ -52,7 +52,7 @@ def _foreign_because(target: Path, kind: str) -> str:
     try:
         if not target.is_dir() or not any(target.iterdir()):
             return ""
-        if not (target / seal.FILE).is_file():
+        if not seal.has(target):
             return "it holds things that bertscope didn't write"
         if wrong := seal.flaw(target):
             return f"it isn't as bertscope wrote it ({wrong})"
@@ -78,6 +78,35 @@ def check_folder(target: Path, kind: str) -> None:
     check_writable(target)
 
 
+def refuse_inside(target: Path) -> None:
+    """Refuse to put something of the user's inside what we wrote, or in the place of the folder that they are in."""
+    target = Path(os.path.realpath(target))
+    if target == Path.cwd():
+        raise UserError(f"cannot write {target}: it is the folder that you are in; name one inside it")
+    for above in target.parents:
+        if is_store(above) or seal.has(above):
+            raise UserError(f"cannot write {target}: {above} is bertscope's own; choose a place outside of it")
+
+
+STORE = "store.json"
+"""Marks the folder of a store."""
+
+
+def is_store(folder: Path) -> bool:
+    return bool(store_token(folder))
+
+
+def store_token(folder: Path) -> str:
+    """What tells a store from others; nothing where there is no store."""
+    marker = folder / STORE
+    try:
+        if not marker.is_file() or marker.stat().st_size > 1000:
+            return ""
+        return str(json.loads(marker.read_text(encoding="utf-8"))["store"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+
+
 def move(folder: Path, target: Path) -> None:
     """Rename a folder; where `target` lies on another disk, copy it there first, so that it appears whole all the
     same."""
@@ -93,14 +122,16 @@ def move(folder: Path, target: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove(folder: Path) -> None:
-    """Delete a folder of ours, its seal last: what a kill leaves of it is still known as ours."""
-    if not folder.is_dir():
-        return
-    for path in folder.iterdir():
-        if path.name != seal.FILE:
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    shutil.rmtree(folder)
+def remove(folder: Path, last: tuple[str, ...] = (seal.FILE,)) -> None:
+    """Delete a folder of ours, and what it is known by `last`: what a kill leaves of it is still known as ours. Of a
+    link only the link goes: what it leads to was put there by somebody."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.is_dir():
+        for path in folder.iterdir():
+            if path.name not in last:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        shutil.rmtree(folder)
 
 
 def recover(target: Path) -> None:
@@ -132,12 +163,17 @@ def _scratch(target: Path) -> Iterator[Path]:
             return
 
 
-def _put_in_place(folder: Path, target: Path) -> None:
+def _put_in_place(folder: Path, target: Path, kind: str) -> None:
     """Rename the finished `folder` to `target`, moving an older `target` out of the way first."""
     old = folder.with_suffix(".old")
+    if target.is_dir():
+        folder.chmod(target.stat().st_mode)
     for _ in range(_TRIES):
         with suppress(FileNotFoundError):
             target.rename(old)
+        if why := _foreign_because(old, kind):  # somebody put something there meanwhile
+            old.rename(target)
+            raise UserError(f"cannot write {target}: {why}; choose an empty or new folder")
         try:
             folder.rename(target)
             break

@@ -7,12 +7,15 @@ their process lives, so that what a dead one left can be told and cleared.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+
+_NAME = re.compile(r"\..{0,24}\.[0-9a-f]{8}\.[0-9a-f]{8}\.(part|old)", re.DOTALL)
 
 
 def new_name(target: Path) -> Path:
@@ -22,6 +25,11 @@ def new_name(target: Path) -> Path:
 
 def _prefix(target: Path) -> str:
     return f".{target.name[:24]}.{sha256(os.fsencode(target.name)).hexdigest()[:8]}."
+
+
+def is_scratch(path: Path) -> bool:
+    """Whether a path is called as such things are."""
+    return bool(_NAME.fullmatch(path.name))
 
 
 def left_beside(target: Path, ending: str) -> list[Path]:

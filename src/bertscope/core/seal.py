@@ -19,10 +19,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from bertscope.core import scratch
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_file, stamp, write_text
 
 FILE = "seal.json"
+_LARGEST = 100_000_000
+"""Bytes of a seal: those of a million files."""
+_OF_SYSTEMS = (".DS_Store", "Thumbs.db", "desktop.ini", ".nfs*")
+"""What file managers and file systems leave in folders: nobody's work."""
 
 
 class SealError(Exception):
@@ -62,31 +67,63 @@ def write(folder: Path, of: str, growing: tuple[str, ...] = ()) -> None:
 
 
 def read(folder: Path) -> Seal | None:
-    """The folder's seal; None where it has none. One that can't be read, or was changed, is a `SealError`."""
+    """The folder's seal; None where it has none, or one that isn't ours. One that can't be read, or was changed, is a
+    `SealError`."""
     path = folder / FILE
     try:
+        if not path.is_file():
+            return None
         return _read(path, stamp(path))
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        raise SealError(f"{FILE} can't be read ({error.strerror})") from error
+
+
+def has(folder: Path) -> bool:
+    """Whether a folder has a seal of ours, whole or damaged."""
+    try:
+        return read(folder) is not None
+    except SealError:
+        return True
 
 
 @lru_cache(maxsize=20_000)
-def _read(path: Path, stamp: tuple[int, ...]) -> Seal:
+def _read(path: Path, stamp: tuple[int, ...]) -> Seal | None:
     """A seal is asked for many times in a run; a file of the same size and time is the same."""
+    if stamp[2] > _LARGEST:
+        raise SealError(f"{FILE} has over {_LARGEST:,} bytes")
     try:
         text = path.read_text(encoding="utf-8")
-        record: dict[str, Any] = json.loads(text)
-        files = {name: (int(size), str(digest)) for name, (size, digest) in record["files"].items()}
-        seal = Seal(record["of"], files, tuple(record["growing"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SealError(f"{FILE} can't be read ({error})") from error
-    if seal.text() != text:
+        record = json.loads(text)
+        if not isinstance(record, dict) or len({"of", "files", "growing", "seal"} & record.keys()) < 2:
+            return None
+        files = {_inside(name): _size_and_digest(*one) for name, one in record["files"].items()}
+        seal = Seal(str(record["of"]), files, tuple(map(_inside, record["growing"])))
+        changed = seal.text() != text
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+        raise SealError(f"{FILE} can't be read ({' '.join(str(error).split())[:80]})") from error
+    if changed:
         raise SealError(f"{FILE} was changed")
     return seal
 
 
-_known_bad: set[tuple[Path, tuple[int, ...], str]] = set()
-"""Files whose digests were found to be others than the sealed ones: who asks for sizes alone is told it too."""
+def _inside(name: Any) -> str:
+    """A path of a file in the folder; one that leads out of it is refused."""
+    parts = name.split("/") if isinstance(name, str) else [""]
+    if {"", ".", ".."} & set(parts) or not name.isprintable() or "\\" in name:
+        raise ValueError(f"{name!r} is no file of the folder")
+    return name
+
+
+def _size_and_digest(size: Any, digest: Any) -> tuple[int, str]:
+    if not isinstance(size, int) or not isinstance(digest, str):
+        raise ValueError(f"{size!r} is no size, or {digest!r} no digest")
+    return size, digest
+
+
+_known_bad: dict[tuple[Path, tuple[int, ...], str], str] = {}
+"""What is wrong with files whose digests were asked for: who asks for sizes alone is told it too."""
 
 
 def flaw(folder: Path, of: str | None = None, *, within: tuple[str, ...] | None = None) -> str:
@@ -116,24 +153,34 @@ def _check(folder: Path, seal: Seal, within: tuple[str, ...] | None) -> None:
             now = stamp(path)
         except (FileNotFoundError, NotADirectoryError):
             raise SealError(f"{name} is missing") from None
+        if not path.is_file():
+            raise SealError(f"{name} is no file any more")
         if now[2] != size:
             raise SealError(f"{name} has {now[2]:,} bytes and had {size:,}")
         # A seal inside is small, and what it says is relied on.
         asked = within is None or path.name == FILE or any(f"{name}/".startswith(f"{one}/") for one in within)
-        if asked and digest_file(path) != digest:
-            _known_bad.add((path, now, digest))
-        if (path, now, digest) in _known_bad:
-            raise SealError(f"{name} was changed")
+        if asked and (wrong := _wrong_with(path, digest)):
+            _known_bad[path, now, digest] = wrong
+        if wrong := _known_bad.get((path, now, digest), ""):
+            raise SealError(f"{name} {wrong}")
     if missing := [name for name in seal.growing if not (folder / name).is_file()]:
         raise SealError(f"{missing[0]} is missing")
     for name in seal.inner():
         inside = read(folder / name)
-        assert inside is not None  # its size was asked for just now
+        if inside is None:
+            raise SealError(f"{name}/{FILE} is missing")
         below = None if within is None else tuple(_below(within, name))
         try:
             _check(folder / name, inside, None if below and "" in below else below)
         except SealError as error:
             raise SealError(f"{name}/{error}") from None
+
+
+def _wrong_with(path: Path, digest: str) -> str:
+    try:
+        return "" if digest_file(path) == digest else "was changed"
+    except OSError as error:
+        return f"can't be read ({error.strerror})"
 
 
 def _below(within: tuple[str, ...], folder: str) -> Iterator[str]:
@@ -145,34 +192,37 @@ def _below(within: tuple[str, ...], folder: str) -> Iterator[str]:
             yield one.removeprefix(f"{folder}/")
 
 
-def strangers(folder: Path) -> list[str]:
-    """What lies in a sealed folder that its seal doesn't name; everything where there is no seal that can be read.
-    Inside a folder whose own seal can't be read any more nothing can be told, and nothing is."""
+def strangers(folder: Path, like: tuple[str, ...] = (), *, empty: bool = True) -> list[str]:
+    """What lies in a folder that the seals in it don't name, `empty` folders too. In folders whose seals are gone or
+    can't be read, files that are called `like` these are known as well."""
     known, unreadable = _named(folder)
-    found = (name for name in files_in(folder, empty=True) if name not in known)
-    return sorted(name for name in found if not name.startswith(tuple(f"{one}/" for one in unreadable)))
+    return sorted(
+        name
+        for name in files_in(folder, empty=empty)
+        if name not in known
+        and not (_lies_in(name, unreadable) and any(fnmatch(Path(name).name, one) for one in like))
+        and not any(scratch.is_scratch(Path(part)) for part in name.split("/"))
+    )
+
+
+def _lies_in(name: str, places: set[str]) -> bool:
+    return any(not place or name.startswith(f"{place}/") for place in places)
 
 
 def _named(folder: Path) -> tuple[set[str], set[str]]:
-    """What the seals in a folder name, and the folders inside whose seals can't be read."""
-    seal = _readable(folder)
+    """What the seals in a folder name, and the folders in it whose seals can't be read, itself being ''."""
+    try:
+        seal = read(folder)
+    except SealError:
+        seal = None
     if seal is None:
-        return set(), set()
+        return set(), {""}
     known, unreadable = {FILE, *seal.files, *seal.growing}, set()
     for name in seal.inner():
-        if _readable(folder / name) is None:
-            unreadable.add(name)
-        else:
-            for kept, found in zip((known, unreadable), _named(folder / name), strict=True):
-                kept |= {f"{name}/{one}" for one in found}
+        inside, dark = _named(folder / name)
+        known |= {f"{name}/{one}" for one in inside}
+        unreadable |= {f"{name}/{one}".removesuffix("/") for one in dark}
     return known, unreadable
-
-
-def _readable(folder: Path) -> Seal | None:
-    try:
-        return read(folder)
-    except SealError:
-        return None
 
 
 def files_in(folder: Path, *, empty: bool = False) -> list[str]:
@@ -180,7 +230,8 @@ def files_in(folder: Path, *, empty: bool = False) -> list[str]:
     folders in which there is nothing. Links are not followed."""
     found = []
     for path in folder.rglob("*"):
-        if path.is_symlink() or not path.is_dir() or (empty and not any(path.iterdir())):
+        junk = any(fnmatch(path.name, like) for like in _OF_SYSTEMS)
+        if not junk and (path.is_symlink() or not path.is_dir() or (empty and not any(path.iterdir()))):
             found.append(path.relative_to(folder).as_posix())
     return [name for name in found if name != FILE] if not empty else found
 
@@ -194,7 +245,7 @@ def refuse_damaged(
 ) -> None:
     """Refuse a folder that isn't as we wrote it; one inside a sealed folder must be the one that was sealed there."""
     wrong = flaw(folder, of, within=within)
-    if not wrong and (folder.parent / FILE).is_file():
+    if not wrong and has(folder.parent):
         wrong = flaw(folder.parent, within=(f"{folder.name}/{FILE}",))
     if wrong:
         raise UserError(f"{folder} is damaged: {wrong}; {cure}")

@@ -18,7 +18,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,15 +29,15 @@ from bertscope.core import folders, owned, registry, seal
 from bertscope.core.errors import UserError
 from bertscope.core.files import explained, settle, sync, write_text
 from bertscope.core.locks import held, is_held
-from bertscope.core.owned import BEGUN, is_step, is_work
+from bertscope.core.owned import BEGUN, is_step, is_work, step_in
 from bertscope.core.result import MARKER as RESULT
 from bertscope.core.result import Result, describe
+from bertscope.core.scratch import is_scratch
 from bertscope.core.step import FILE as MARKER
 from bertscope.core.step import FORMAT, Step, format_of, is_current
 
 DEFAULT = Path("bertscope-store")
 """Where answers are kept if nothing else is said."""
-_ROOT = "store.json"
 _LISTED, _RESULT = (MARKER, f"result/{RESULT}"), (MARKER, "result")
 """Of a stored step, what is read to list it, and to show it."""
 
@@ -74,8 +74,9 @@ class ClaimedStep:
         """Store the finished step with this result: whole, or not at all."""
         result.save(self.work / "result")
         with explained(self.target):
-            for half in set(self.work.glob(".*")) - {self.work / BEGUN}:  # written by a process that was killed
-                half.unlink() if half.is_file() else shutil.rmtree(half)
+            for half in [*self.work.rglob(".*")]:  # written by a process that was killed
+                if half != self.work / BEGUN and (half.parent == self.work or is_scratch(half)):
+                    shutil.rmtree(half) if half.is_dir() else half.unlink(missing_ok=True)
             marker = {"format": FORMAT} | self.step.to_json()
             write_text(self.work / MARKER, json.dumps(marker, indent=1, ensure_ascii=False))
             settle(self.work)
@@ -109,17 +110,16 @@ class Store:
     @property
     def token(self) -> str:
         """What tells this store from every other one, wherever it is seen from; nothing where there is no store."""
-        try:
-            return str(json.loads((self.folder / _ROOT).read_text(encoding="utf-8"))["store"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
+        return folders.store_token(self.folder)
 
     def mark(self) -> None:
         """Make the folder a store, if it isn't one yet."""
         if not self.is_marked:
             # Of several processes that begin at once the first one's token stays; one that can't be read is replaced.
-            unreadable = (self.folder / _ROOT).exists()
-            write_text(self.folder / _ROOT, json.dumps({"store": secrets.token_hex(16)}) + "\n", replace=unreadable)
+            unreadable = (self.folder / folders.STORE).exists()
+            write_text(
+                self.folder / folders.STORE, json.dumps({"store": secrets.token_hex(16)}) + "\n", replace=unreadable
+            )
 
     def has(self, step: Step) -> bool:
         """Whether the step is stored, finished, in a form that can be read, and as far as sizes tell as it was."""
@@ -157,10 +157,10 @@ class Store:
             if not (registry.find(step.name).keeps and resume and _begun_here(work)):
                 owned.remove(work)
             with explained(work):
-                for folder in (work, target.parent):
+                for folder in (work.parent, target.parent):
                     folder.mkdir(parents=True, exist_ok=True)
                 self.mark()
-                write_text(work / BEGUN, str(FORMAT))
+                owned.begin(work, str(FORMAT))
             yield claimed
 
     def is_running(self, step: Step) -> bool:
@@ -185,11 +185,13 @@ class Store:
     def verified(self) -> Iterator[Stored | Damaged]:
         """Every stored step of this version's form, compared with its seal to the last bit."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # digests let other threads run
-            yield from pool.map(lambda folder: _looked_at(folder, None), self.current())
+            found = pool.map(lambda folder: _looked_at(folder, None), self.current())
+            yield from (one for one in found if one.folder.exists())
 
     def look(self, within: tuple[str, ...] = _LISTED) -> Iterator[Stored | Damaged]:
         """Every stored step of this version's form, oldest first, with these of its files compared with its seal."""
-        return (_looked_at(folder, within) for folder in self.current())
+        found = (_looked_at(folder, within) for folder in self.current())
+        return (one for one in found if one.folder.exists())  # another process may have deleted it meanwhile
 
     def current(self) -> list[Path]:
         """The folders of stored steps of this version's form, whole or damaged, the oldest first."""
@@ -205,23 +207,29 @@ class Store:
         return [path for path in self._within("work") if is_work(path)]
 
     def strangers(self) -> list[Path]:
-        """What lies where steps do and isn't ours: it is never deleted."""
+        """What lies where steps do and isn't ours: it is never deleted. A folder without any file is nobody's."""
         ours = {*self._steps(), *self.unfinished()}
-        return [path for place in ("steps", "work") for path in self._within(place) if path not in ours]
+        return [
+            path for place in ("steps", "work") for path in self._within(place)
+            if path not in ours and not is_scratch(path) and (path.is_file() or seal.files_in(path, empty=True))
+        ]  # fmt: skip
+
+    def refuse_deleting(self, steps: Iterable[Path]) -> None:
+        """Refuse, before any is deleted, to delete folders of which one isn't ours, or holds anything else."""
+        for folder in steps:
+            if not self.is_marked and step_in(folder) is None:
+                raise UserError(
+                    f"{self.folder} is no store of bertscope (no {folders.STORE} in it), and {folder.name} no step; "
+                    "nothing was deleted"
+                )
+            owned.refuse_strangers(folder)
 
     def delete(self, folder: Path) -> None:
         """Delete the folder of a step, finished or left by a run that was killed; one that holds anything else is
         refused."""
-        if not self.is_marked and _step_in(folder) is None:
-            raise UserError(f"{self.folder} is no store of bertscope (no {_ROOT} in it); nothing was deleted")
-        owned.refuse_strangers(folder)
-        dying = owned.dying(folder, self.folder / "work")
+        self.refuse_deleting([folder])
         with explained(folder):
-            dying.parent.mkdir(exist_ok=True)
-            if folder != dying:
-                folders.remove(dying)
-                folders.move(folder, dying)
-            folders.remove(dying)
+            owned.delete(folder, self.folder / "work")
 
     def _steps(self) -> list[Path]:
         """The folders of stored steps, whole or damaged, of whatever version, the oldest first."""
@@ -248,24 +256,18 @@ def _of_other_version(folder: Path) -> bool:
 
 def _looked_at(folder: Path, within: tuple[str, ...] | None) -> Stored | Damaged:
     reason = seal.flaw(folder, folder.name, within=within)
-    step = None if reason else _step_in(folder)
+    step = None if reason else step_in(folder)
     if step is None:
         return Damaged(folder, reason or f"{MARKER} is of another step")
-    return Stored(step, folder, describe(folder / "result"))
+    try:
+        return Stored(step, folder, describe(folder / "result"))
+    except UserError as error:  # it was deleted or changed while we looked
+        return Damaged(folder, str(error))
 
 
 def size_of(folder: Path) -> int:
     """How many bytes a folder holds."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _step_in(folder: Path) -> Step | None:
-    """The step that a folder says it holds; None where that isn't the one that it is called after."""
-    try:
-        step = Step.from_json(json.loads((folder / MARKER).read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return step if step.id == folder.name else None
 
 
 def _written(folder: Path) -> int:

@@ -25,7 +25,7 @@ from bertscope.core import seal
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.files import digest_files, explained, write_text
+from bertscope.core.files import digest_files, explained, fsync, write_text
 from bertscope.core.folders import check_folder, whole_folder
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, tokenise
@@ -185,7 +185,7 @@ def _fill(folder: Path, encoder: Encoder, examples: Examples, tokens: int | None
                 writer = _Writer(stream, store, readable)
                 observe([encoder], examples.take(readable), [writer], tokens=tokens, window=window)
             stream.flush()
-            os.fsync(stream.fileno())  # the vectors must be on disk before the word that they are
+            fsync(stream.fileno())  # the vectors must be on disk before the word that they are
             write_text(folder / PROGRESS, json.dumps({"examples": last}))
             bar.advance(last - first)
 

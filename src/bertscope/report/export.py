@@ -11,7 +11,7 @@ from pathlib import Path
 import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.files import digest_text
-from bertscope.core.folders import whole_folder
+from bertscope.core.folders import refuse_inside, whole_folder
 from bertscope.core.registry import QUESTIONS
 from bertscope.core.result import Result
 from bertscope.core.store import Store
@@ -65,7 +65,9 @@ def export_report(
     """
     if unknown := set(formats) - set(FORMATS):
         raise UserError(f"cannot export figures as {', '.join(sorted(unknown))}; formats are {', '.join(FORMATS)}")
-    findings, out = stored_findings(store), Path(out)
+    out = Path(out)
+    refuse_inside(out)
+    findings = stored_findings(store)
     models = PageModels(findings)
     with whole_folder(out, _KIND) as scratch:
         names_taken = Names()

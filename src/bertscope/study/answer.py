@@ -11,7 +11,7 @@ from bertscope.core import registry
 from bertscope.core.calling import Call
 from bertscope.core.errors import UserError
 from bertscope.core.files import check_writable
-from bertscope.core.folders import check_folder, whole_folder
+from bertscope.core.folders import check_folder, refuse_inside, whole_folder
 from bertscope.core.planning import planned
 from bertscope.core.question import Question
 from bertscope.core.result import KIND, Result
@@ -26,10 +26,10 @@ def answer(question: Question, asked: Call) -> Any:
     for name in asked.beside:
         if name not in question.flags:
             raise UserError(f"{question.name} takes {name}= in memory only; leave it out, or leave out store=")
-    check_writable(store.folder / "steps")
     step = _step(question, asked)
+    check_store(store, step)
     if out is not None:
-        check_out(question, Path(out))
+        check_out(question, Path(out), store)
     run_steps([step], store, resume=asked.kept.get("resume", True))
     result, folder = store.result(step), store.path(step)
     if out is not None:
@@ -37,9 +37,18 @@ def answer(question: Question, asked: Call) -> Any:
     return question.kept(folder / question.keeps, result) if question.keeps else result
 
 
-def check_out(question: Question, out: Path) -> None:
+def check_out(question: Question, out: Path, store: Store) -> None:
     """Refuse a folder that isn't ours to write to, before anything is computed."""
+    refuse_inside(out)
     check_folder(out, _kind_of(question))
+    if store.folder.absolute().is_relative_to(out.absolute()):
+        raise UserError(f"cannot write {out}: the store {store.folder} lies in it; choose another folder")
+
+
+def check_store(store: Store, step: Step) -> None:
+    """Refuse a store that can't be written, unless the step is there: one that may only be read answers from that."""
+    if not store.has(step):
+        check_writable(store.folder / "steps")
 
 
 def write_out(question: Question, folder: Path, result: Result, out: Path) -> None:

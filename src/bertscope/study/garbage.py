@@ -40,6 +40,7 @@ def delete_unneeded(store: Store, studies: Sequence[Study]) -> list[Waste]:
             f"{now[0]} is running, and none of these studies needs it; wait for it, or name its study too"
         )
     waste = unneeded(store, studies)
+    store.refuse_deleting(one.folder for one in waste)
     for one in waste:
         store.delete(one.folder)
     return waste

@@ -7,7 +7,6 @@ depend on the seed and the number of the epoch alone.
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from bertscope.core.errors import UserError
-from bertscope.core.folders import recover, refuse_foreign, whole_folder
+from bertscope.core.folders import recover, refuse_foreign, remove, whole_folder
 from bertscope.core.seal import FILE as SEAL
 from bertscope.core.seal import refuse_damaged
 
@@ -45,7 +44,8 @@ class Checkpoint:
         return (self.folder / _MARKER).exists()
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        refuse_foreign(self.folder, _KIND)
+        remove(self.folder)
 
     def save(
         self,
