@@ -14,7 +14,7 @@ from bertscope.core import scratch, seal
 from bertscope.core.errors import UserError
 from bertscope.core.files import check_writable, explained, followed, refuse_other, settle
 
-_TRIES = 5
+_TRIES = 100
 """How often a folder is put in place where others put theirs at the same time."""
 
 
@@ -166,7 +166,7 @@ def _scratch(target: Path) -> Iterator[Path]:
 def _put_in_place(folder: Path, target: Path, kind: str) -> None:
     """Rename the finished `folder` to `target`, moving an older `target` out of the way first."""
     old = folder.with_suffix(".old")
-    if target.is_dir():
+    with suppress(FileNotFoundError):
         folder.chmod(target.stat().st_mode)
     for _ in range(_TRIES):
         with suppress(FileNotFoundError):
