@@ -70,11 +70,13 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path, sums, threads):
 
 def test_a_worker_that_sees_another_folder_says_so(tmp_path, sums, threads):
     with cluster.executor(Store(tmp_path), threads.scheduler_address, None, True) as workers:
-        (tmp_path / "store.json").unlink()
+        (run,) = (tmp_path / "runs").iterdir()
+        run.unlink()  # as in a copy that was made before
         workers.start((step(),))
         (outcome,) = workers.collect(20)
+    assert not list((tmp_path / "runs").iterdir())
     assert f"the worker on {socket.gethostname()} sees another folder at {tmp_path}" in outcome.reason
-    assert outcome.how == "failed" and not CALLS and not list(tmp_path.iterdir())
+    assert outcome.how == "failed" and not CALLS and not (tmp_path / "steps").exists()
 
 
 def test_trainings_ask_for_a_gpu_where_there_are_some(tmp_path, threads):

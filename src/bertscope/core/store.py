@@ -121,6 +121,20 @@ class Store:
                 self.folder / folders.STORE, json.dumps({"store": secrets.token_hex(16)}) + "\n", replace=unreadable
             )
 
+    @contextmanager
+    def marked_run(self) -> Iterator[str]:
+        """A name that only this store knows, as long as the block lasts: a copy of it has the same token."""
+        self.mark()
+        run = secrets.token_hex(8)
+        write_text(self.folder / "runs" / run, "")
+        try:
+            yield run
+        finally:
+            (self.folder / "runs" / run).unlink(missing_ok=True)
+
+    def sees_run(self, run: str) -> bool:
+        return (self.folder / "runs" / run).is_file()
+
     def has(self, step: Step) -> bool:
         """Whether the step is stored, finished, in a form that can be read, and as far as sizes tell as it was."""
         folder = self.path(step)

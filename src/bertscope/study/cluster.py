@@ -53,15 +53,14 @@ def executor(store: Store, address: str, keys: Path | None, resume: bool) -> Ite
     except (OSError, ValueError) as error:
         cure = "or check the address and the keys" if address.startswith("tls://") else "or check the address"
         raise UserError(f"no Dask scheduler answers at {address}; start one, {cure}") from error
-    with client:
-        yield Workers(client, store, resume)
+    with client, store.marked_run() as run:
+        yield Workers(client, store, resume, run)
 
 
 class Workers:
-    def __init__(self, client: Client, store: Store, resume: bool) -> None:
-        store.mark()
+    def __init__(self, client: Client, store: Store, resume: bool, run: str) -> None:
         self._client = client
-        self._order = (str(store.folder.absolute()), store.token, resume)
+        self._order = (str(store.folder.absolute()), store.token, resume, run)
         self._futures: dict[Future, Job] = {}
 
     @property
@@ -114,11 +113,11 @@ class Workers:
 _one_at_a_time = threading.Lock()
 
 
-def _work(records: list[dict[str, Any]], folder: str, token: str, resume: bool) -> list[dict[str, Any]]:
+def _work(records: list[dict[str, Any]], folder: str, token: str, resume: bool, run: str) -> list[dict[str, Any]]:
     """What a worker does, with one thread: a Dask worker may have several, and so may what it calls."""
     import torch
     from threadpoolctl import threadpool_limits
 
     with _one_at_a_time, threadpool_limits(1):
         torch.set_num_threads(1)
-        return worker.work(records, folder, token, resume)
+        return worker.work(records, folder, token, resume, run)

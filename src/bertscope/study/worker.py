@@ -18,11 +18,12 @@ _opened: dict[str, Inputs] = {}
 """What this worker has open, by the store's path: it serves from job to job."""
 
 
-def work(records: list[dict[str, Any]], folder: str, token: str, resume: bool) -> list[dict[str, Any]]:
-    """Make these steps in the store at `folder`, if that is the one with this token."""
+def work(records: list[dict[str, Any]], folder: str, token: str, resume: bool, run: str = "") -> list[dict[str, Any]]:
+    """Make these steps in the store at `folder`, if that is the one with this token and, where it is told, in which
+    this run goes on."""
     steps = [Step.from_json(record) for record in records]
     store = Store(folder)
-    if store.token == token:
+    if store.token == token and (not run or store.sees_run(run)):
         with no_bars():
             inputs = _opened.setdefault(folder, Inputs(store.path))
             outcomes = make(steps, store, inputs, resume=resume)
