@@ -14,7 +14,7 @@ from bertscope.models.weight_files import stored_tensors
 _ADAPTER = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
 _STORED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}  # safetensors' names and torch's
 FLOATING = tuple(_STORED.values())
-"""How weights may be held. Floating-point numbers of 8 bits are no weights without a scale, as whole ones are none."""
+"""How weights may be held. Floating-point numbers of 8 bits are none without a scale, as whole numbers are none."""
 _ABSOLUTE = "absolute"
 COUNTERS = re.compile(r"(^|\.)(position_ids|token_type_ids|rotary_emb\.inv_freq)$")
 """What older files hold beside weights, and newer models count out themselves."""
