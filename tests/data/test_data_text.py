@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import subprocess
 
 import pytest
 
@@ -69,3 +70,17 @@ def test_the_text_at_hand(name):
         pytest.skip(f"{name} isn't here")
     read = read_text(path, limit=2000)
     assert len(read) == 2000 and all(read.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"), [("my log.txt", bytes), ("a.txt.gz", gzip.compress), ("a.txt.xz", lzma.compress)]
+)
+def test_the_message_about_a_long_line_has_a_command_that_helps(tmp_path, name, pack):
+    longest = "é" * ((1 << 19) - 1)
+    lines = ["one", longest, longest + "aa", "two", "b" * (3 << 20)]
+    (tmp_path / name).write_bytes(pack("\n".join(lines).encode()))
+    with pytest.raises(UserError, match="line 3: over 1 MiB long; break it into lines, or leave such") as caught:
+        read_text(tmp_path / name)
+    subprocess.run(str(caught.value).rpartition("lines out: ")[2], shell=True, check=True, cwd=tmp_path)
+    shorter = tmp_path / f"shorter-{name.removesuffix('.gz').removesuffix('.xz')}"
+    assert read_text(shorter).text == ("one", longest, "two")

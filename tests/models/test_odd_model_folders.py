@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 
 import pytest
 
+from bertscope.core import seal
 from bertscope.core.errors import UserError
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from odd_configs import OTHERWISE, SAME
 from odd_model_folders import FOLDERS, SHARDED
+from odd_seals import SEALS
 from small_model_folders import FAMILIES, edit, small_folder, small_sharded_folder
 
 TEXTS = ["a good text .", "bad bad \u2603", "the text was"]
@@ -64,6 +67,24 @@ def test_so_does_one_with_an_index(case, sharded, right, tmp_path):
     (tmp_path / "x.safetensors").write_bytes(b"")  # what an index may not lead to
     change(folder)
     assert re.search(said, told(folder, right))
+
+
+@pytest.mark.parametrize("case", SEALS)
+def test_so_does_one_with_an_odd_seal(case, whole, right, tmp_path):
+    change, said = SEALS[case]
+    folder = shutil.copytree(whole, tmp_path / "model")
+    seal.write(folder, "model")
+    change(folder)
+    signal.signal(signal.SIGALRM, _never_ends)
+    signal.alarm(20)
+    try:
+        assert re.search(said, told(folder, right))
+    finally:
+        signal.alarm(0)
+
+
+def _never_ends(*_args):
+    raise TimeoutError("a seal is waited for")
 
 
 def test_the_list_is_long_enough():

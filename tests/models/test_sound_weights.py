@@ -151,6 +151,11 @@ def whole_numbers(folder):
     change_weights(folder, lambda weights: weights | {name: (weights[name] * 100).to(torch.int8)})
 
 
+def small_floats(folder):
+    name = "bert.encoder.layer.5.output.dense.weight"
+    change_weights(folder, lambda weights: weights | {name: weights[name].to(torch.float8_e4m3fn)})
+
+
 def adapter(folder):
     (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}')
     save_file({"base_model.model.bert.lora_A.weight": torch.ones(2, 2)}, folder / "adapter_model.safetensors")
@@ -199,9 +204,10 @@ DAMAGES = [
     (relative, "has position_embedding_type 'relative_key_query', which transformers no longer computes"),
     (relative_without_weights, "has position_embedding_type 'relative_key'"),
     (relative_without_a_word, r"has 12 weights for which a BertForPreTraining has no use, 'bert\.encoder\.layer\.0"
-     r"\.attention\.self\.distance_embedding\.weight' first: it would be measured without them"),
+     r"\.attention\.self\.distance_embedding\.weight' first: it would be measured .* save it to another folder"),
     (half_of_the_layers, r"has 96 weights for which .* no use, 'bert\.encoder\.layer\.10\.attention"),
-    (whole_numbers, r"'bert\.encoder\.layer\.5\.output\.dense\.weight' in .* holds whole numbers"),
+    (whole_numbers, r"'bert\.encoder\.layer\.5\.output\.dense\.weight' in .* holds I8: weights that were quantised"),
+    (small_floats, r"'bert\.encoder\.layer\.5\.output\.dense\.weight' in .* holds F8_E4M3: weights that were"),
     (adapter, r"has an adapter beside its weights \(adapter_config\.json\).*merge it first .*merge_and_unload"),
     (a_layer_of_somebody, "has 1 weights for which .* no use, 'bert.encoder.layer.0.adapter.weight'"),
     (a_classifier_nobody_names, "has 1 weights for which .* no use, 'classifier.weight'"),
@@ -248,15 +254,16 @@ def test_what_was_cut_is_held_to_its_weights_too(tiny, tmp_path):
         load(damaged(not_numbers))
 
 
-def test_pickled_whole_numbers_are_refused(folder):
+def test_pickled_weights_that_were_quantised_are_refused(folder):
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / "pytorch_model.bin")
     assert load(folder, allow_pickle=True).task_head == "masked-lm"
     name = "bert.pooler.dense.weight"
-    torch.save(weights | {name: weights[name].to(torch.int8)}, folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match=r"'bert.pooler.dense.weight' in .* holds whole numbers"):
-        load(folder, allow_pickle=True)
+    for dtype, held in ((torch.int8, "int8"), (torch.float8_e5m2, "float8_e5m2")):
+        torch.save(weights | {name: weights[name].to(dtype)}, folder / "pytorch_model.bin")
+        with pytest.raises(UserError, match=f"'bert.pooler.dense.weight' in .* holds {held}: weights that were"):
+            load(folder, allow_pickle=True)
 
 
 def test_models_in_memory_are_looked_at_too(tiny):
@@ -269,9 +276,10 @@ def test_models_in_memory_are_looked_at_too(tiny):
         model.classifier.bias[1] = torch.inf
     with pytest.raises(UserError, match=r"1 of 2 values of 'classifier.bias' in this BertForSequenceClassification"):
         load(model, tokenizer=tiny.tokenizer)
-    model.classifier.bias = torch.nn.Parameter(torch.ones(2, dtype=torch.int8), requires_grad=False)
-    with pytest.raises(UserError, match=r"'classifier.bias' of this .* holds int8"):
-        load(model, tokenizer=tiny.tokenizer)
+    for dtype, held in ((torch.int8, "int8"), (torch.float8_e4m3fn, "float8_e4m3fn")):
+        model.classifier.bias = torch.nn.Parameter(torch.ones(2).to(dtype), requires_grad=False)
+        with pytest.raises(UserError, match=f"'classifier.bias' of this .* holds {held}"):
+            load(model, tokenizer=tiny.tokenizer)
 
 
 def test_large_weights_are_numbers_though_their_sum_is_none():

@@ -17,6 +17,7 @@ import pytest
 
 from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.report.build import build_report, is_page_of, stored_findings
 from bertscope.report.compare import compare_page, compare_stores
@@ -108,11 +109,66 @@ def test_stores_of_one_name_are_told_apart_without_their_folders(told, tmp_path,
         (r"in C:\Users\jo\x.csv, line 2", "in x.csv, line 2"),
         ("https://example.org/a/b and/or </s> 1/2 glue/rte", "https://example.org/a/b and/or </s> 1/2 glue/rte"),
         ("of /data/corpus and /data/corpus/train.csv", "of corpus and corpus/train.csv"),
+        ("see file:///home/jo/x, file:/home/jo/y and file://tower/home/jo/z", "see x, y and z"),
+        ("in C:/Users/jo/x, line 2", "in x, line 2"),
+        ("in file:///C:/Users/jo/x.csv", "in x.csv"),
+        (r"of \\server\share\jo\x and \\server\share", "of x and share"),
+        (r"no 'C:\\Users\\jo\\x'", "no 'x'"),  # as a message quotes it
+        ("in /home/jo/My Documents/x.csv, line 3", "in x.csv, line 3"),
+        (r"in C:\Users\jo\My own Documents\x.csv: no label", "in x.csv: no label"),
+        ("of /var/lib/x.csv or glue/rte; in /var/lib/y. Either/or", "of x.csv or glue/rte; in y. Either/or"),
+        ("path:/var/lib/x.csv and path=/var/lib/y", "path:x.csv and path=y"),
     ],
 )
 def test_paths_in_sentences_become_names(text, shown):
     step = Step("ablate", 1, {}, {"task": Root("task", "/data/corpus", "1")})
     assert Hidden(Finding(step, ablation())).words(text) == shown
+
+
+LABELS = ("/people/person/place_of_birth", "/location/country/capital", "/location/us_state/capital", "/a/b/c d",
+          "file:///people/person", "C:/x/y")  # fmt: skip
+
+
+def labelled(monkeypatch) -> tuple[Step, Result]:
+    """An answer about labels that look like paths, wherever it speaks of them."""
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/jo-secret"))
+    found = ablation()
+    found.tables["labels"] = pd.DataFrame({"label": LABELS, "n": 1})
+    found.tables["matrix"] = pd.DataFrame({"/people/person/religion": [0.5]})
+    found.headline += [Number("score", 0.5, label=f"score of {LABELS[1]}", of={"label": LABELS[1]})]
+    found.headline += [Number("score", 0.5, label="score of /of/number/alone", of={"label": "/of/number/alone"})]
+    found.notes += [f"{one!r} has 2 rows; {one} has 3." for one in LABELS]
+    found.notes += [
+        f"{LABELS[0]}s and /people/person/religion, but not {FOLDER}/x.csv, {LABELS[0]}/x or /home/jo-secret."
+    ]
+    figure = found.figures[0]
+    found.figures[0] = replace(
+        figure, title=f"Of {LABELS[2]}", labels={"drop": LABELS[0], "x": "/people/person/religion"}
+    )
+    step = Step("ablate", 1, {"of": LABELS[0]}, {"task": Root("task", "/data/corpus", "1", {"label": LABELS[1]})})
+    return step, found
+
+
+def test_labels_that_look_like_paths_stay_as_they_are(monkeypatch):
+    step, found = labelled(monkeypatch)
+    shown = Hidden(Finding(step, found)).result(found)
+    for key, table in found.tables.items():
+        pd.testing.assert_frame_equal(shown.tables[key], table)
+    assert shown.headline == found.headline
+    assert shown.figures == found.figures
+    *labels, last = shown.notes
+    assert labels == found.notes[:-1]
+    assert last == "place_of_births and /people/person/religion, but not x.csv, x or ~."
+
+
+def test_a_known_path_in_a_cell_is_hidden_among_labels(monkeypatch):
+    step, found = labelled(monkeypatch)
+    cells = ["/data/corpus", "see /data/corpus/a.csv", "/home/jo-secret/My Documents/x", "file:///home/jo-secret/y",
+             "/home/jo-secret-2/x/y", "/home/jo-secret"]  # fmt: skip
+    found.tables["files"] = pd.DataFrame({"file": cells})
+    shown = Hidden(Finding(step, found)).result(found).tables
+    assert shown["files"]["file"].tolist() == ["corpus", "see corpus/a.csv", "x", "y", "/home/jo-secret-2/x/y", "~"]
+    assert tuple(shown["labels"]["label"]) == LABELS
 
 
 def test_who_works_where_is_no_cell_of_a_table(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
-"""A fuzzer of model folders: config.json, index, tokenizer and the headers of weights, changed at random but the same
-for the same number. What comes of each is counted; a folder may open or be refused in one line, and nothing else.
+"""A fuzzer of model folders: config.json, index, tokenizer, seal and the headers of weights, changed at random, but
+the same way for the same number. What comes of each is counted; a folder may open or be refused in one line, and
+nothing else.
 
     python fuzzed_model_folders.py WORK FIRST COUNT     make and open COUNT folders, and print the counts as JSON
 """
@@ -30,10 +31,27 @@ KEYS = (
     "num_labels", "model_type", "architectures", "pad_token_id", "bertscope", "head_dim", "embedding_size", "to_dict",
     "problem_type", "rope_parameters", "layer_types", "quantization_config", "classifier_dropout", "is_decoder",
     "type", "dtype", "vocab", "special_tokens", "content", "pattern", "data_offsets", "shape", "weight_map", "name",
-    "tokenizer_class",
+    "tokenizer_class", "of", "files", "growing", "seal", "config.json",
     "model_max_length", "model_input_names", "added_tokens_decoder", "chat_template", "padding_side", "__metadata__",
 )  # fmt: skip
-BYTES = (b"", b"\0", b"{", b"}", b"[", b'"', b",", b":", b"-", b"9", b"9" * 400, b"\xff", b"null", b"[" * 2000)
+BYTES = (
+    b"",
+    b"\0",
+    b"{",
+    b"}",
+    b"[",
+    b'"',
+    b",",
+    b":",
+    b"-",
+    b"9",
+    b"9" * 400,
+    b"1e999",
+    b"\xff",
+    b"null",
+    b"[" * 2000,
+)
+SEAL = "seal.json"
 SECONDS = 30
 """The longest that one folder may take."""
 GIGABYTES = 2
@@ -51,6 +69,8 @@ def changed(folder: Path, number: int) -> str:
             path.write_bytes(_changed_json(draw, path.read_bytes()))
         else:
             path.write_bytes(_changed_bytes(draw, path.read_bytes()))
+    if path.name != SEAL and draw.random() < 0.9:  # or hardly anything would be looked at but that the seal is broken
+        (folder / SEAL).unlink()
     return "weights" if path.suffix == ".safetensors" else path.name
 
 
@@ -163,7 +183,9 @@ def _answer(encoder: Any) -> None:
 
 
 def bases(work: Path) -> list[Path]:
-    """What is changed: of several families, in one file and in several, cut by us, with a parser of ours."""
+    """What is changed: of several families, in one file and in several, cut by us, with a parser of ours; all are
+    sealed."""
+    from bertscope.core import seal
     from bertscope.models.load import load
     from bertscope.models.parser import with_parser
     from small_model_folders import FAMILIES, small_folder, small_sharded_folder
@@ -171,7 +193,10 @@ def bases(work: Path) -> list[Path]:
     plain = [small_folder(work / name, name) for name in FAMILIES]
     cut = load(plain[0], device="cpu").cut(["head:1.2", "neuron:2.3", "mlp:1"]).save(work / "cut")
     parser = with_parser(load(plain[0], device="cpu"), ("nsubj", "obj")).save(work / "parser")
-    return [*plain, small_sharded_folder(work / "several"), cut, parser]
+    several = small_sharded_folder(work / "several")
+    for folder in (*plain, several):
+        seal.write(folder, "model")
+    return [*plain, several, cut, parser]
 
 
 def fuzz(work: Path, made: list[Path], first: int, count: int) -> dict[str, Any]:

@@ -101,7 +101,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "labels that are numbers": ({"id2label": {"0": 0, "1": 1, "2": 2}}, SAME),
     "labels both ways, unlike": ({"label2id": {"a": 7}}, SAME),
     "labels the other way, as a list": ({"label2id": ["a", "b", "c"]}, SAME),
-    "labels from 1": ({"id2label": {"1": "a", "2": "b", "3": "c"}}, "says that id2label is"),
+    "labels from 1": ({"id2label": {"1": "a", "2": "b", "3": "c"}}, "each of the outputs 0, 1, .* can't be told"),
     "labels with a gap": ({"id2label": {"0": "a", "2": "b", "5": "c"}}, "says that id2label is"),
     "labels by name": ({"id2label": {"a": "0", "b": "1", "c": "2"}}, "says that id2label is"),
     "labels that are null": ({"id2label": {"0": None, "1": None, "2": None}}, "says that id2label is"),

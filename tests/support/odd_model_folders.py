@@ -48,6 +48,17 @@ def _drop_metadata(header: dict[str, Any]) -> None:
     del header["__metadata__"]
 
 
+def _folders(*names: str) -> Change:
+    """Somebody's folders beside the files, with something in them."""
+
+    def change(folder: Path) -> None:
+        for name in names:
+            (folder / name).mkdir()
+            (folder / name / "tokenizer.json").write_text("{")
+
+    return change
+
+
 _NO_JSON = "config.json can't be read"
 
 FOLDERS: dict[str, tuple[Change, str]] = {
@@ -122,6 +133,10 @@ FOLDERS: dict[str, tuple[Change, str]] = {
     "an adapter's config": (holds("adapter_config.json", "{}"), "has an adapter beside its weights"),
     "an odd generation config": (holds("generation_config.json", "{"), SAME),
     "notes beside it": (holds("results.json", "{"), SAME),
+    "a folder tokenizer": (lambda folder: (folder / "tokenizer").mkdir(), SAME),
+    "folders that are called like files": (_folders("old.bin", "x.safetensors", "vocab", "a.pt"), SAME),
+    "tokenizer.json a folder": (replaced("tokenizer.json", Path.mkdir), "tokenizer.json is a folder, not a file"),
+    "vocab.txt a folder": (replaced("vocab.txt", Path.mkdir), "vocab.txt is a folder, not a file"),
     "an index beside it": (holds("model.safetensors.index.json", "{"), SAME),
 } | TOKENIZERS  # fmt: skip
 
@@ -159,6 +174,8 @@ SHARDED: dict[str, tuple[Change, str]] = {
     "one has a long name": (_all_in("x" * 300 + ".safetensors"), "lacks 'x+.safetensors', which its index"),
     "one has a NUL": (_all_in("x\0.safetensors"), "files of the folder alone|lacks"),
     "one holds all": (lambda folder: _all_in(_first_shard(folder))(folder), "describes a model of 1,547 weights"),
+    "one is a folder": (
+        lambda folder: replaced(_first_shard(folder), Path.mkdir)(folder), "lacks 'model-00001-of-.*"),
     "the index is empty": (holds(_INDEX, ""), "can't be read"),
     "the index is a list": (holds(_INDEX, "[]"), "doesn't say in which file"),
     "the index is null": (holds(_INDEX, "null"), "doesn't say in which file"),

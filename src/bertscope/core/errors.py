@@ -43,6 +43,16 @@ _CURES = {
 }
 
 
+def in_a_line(error: BaseException) -> str:
+    """What an error of somebody else's says, short enough to stand in a message of ours.
+
+    >>> in_a_line(ValueError("no\\tnumber\\nat all")), in_a_line(ValueError())
+    ('no number', 'ValueError')
+    """
+    said, *_ = str(error).strip().splitlines() or [type(error).__name__]
+    return "".join(letter if letter.isprintable() else " " for letter in said)[:160]
+
+
 def refused_by_system(error: BaseException) -> str | None:
     """What a user is told whom the operating system refuses something, where that is no mistake of ours."""
     cure = _CURES.get(error.errno or 0) if isinstance(error, OSError) else None

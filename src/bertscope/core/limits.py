@@ -29,9 +29,13 @@ MOST_FILES = 200_000
 """Files of a folder or zip. FrameNet has 15,000; a folder may be a whole disk."""
 UNPACKED_FREELY = 1 << 26
 """Bytes to which anything may unpack: a few equal lines pack to nothing."""
-MOST_TIMES_UNPACKED = 200
+MOST_TIMES_UNPACKED = 1_000
 """How many times its packed size anything larger may unpack to. Text is 3 to 10 times as large, tables of parses 20
-times; deflate can make it 1,000 times."""
+times, a machine's log of its heartbeat 190 times; deflate can make it 1,030 times, xz 7,000 times."""
+LINES_UNPACKED_FREELY = 2 * MOST_ROWS
+MOST_LINES_PER_PACKED_BYTE = 20
+"""How many lines more than those anything may unpack to: each takes its time, also a blank one, which isn't held. The
+heartbeat's log has 4."""
 LARGEST_STUDY = 1 << 18
 """Bytes of a study file: YAML is read slowly, this much in some seconds. The largest ready one has 3,000."""
 LARGEST_LABELS = 1 << 26

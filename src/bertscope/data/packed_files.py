@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import lzma
+import math
 import os
 import struct
 import zipfile
@@ -17,19 +18,23 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.core.harmless import is_utf8
 from bertscope.core.limits import mebibytes
-from bertscope.data.plain_files import named, opened, read_whole, refuse_special
+from bertscope.data.plain_files import explained, named, opened, read_whole, refuse_special
 from bertscope.data.table import shown
 
 _DEEPEST = 3
 _PIECE = 1 << 12  # packed bytes at a time: a packing may make megabytes of them
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
-_DAMAGE = (EOFError, NotImplementedError, ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error)
+_DAMAGE = (
+    EOFError, NotImplementedError, ValueError, gzip.BadGzipFile, lzma.LZMAError, struct.error, zipfile.BadZipFile,
+    zlib.error,
+)  # fmt: skip
 
 
 class Block(NamedTuple):
@@ -53,7 +58,7 @@ class Collection:
                 return
             if path.exists() and not is_collection(path):
                 raise UserError(f"{path} is no folder and no .zip; give the folder it is in")
-            self._most_unpacked = _most_unpacked(refuse_special(path))
+            self._most_unpacked, _ = _most_unpacked(refuse_special(path))
             self._zip = zipfile.ZipFile(path)
             self.names = sorted({name for name in self._zip.namelist() if not name.endswith("/")})
             if len(self.names) > limits.MOST_FILES:
@@ -99,14 +104,17 @@ class Collection:
             raise UserError(f"{where} is locked with a password; unpack the zip and give the folder")
         if entry.file_size > limits.LARGEST_WHOLE:
             raise UserError(f"{where} has over {mebibytes(limits.LARGEST_WHOLE)}; split it")
-        most = _most_unpacked(entry.compress_size)
-        pieces, size = [], 0
+        most, most_lines = _most_unpacked(entry.compress_size)
+        pieces, size, lines = [], 0, 0
         with whole.open(entry) as file:
             while piece := file.read(_PIECE):
                 pieces.append(piece)
                 size += len(piece)
+                lines += piece.count(b"\n")
                 if size > most or self._read + size > self._most_unpacked:
                     raise _unpacks_too_much(where)
+                if lines > most_lines:
+                    raise _unpacks_to_too_many_lines(where)
         return b"".join(pieces)
 
 
@@ -148,16 +156,38 @@ def _too_many_files(path: Path) -> UserError:
     return UserError(f"{path} has over {limits.MOST_FILES:,} files; give the folder in it that holds the corpus")
 
 
-def _most_unpacked(packed: int) -> int:
-    """The bytes that so many packed ones may become."""
-    return max(limits.UNPACKED_FREELY, limits.MOST_TIMES_UNPACKED * packed)
+def _most_unpacked(packed: int) -> tuple[int, int]:
+    """The bytes, and the lines, that so many packed bytes may become."""
+    return (
+        max(limits.UNPACKED_FREELY, limits.MOST_TIMES_UNPACKED * packed),
+        max(limits.LINES_UNPACKED_FREELY, limits.MOST_LINES_PER_PACKED_BYTE * packed),
+    )
 
 
 def _unpacks_too_much(where: str | Path) -> UserError:
     free, times = mebibytes(limits.UNPACKED_FREELY), limits.MOST_TIMES_UNPACKED
     return UserError(
-        f"{where} unpacks to over {free} and to over {times} times its packed size, as no text does; unpack it "
+        f"{where} unpacks to over {free} and to over {times:,} times its packed size, as no text does; unpack it "
         "yourself if it is what you want"
+    )
+
+
+def _unpacks_to_too_many_lines(where: str | Path) -> UserError:
+    free, each = limits.LINES_UNPACKED_FREELY, limits.MOST_LINES_PER_PACKED_BYTE
+    return UserError(
+        f"{where} unpacks to over {free:,} lines and to over {each} for each of its bytes, as no text does; unpack "
+        "it yourself if it is what you want"
+    )
+
+
+def _too_long(path: Path, number: int) -> UserError:
+    """A line that is too long for a corpus, and how to be rid of such lines: `--skip-bad` is for rows."""
+    unpack = {".gz": "gzip -dc", ".xz": "xz -dc"}.get(path.suffix.lower())
+    name = f"shorter-{path.stem if unpack else path.name}"
+    others = f"{unpack or 'cat'} {quote(named(path))} | LC_ALL=C awk 'length < {limits.LONGEST_LINE}' > {quote(name)}"
+    return UserError(
+        f"{path}, line {number}: over {mebibytes(limits.LONGEST_LINE)} long; break it into lines, or leave such "
+        f"lines out: {others}"
     )
 
 
@@ -169,17 +199,18 @@ def stream(path: Path) -> Iterator[bytes]:
     """The lines of a file, unpacked where its name ends in .gz or .xz; a byte order mark is left out."""
     opener = _OPENERS.get(path.suffix.lower())
     with opened(path) as packed, _explained(path):
-        most = _most_unpacked(path.stat().st_size) if opener else None
+        most, most_lines = _most_unpacked(path.stat().st_size) if opener else (math.inf, math.inf)
         file = opener(packed, "rb") if opener else packed
         number = size = 0
         while line := file.readline(limits.LONGEST_LINE + 1):
             number += 1
             size += len(line)
             if len(line) > limits.LONGEST_LINE:
-                long = mebibytes(limits.LONGEST_LINE)
-                raise UserError(f"{path}, line {number}: over {long} long; break it into lines")
-            if most is not None and size > most:
+                raise _too_long(path, number)
+            if size > most:
                 raise _unpacks_too_much(path)
+            if number > most_lines:
+                raise _unpacks_to_too_many_lines(path)
             yield line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
 
 
@@ -217,12 +248,13 @@ def decoded(raw: bytes, where: str | Path, line: int = 1) -> str:
 
 @contextmanager
 def _explained(where: str | Path) -> Iterator[None]:
-    try:
-        yield
-    except MemoryError as error:
-        raise UserError(
-            f"cannot read {named(where)}: it needs more memory than there is; unpack it yourself"
-        ) from error
-    except (OSError, *_DAMAGE) as error:
-        reason = getattr(error, "strerror", None) or "the packed data is damaged; get the file again"
-        raise UserError(f"cannot read {named(where)}: {reason}") from error
+    """`explained`, also what the packing refuses."""
+    with explained(where):
+        try:
+            yield
+        except MemoryError as error:
+            raise UserError(
+                f"cannot read {named(where)}: it needs more memory than there is; unpack it yourself"
+            ) from error
+        except _DAMAGE as error:
+            raise UserError(f"cannot read {named(where)}: the packed data is damaged; get the file again") from error

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bertscope.core import limits
-from bertscope.core.errors import UserError
+from bertscope.core.errors import UserError, in_a_line
 from bertscope.core.limits import mebibytes
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.plain_files import every_nth, is_taken, refuse_special, too_many
@@ -104,5 +104,4 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except (pyarrow.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
-        why = "".join(mark if mark.isprintable() else "?" for mark in " ".join(str(error).split())[:160])
-        raise UserError(f"{path} can't be read as Parquet ({why}); write it again") from error
+        raise UserError(f"{path} can't be read as Parquet ({in_a_line(error)}); write it again") from error

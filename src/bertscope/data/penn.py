@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def read_brackets(
 def _blocks(files: Collection) -> Iterator[tuple[Block, str, str]]:
     for name in files.ending(".dp"):
         where = files.where(name)
-        for block in blocks(files.read(name).splitlines(keepends=True), where):
+        for block in blocks(BytesIO(files.read(name)), where):
             yield block, where, Path(name).stem
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -88,7 +89,7 @@ def write_conllu(examples: Examples, path: str | Path) -> None:
 def _blocks(files: Collection, names: Sequence[str]) -> Iterator[tuple[Block, str, str]]:
     for name in names:
         where = files.where(name)
-        for block in blocks(files.read(name).splitlines(keepends=True), where):
+        for block in blocks(BytesIO(files.read(name)), where):
             yield block, where, Path(name).name
 
 

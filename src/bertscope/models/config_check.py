@@ -14,7 +14,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from bertscope.core.errors import UserError
+from bertscope.core.errors import UserError, in_a_line
 from bertscope.core.files import canonical_json, kind_of
 from bertscope.models.config_notes import PARSER, notes_in, origin_in
 from bertscope.models.families import Family, family_of
@@ -38,15 +38,26 @@ _WIDTHS = (("hidden_size", "num_attention_heads"), ("dim", "n_heads"), ("num_att
 """What has to be a multiple of what."""
 _WIDEST = 100
 """How many times as wide as the model its MLPs can be; real ones are 4 times."""
+_READ_BY_NAME = (
+    "config.json", "generation_config.json", "adapter_config.json", "README.md",
+    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json",
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja",
+    "tokenizer.model", "spm.model", "sentencepiece.bpe.model", "vocab.txt", "vocab.json", "merges.txt",
+)  # fmt: skip
 _DECODERS = ("is_decoder", "add_cross_attention", "is_encoder_decoder")
-_AGAIN = "copy the model's config.json again"
+CONFIG_AGAIN = "copy the model's config.json again"
+"""What to do about a config that can't be meant."""
 
 
 def need_plain_files(folder: Path, patterns: tuple[str, ...]) -> None:
-    """Refuse a folder in which something that is read is no file, or can't be read: a pipe would never end."""
+    """Refuse a folder in which something that is read is no file, or can't be read: a pipe would never end. A folder
+    inside is nothing that is read, unless it has a file's own name: somebody may keep `tokenizer/` there."""
     for path in sorted({found for pattern in patterns for found in folder.glob(pattern)}):
         try:
-            if (kind := kind_of(path.stat().st_mode)) != "file":
+            kind = kind_of(path.stat().st_mode)
+            if kind == "folder" and path.name not in _READ_BY_NAME:
+                continue
+            if kind != "file":
                 raise UserError(f"{path} is a {kind}, not a file; copy the model again")
             path.open("rb").close()
         except OSError as error:  # a link that leads nowhere, somebody else's file
@@ -62,7 +73,7 @@ def read_json(path: Path) -> Any:
         canonical_json(said).encode()  # NaN, or half a character, can't be written down again
         return said
     except (ValueError, OSError, RecursionError) as error:
-        raise UserError(f"{path} can't be read ({_in_one_line(error)}); copy the model again") from error
+        raise UserError(f"{path} can't be read ({in_a_line(error)}); copy the model again") from error
 
 
 def checked_config(path: Path, config: Any) -> dict[str, Any]:
@@ -84,7 +95,9 @@ def checked_config(path: Path, config: Any) -> dict[str, Any]:
         raise UserError(f"{path} has a quantization_config: its weights are stored as small whole numbers; give the "
                         "model that it was made from")  # fmt: skip
     if config.get("per_layer_config") is not None:
-        raise UserError(f"{path} has a per_layer_config: layers of different settings can't be studied; {_AGAIN}")
+        raise UserError(
+            f"{path} has a per_layer_config: layers of different settings can't be studied; {CONFIG_AGAIN}"
+        )
     _check_notes(path, config, family)
     return config | _labels(path, config)
 
@@ -97,10 +110,10 @@ def _check_counts(path: Path, config: Mapping[str, Any]) -> None:
     for whole, part in _WIDTHS:
         width, parts = config.get(whole), config.get(part)
         if width is not None and parts is not None and width % parts and config.get("head_dim") is None:
-            raise UserError(f"{path}: {whole} ({width:,}) is no multiple of {part} ({parts:,}); {_AGAIN}")
+            raise UserError(f"{path}: {whole} ({width:,}) is no multiple of {part} ({parts:,}); {CONFIG_AGAIN}")
     for whole, part in (("hidden_size", "intermediate_size"), ("dim", "hidden_dim")):
         if config.get(part, 0) > _WIDEST * config.get(whole, 10**6):
-            raise UserError(f"{path}: {part} ({config[part]:,}) is more than {_WIDEST} times {whole}; {_AGAIN}")
+            raise UserError(f"{path}: {part} ({config[part]:,}) is more than {_WIDEST} times {whole}; {CONFIG_AGAIN}")
 
 
 def _labels(path: Path, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +123,7 @@ def _labels(path: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     if named is None:
         return {"id2label": None, "label2id": None}
     named = dict(enumerate(named)) if isinstance(named, list) else named
-    wanted = "one name for each of the labels 0, 1, ..."
+    wanted = "one name for each of the outputs 0, 1, ..., or which one each names can't be told"
     if not isinstance(named, dict) or not named or not all(type(one) in (str, int, float) for one in named.values()):
         raise _odd(path, "id2label", config["id2label"], wanted)
     by_number = {str(number): str(name) for number, name in named.items()}
@@ -126,7 +139,7 @@ def _check_notes(path: Path, config: Mapping[str, Any], family: Family) -> None:
     """Refuse notes of ours that we can't have written: somebody has edited them."""
     notes = config.get("bertscope")
     if not _notes_fit(notes, config, family):
-        raise UserError(f"{path}: what bertscope noted there of the model was changed since; {_AGAIN}")
+        raise UserError(f"{path}: what bertscope noted there of the model was changed since; {CONFIG_AGAIN}")
 
 
 def _notes_fit(notes: Any, config: Mapping[str, Any], family: Family) -> bool:
@@ -206,15 +219,10 @@ def _is_texts(value: Any) -> bool:
 
 
 def _odd(path: Path, name: str, value: Any, wanted: str) -> UserError:
-    return UserError(f"{path} says that {name} is {_shown(value)}; it must be {wanted}; {_AGAIN}")
+    return UserError(f"{path} says that {name} is {_shown(value)}; it must be {wanted}; {CONFIG_AGAIN}")
 
 
 def _shown(value: Any) -> str:
     """A value of JSON's, in a few words of its own."""
     named = {None: "null", True: "true", False: "false"}
     return named[value] if value is None or isinstance(value, bool) else reprlib.repr(value)
-
-
-def _in_one_line(error: Exception) -> str:
-    lines = str(error).splitlines() or [type(error).__name__]
-    return lines[0][:160]

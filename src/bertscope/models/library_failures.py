@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from huggingface_hub.errors import StrictDataclassError
 
-from bertscope.core.errors import UserError
+from bertscope.core.errors import UserError, in_a_line
 
 
 @contextmanager
@@ -30,5 +30,4 @@ def reason(error: BaseException) -> str:
     """What an error says, in one line. A check of the library's configs says in its cause what is wrong."""
     if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
         error = error.__cause__
-    said, *_ = str(error).strip().splitlines() or [type(error).__name__]
-    return "".join(letter if letter.isprintable() else " " for letter in said)[:160]
+    return in_a_line(error)

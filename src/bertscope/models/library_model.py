@@ -11,6 +11,7 @@ import torch
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from bertscope.core.errors import UserError
+from bertscope.models.config_check import CONFIG_AGAIN
 from bertscope.models.encoder import Encoder
 from bertscope.models.families import Family
 from bertscope.models.library_failures import library_failures
@@ -26,7 +27,6 @@ _HOW_TO_RUN = (
 )  # fmt: skip
 """What a config says of how somebody ran the model last, and not of what it is. How it runs is for us to say: in
 single precision, with outputs that have names, with attention that needs no package and no download."""
-_AGAIN = "copy the model's config.json again"
 
 
 def library_config(folder: Path, config: dict[str, Any]) -> Any:
@@ -39,7 +39,7 @@ def library_config(folder: Path, config: dict[str, Any]) -> Any:
         if name not in _HOW_TO_RUN and not name.startswith("_") and (name in own or not hasattr(kind, name))
     }  # fmt: skip
     path = folder / "config.json"
-    with library_failures(f"{path} isn't the config of a {config['model_type']}", _AGAIN), quiet_library():
+    with library_failures(f"{path} isn't the config of a {config['model_type']}", CONFIG_AGAIN), quiet_library():
         return kind.from_dict(what_it_is)
 
 
@@ -49,7 +49,7 @@ def refuse_larger(
     """Refuse a config that describes another model than the weights are of, before memory is taken for it."""
     held = weights_held(weights)
     path = folder / "config.json"
-    with library_failures(f"no model can be built as {path} says", _AGAIN), torch.device("meta"):
+    with library_failures(f"no model can be built as {path} says", CONFIG_AGAIN), torch.device("meta"):
         model = opener.from_config(config, dtype=torch.float32)
     if shape is not None:
         reshape(model, family, model.config.hidden_size // model.config.num_attention_heads, shape)

@@ -8,7 +8,6 @@ from typing import Any, Literal, get_args
 
 import torch
 import transformers
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 
 from bertscope.core.config import check_known
@@ -38,7 +37,7 @@ from bertscope.models.source import (
 from bertscope.models.states_store import StatesStore
 from bertscope.models.stored_weights import refuse_adapter, refuse_other_positions, refuse_stored
 from bertscope.models.surgery import reshape
-from bertscope.models.weight_files import weight_files
+from bertscope.models.weight_files import stored_tensors, weight_files
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
 _OPENED_BY: dict[str, tuple[type, TaskHead]] = {
@@ -227,11 +226,7 @@ def _guess(weights: list[Path]) -> list[str]:
     names: list[str] = []
     for path in weights:
         if path.suffix == ".safetensors":
-            try:
-                with safe_open(path, "pt") as file:
-                    names += file.keys()
-            except (OSError, SafetensorError):
-                return []
+            names += stored_tensors(path)
     if not names or any(name.startswith(("classifier", "qa_outputs", "score")) for name in names):
         return []
     return ["ForMaskedLM"] if any(name.startswith(_MASKED_LM) for name in names) else ["Model"]

@@ -13,7 +13,7 @@ from torch import Tensor
 from bertscope.core.errors import UserError
 from bertscope.models.config_notes import PARSER
 from bertscope.models.families import TASK_HEADS, Family
-from bertscope.models.stored_weights import COUNTERS
+from bertscope.models.stored_weights import COUNTERS, FLOATING
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Fit:
             raise UserError(
                 f"{folder} has {len(foreign)} weights for which a {type(model).__name__} has no use, {foreign[0]!r} "
                 "first: it would be measured without them; correct its config.json (layers, architectures), or, if "
-                "they are of no use, open it with transformers and save it again"
+                "they are of no use, open it with transformers and save it to another folder"
             )
 
 
@@ -84,13 +84,13 @@ def refuse_unsound(model: Any, which: str) -> None:
     large for one, they are looked at one by one.
     """
     for name, weights in model.named_parameters():
-        if not weights.is_floating_point():
+        if (held := str(weights.dtype).removeprefix("torch.")) not in FLOATING:
             raise UserError(
-                f"{name!r} of {which} holds {str(weights.dtype).removeprefix('torch.')}: weights that were quantised "
-                "can't be measured; take the model in float32"
+                f"{name!r} of {which} holds {held}: weights that were quantised can't be measured; take the model in "
+                "float32"
             )
-    held = (*model.named_parameters(), *model.named_buffers())
-    floating = {name: tensor.detach() for name, tensor in held if tensor.is_floating_point()}
+    everything = (*model.named_parameters(), *model.named_buffers())
+    floating = {name: tensor.detach() for name, tensor in everything if tensor.is_floating_point()}
     first = next(iter(floating.values())).device
     sums = torch.stack([tensor.sum(dtype=torch.float32).to(first) for tensor in floating.values()])
     doubtful = [name for name, finite in zip(floating, sums.isfinite().tolist(), strict=True) if not finite]

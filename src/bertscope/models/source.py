@@ -107,7 +107,7 @@ def refuse_changed_model(folder: Path) -> None:
 def model_digest(folder: Path) -> str:
     """What a model is: what its folder holds. The tokenizer is part of it: the same weights read other pieces of the
     text through another one."""
-    files = sorted({path for pattern in (*_READ, *PICKLES) for path in folder.glob(pattern)})
+    files = sorted({path for pattern in (*_READ, *PICKLES) for path in folder.glob(pattern) if not path.is_dir()})
     return _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,9 +9,12 @@ from typing import Any
 
 from bertscope.core.errors import UserError
 from bertscope.models.families import Family
+from bertscope.models.weight_files import stored_tensors
 
 _ADAPTER = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
-_FLOATING = re.compile(r"B?F\d+.*")  # safetensors' names: F32, BF16, F8_E4M3 ...
+_STORED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}  # safetensors' names and torch's
+FLOATING = tuple(_STORED.values())
+"""How weights may be held. Floating-point numbers of 8 bits are none without a scale, as whole numbers are none."""
 _ABSOLUTE = "absolute"
 COUNTERS = re.compile(r"(^|\.)(position_ids|token_type_ids|rotary_emb\.inv_freq)$")
 """What older files hold beside weights, and newer models count out themselves."""
@@ -39,14 +41,14 @@ def refuse_other_positions(config: Mapping[str, Any], family: Family, which: str
 
 
 def refuse_stored(weights: Sequence[Path]) -> None:
-    """Refuse files of weights that are whole numbers, whose scale nobody knows, and a weight in two files."""
+    """Refuse files of weights that were quantised, whose scale nobody knows, and a weight in two files."""
     found: dict[str, Path] = {}
     for path in weights:
-        for name, floating in _floating(path).items():
-            if not floating and not COUNTERS.search(name):
+        for name, held in _types(path).items():
+            if held not in FLOATING and not COUNTERS.search(name):
                 raise UserError(
-                    f"{name!r} in {path} holds whole numbers: weights that were quantised can't be measured; "
-                    "take the model in float32 or in half precision"
+                    f"{name!r} in {path} holds {held}: weights that were quantised can't be measured; take the model "
+                    "in float32 or in half precision"
                 )
             if name in found:
                 raise UserError(
@@ -56,19 +58,13 @@ def refuse_stored(weights: Sequence[Path]) -> None:
             found[name] = path
 
 
-def _floating(path: Path) -> dict[str, bool]:
-    """The tensors of a file by name, and whether each is of floating-point numbers; no weight is read."""
+def _types(path: Path) -> dict[str, str]:
+    """What each tensor of a file holds, by torch's name where it is one of `FLOATING`; no weight is read."""
     if path.suffix == ".safetensors":
-        with path.open("rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        return {
-            name: bool(_FLOATING.fullmatch(tensor["dtype"]))
-            for name, tensor in header.items()
-            if name != "__metadata__"
-        }
+        return {name: _STORED.get(tensor["dtype"], tensor["dtype"]) for name, tensor in stored_tensors(path).items()}
     if not path.name.startswith("pytorch_model"):  # an optimizer's, or a training's settings
         return {}
     import torch
 
     state = torch.load(path, map_location="meta", weights_only=True)
-    return {name: tensor.is_floating_point() for name, tensor in state.items()}
+    return {name: str(tensor.dtype).removeprefix("torch.") for name, tensor in state.items()}

@@ -7,10 +7,11 @@ import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from bertscope.core.errors import UserError
+from bertscope.core.errors import UserError, in_a_line
 from bertscope.models.config_check import read_json
 
 PICKLES = ("*.bin", "*.pt", "*.pth")
@@ -18,20 +19,21 @@ _ONE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 _LONGEST_HEADER = 100_000_000
 """Bytes; what safetensors itself allows."""
+_LFS = b"version https://git-lfs"
 _OF_MANY_MACHINES = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 """Parts of a training on many machines, which the library would read in the place of everything else."""
 
 
 def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
     """The files that weights are read from; pickles only if the user insists, since opening one can run any code."""
-    found = sorted(folder.glob("*.safetensors"))
+    found = _files(folder, "*.safetensors")
     if parts := [path for path in found if _OF_MANY_MACHINES.fullmatch(path.name)]:
         raise UserError(f"{parts[0]} is a part of a training on many machines; save the model as one file first")
     if read := _named(folder, _ONE, _INDEX):
         for path in read:
             _refuse_damaged(path)
         return read
-    pickled = sorted(path for pattern in PICKLES for path in folder.glob(pattern))
+    pickled = _files(folder, *PICKLES)
     if pickled and allow_pickle:
         if read := _named(folder, _PICKLED, _PICKLED_INDEX):
             return read
@@ -48,13 +50,23 @@ def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
 
 def weights_held(files: Iterable[Path]) -> int | None:
     """How many numbers the files hold, by their headers; None of pickles, which have none."""
-    count = 0
-    for path in files:
-        if path.suffix != ".safetensors":
-            return None
-        with safe_open(path, "np") as file:
-            count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 (no dict)
-    return count
+    files = list(files)
+    if any(path.suffix != ".safetensors" for path in files):
+        return None
+    return sum(math.prod(tensor["shape"]) for path in files for tensor in stored_tensors(path).values())
+
+
+def stored_tensors(path: Path) -> dict[str, dict[str, Any]]:
+    """What the header of a safetensors file says of each tensor, by name: `dtype`, `shape`, `data_offsets`. Only of a
+    file that isn't damaged can it be relied on."""
+    with path.open("rb") as file:
+        header = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), _LONGEST_HEADER)))
+    return {name: tensor for name, tensor in header.items() if name != "__metadata__"}
+
+
+def _files(folder: Path, *patterns: str) -> list[Path]:
+    """What of these names isn't a folder: somebody may keep `old.bin/` there."""
+    return sorted(path for pattern in patterns for path in folder.glob(pattern) if not path.is_dir())
 
 
 def _named(folder: Path, one: str, index: str) -> list[Path]:
@@ -67,7 +79,7 @@ def _named(folder: Path, one: str, index: str) -> list[Path]:
     places = said.get("weight_map") if isinstance(said, dict) else None
     if not isinstance(places, dict) or not places or not all(isinstance(name, str) for name in places.values()):
         raise UserError(f"{folder / index} doesn't say in which file each weight is; copy the model again")
-    present = {path.name for path in folder.iterdir()}
+    present = {path.name for path in _files(folder, "*")}
     for name in sorted(set(places.values())):
         if Path(name).name != name or Path(name).suffix != Path(one).suffix:
             raise UserError(f"{folder / index} names {name!r}: weights are read from files of the folder alone; "
@@ -81,13 +93,12 @@ def _refuse_damaged(path: Path) -> None:
     """Refuse weights that end before their header says: of a copy that was broken off, or that Git LFS stands for."""
     size = path.stat().st_size
     with path.open("rb") as file:
-        first = file.read(8)
-        header = file.read(min(int.from_bytes(first, "little"), _LONGEST_HEADER))
-    if (first + header).startswith(b"version https://git-lfs"):
+        first = file.read(len(_LFS))
+    if first == _LFS:
         raise UserError(f"{path} isn't the weights but Git LFS's note of where they are; run 'git lfs pull' there")
     try:
-        ends = [tensor["data_offsets"][1] for name, tensor in json.loads(header).items() if name != "__metadata__"]
-        whole = len(first + header) + max(ends, default=0)
+        ends = (tensor["data_offsets"][1] for tensor in stored_tensors(path).values())
+        whole = 8 + int.from_bytes(first[:8], "little") + max(ends, default=0)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise UserError(f"{path} breaks off in its header, or is no safetensors file; copy the model again") from None
     if size < whole:
@@ -96,5 +107,6 @@ def _refuse_damaged(path: Path) -> None:
         with safe_open(path, "np"):
             pass
     except (OSError, SafetensorError) as error:
-        said = " ".join(str(error).split())[:160]
-        raise UserError(f"{path} has a header that can't be true ({said}); copy the model again") from error
+        raise UserError(
+            f"{path} has a header that can't be true ({in_a_line(error)}); copy the model again"
+        ) from error

@@ -4,9 +4,10 @@ the command, the machine's system or its user. Results keep all of it; a private
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+from functools import cached_property
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core import lineage
@@ -20,8 +21,19 @@ if TYPE_CHECKING:
 
 SHARED = ("created", "seconds", "commit", "python", "processors", "threads", "device", "packages")
 """What of a result's provenance everybody may know; whatever else is noted one day is private."""
-_AT_LEAST_TWO_PARTS = re.compile(r"(?<![\w<>./\\:@~-])(?:~?(?:/[^/\s'\"`,;()]+){2,}/?|[A-Za-z]:\\[^\s'\"`,;()]+)")
+_PLACES = ("root", "base", "tokenizer")
+"""Of how a model or data is read, what may be a path; a column, or a word, may only look like one."""
+_WORD = r"[^/\\\s'\"`,;()]+"
+_BETWEEN = "and|or|in|of|to|from|with|for|is|are|was|has|by|on|at|as|but|not|than"
+_PART = rf"(?:{_WORD}(?:(?<![.:]) (?!(?:{_BETWEEN})\b){_WORD}){{1,3}}(?=[/\\])|{_WORD})"
+"""A part of a path, also `My Documents`, where more of the path follows and no word of a sentence lies between."""
+_PATH = re.compile(
+    r"(?<![\w<>./\\@~-])(?:file:(?://[^/\s]*)?)?"
+    rf"(?:~?(?:/{_PART}){{2,}}/?|(?:[A-Za-z]:|\\{{2,4}}{_WORD})(?:[/\\]{{1,2}}{_PART})+[/\\]*)"
+)
 """A path in a sentence of ours. A `/` between words, an address or a token such as `</s>` is none."""
+_LONGEST_LABEL = 200
+"""Characters; what is longer is a text."""
 
 
 def own_name(source: str) -> str:
@@ -35,7 +47,8 @@ def own_name(source: str) -> str:
     known, _, place = source.partition("@")  # a task that is known by name, and where it lies
     if _leads_away(place) and not _leads_away(known):
         return known
-    return _path(source).name or source if _leads_away(source) else source
+    parts = _parts(source)
+    return parts[-1] if parts and _leads_away(source) else source
 
 
 class Hidden:
@@ -45,8 +58,12 @@ class Hidden:
         sources = (one for finding in findings for one in _sources(finding.step, finding.result))
         known = {place if _leads_away(place := one.partition("@")[2]) else one for one in sources}
         telling = sorted((one for one in known if _leads_away(one) and _is_deep(one)), key=len, reverse=True)
-        below = [rf"(?<!\w){re.escape(one)}(?:[/\\][^\s'\"`,;()]*|(?![^\s'\"`,;()]))" for one in _here()]
+        below = [
+            rf"(?<!\w)(?:file:(?://)?)?{re.escape(one)}(?:(?:[/\\]{_PART})+[/\\]?|[/\\]?(?![\w-]|\.\w))"
+            for one in _here()
+        ]
         self._known = re.compile("|".join([*map(re.escape, telling), *below]) or "(?!)")
+        self._results = [finding.result for finding in findings]
 
     def result(self, result: Result) -> Result:
         """The result as everybody may read it."""
@@ -71,65 +88,91 @@ class Hidden:
 
     def value(self, value: Any) -> Any:
         """A cell of a table: only paths that are known are hidden there, for a text may speak of others."""
-        return self._known.sub(lambda found: own_name(found[0]), value) if isinstance(value, str) else value
+        return self._known.sub(lambda found: _named(found[0]), value) if isinstance(value, str) else value
 
     def words(self, text: str) -> str:
-        """What we say: any path is hidden."""
-        return _AT_LEAST_TWO_PARTS.sub(lambda found: own_name(found[0]), self.value(text))
+        """What we say: any path is hidden, but for labels that look like one, such as `/people/person/religion`."""
+        text = self.value(text)
+        if not _PATH.search(text):
+            return text
+        return self._paths.sub(lambda found: found["label"] or own_name(found[0]), text)
+
+    @cached_property
+    def _paths(self) -> re.Pattern[str]:
+        """Paths, and what looks like one and is a value of the data: whatever a cell or column of a table holds, or a
+        number is of. What is known to be a path was hidden before."""
+        cells = (one for result in self._results for frame in result.tables.values() for one in _cells(frame))
+        others = (what for result in self._results for number in result.headline for what in number.of.values())
+        alike = {
+            one for one in (*cells, *others) if len(one) <= _LONGEST_LABEL and _leads_away(one) and _is_deep(one)
+        }
+        labels = "|".join(map(re.escape, sorted(alike, key=len, reverse=True))) or "(?!)"
+        return re.compile(rf"(?<![\w/\\])(?P<label>{labels})(?![\w/\\-]|\.\w)|{_PATH.pattern}")
 
     def table(self, frame: pd.DataFrame) -> pd.DataFrame:
         changed = {}
         for column in frame.columns:
-            if not (frame[column].dtype == object or str(frame[column].dtype) in ("str", "string", "category")):
-                continue
-            texts = [one for one in frame[column].dropna().unique() if isinstance(one, str)]
-            shown = {one: hidden for one in texts if (hidden := self.value(one)) != one}
+            shown = {one: hidden for one in _texts(frame[column]) if (hidden := self.value(one)) != one}
             if shown:
                 changed[column] = frame[column].map(lambda cell, shown=shown: shown.get(cell, cell))
         return frame.assign(**changed) if changed else frame
 
 
+def _cells(frame: pd.DataFrame) -> Iterator[str]:
+    """The texts of a table, and what its columns are called."""
+    for column in frame.columns:
+        yield from (str(column), *_texts(frame[column]))
+
+
+def _texts(column: pd.Series) -> list[str]:
+    """The texts of a column, each once."""
+    if not (column.dtype == object or str(column.dtype) in ("str", "string", "category")):
+        return []
+    return [one for one in column.dropna().unique() if isinstance(one, str)]
+
+
 def _leads_away(source: str) -> bool:
     """Whether it is a path from the root of a disk, from somebody's home or from above the working folder."""
-    return source.startswith(("/", "~", "..", "\\\\")) or PureWindowsPath(source).is_absolute()
+    return source.startswith(("/", "~", "..", "\\\\", "file:/")) or PureWindowsPath(source).is_absolute()
 
 
 def _is_deep(path: str) -> bool:
     """Whether it names a folder and something in it: `/data` tells nothing, and `..` may end a sentence."""
-    return len([part for part in _path(path).parts if part not in ("/", "\\", "..", "~")]) > 1
+    return len([part for part in _parts(path) if part not in ("..", "~")]) > 1
 
 
-def _path(source: str) -> PurePath:
-    return PureWindowsPath(source) if "\\" in source else PurePosixPath(source)
+def _parts(path: str) -> list[str]:
+    return [part for part in re.split(r"[/\\]+", path) if part]
+
+
+def _named(path: str) -> str:
+    """What is said in the place of a path that is known: a home's own name would be that of whose it is."""
+    return "~" if _parts(path.removeprefix("file:")) in map(_parts, _homes()) else own_name(path)
 
 
 def _here() -> Iterator[str]:
     """Where we are, and who we are: what lies there says it."""
-    for folder in (Path.cwd, Path.home):
-        try:
-            found = folder()
-        except (OSError, RuntimeError):  # it was deleted, or nobody knows whose process this is
-            continue
-        if found != found.parent:
-            yield str(found)
+    yield from _folder(Path.cwd)
+    yield from _homes()
+
+
+def _homes() -> Iterator[str]:
+    yield from _folder(Path.home)
+
+
+def _folder(which: Callable[[], Path]) -> Iterator[str]:
+    try:
+        found = which()
+    except (OSError, RuntimeError):  # it was deleted, or nobody knows whose process this is
+        return
+    if found != found.parent:
+        yield str(found)
 
 
 def _sources(step: Step, result: Result) -> Iterator[str]:
-    """Where the step's inputs lie, and what its settings and those under it name."""
+    """Where the step's inputs lie, and the models that its result is about."""
     for root in lineage.roots(step):
         yield root.source
-        yield from _strings(root.options)
-    for one in (step, *lineage.ancestors(step)):
-        yield from _strings(one.config)
+        yield from (str(root.options[name]) for name in _PLACES if root.options.get(name))
     for record in result.models.values():
         yield from (each.source for each in record.descent())
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _strings(list(value.values()))
-    elif isinstance(value, Iterable):
-        for one in value:
-            yield from _strings(one)
