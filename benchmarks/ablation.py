@@ -14,7 +14,7 @@ from benchmarks.plain import Padding, batches, classifier, logits, plain_model
 from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference, now
 from bertscope.core.examples import Examples
 from bertscope.core.units import Unit
-from bertscope.models.replay import predict_without
+from bertscope.models.judge import predict_without
 
 PADDED, DYNAMIC, OURS = "mask and rerun, padded to 128", "mask and rerun, dynamic padding", "bertscope (replay)"
 

@@ -10,8 +10,8 @@ from benchmarks.options import BATCH, Options, Sentences, sentences
 from benchmarks.side_by_side import Report, Skipped, Variant, compare
 from benchmarks.training import with_bertscope
 from bertscope.models.encoder import Encoder
+from bertscope.models.judge import predict_without
 from bertscope.models.load import load
-from bertscope.models.replay import predict_without
 
 
 def run(options: Options) -> list[Report]:

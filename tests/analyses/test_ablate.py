@@ -13,7 +13,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.statistics import holm
 from bertscope.core.units import Unit, every
-from bertscope.models.replay import predict_without
+from bertscope.models.judge import predict_without
 from planted_task import leave_one_head
 from quick_configs import QUICK_ABLATE
 from toy import task_of

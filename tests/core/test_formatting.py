@@ -69,7 +69,7 @@ def test_data_and_models_are_one_line(tiny, texts):
         "<Task demo/sentiment: classification (negative, positive), rows 4 train, 4 validation, 4 test, "
         "scored by accuracy>"
     )
-    assert repr(bertscope.read_task("demo/qa", limit=4)).startswith("<SpanTask demo/qa: spans, rows 4 train")
+    assert repr(bertscope.read_task("demo/qa", limit=4)).startswith("<Task demo/qa: spans, rows 4 train")
     mine = bertscope.Examples(ids=("a", "b"), text=("one", "two"), pair=("x", "y"), name="mine")
     assert repr(mine) == "<Examples mine: 2 texts with pair>"
     size = f"{sum(one.numel() for one in tiny.model.parameters()):,} parameters"

@@ -7,7 +7,8 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.data.span_task import SpanTask, normalised, token_f1
+from bertscope.data.outputs.spans import normalised, token_f1
+from bertscope.data.task import Task
 
 CONTEXT = "In 1066, the Normans (led by William) crossed an English channel; the Normans won."
 FIRST, WHOLE, SECOND = (9, 20), (9, 36), (66, 77)
@@ -18,9 +19,9 @@ def questions(*answers) -> Examples:
     return Examples(tuple("abcdef"[:n]), ("Who?",) * n, (CONTEXT,) * n, answers=tuple(answers))
 
 
-def task(*answers, metric="token_f1") -> SpanTask:
+def task(*answers, metric="token_f1") -> Task:
     asked = questions(*answers)
-    return SpanTask("toy", "spans", (), asked, asked, asked, metric)
+    return Task("toy", "spans", (), asked, asked, asked, metric)
 
 
 @pytest.mark.parametrize(

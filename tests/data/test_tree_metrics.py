@@ -8,7 +8,6 @@ import pytest
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, ROOT, Examples
 from bertscope.core.predictions import Predictions
-from bertscope.data.tree_task import TreeTask
 
 # dogs bark loudly .   /   it was seen
 TRAIN = Examples(
@@ -22,8 +21,8 @@ TRAIN = Examples(
 LABELS = ("advmod", "aux:pass", "nsubj", "nsubj:pass", "punct", "root")
 
 
-def task(metric: str = "las", test: Examples = TRAIN) -> TreeTask:
-    return TreeTask("toy", "trees", LABELS, TRAIN, TRAIN, test, metric)
+def task(metric: str = "las", test: Examples = TRAIN) -> Task:
+    return Task("toy", "trees", LABELS, TRAIN, TRAIN, test, metric)
 
 
 def said(*rows) -> np.ndarray:

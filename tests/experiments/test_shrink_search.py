@@ -18,8 +18,8 @@ from bertscope.experiments.shrink.costs import Cost, parameter_cost
 from bertscope.experiments.shrink.question import Target
 from bertscope.experiments.shrink.search import Move, PartIndex, Search
 from bertscope.models.encoder import Encoder
+from bertscope.models.judge import predict_without
 from bertscope.models.load import load
-from bertscope.models.replay import predict_without
 from families import tiny_model
 
 TIME = Cost("ms", 1.0, 0.5, 1.0, 0.05)

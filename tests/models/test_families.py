@@ -9,10 +9,10 @@ import torch
 from bertscope.core.examples import Examples
 from bertscope.core.units import Unit, every
 from bertscope.models.families import FAMILIES, descend
+from bertscope.models.judge import predict_without
 from bertscope.models.load import load
 from bertscope.models.observe import observe
 from bertscope.models.random_part import predict_without_random_parts
-from bertscope.models.replay import predict_without
 from device import DEVICE
 from families import CONFIGS, tiny_model
 

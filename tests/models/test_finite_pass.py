@@ -15,10 +15,10 @@ from bertscope.core.examples import Examples
 from bertscope.core.units import Unit
 from bertscope.models import finite_pass
 from bertscope.models.intervene import logits_with, masked_losses
+from bertscope.models.judge import predict_without
 from bertscope.models.load import load
 from bertscope.models.observe import observe, observe_layers
 from bertscope.models.parser import with_parser
-from bertscope.models.replay import predict_without
 from bertscope.models.sentence_vectors import sentence_vectors
 from bertscope.models.span_head import with_span_head
 from bertscope.models.states import hidden_states

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from bertscope.core.units import Unit
+from bertscope.models.judge import predict_without
 from bertscope.models.random_part import RandomPart, _subspaces, predict_without_random_parts, random_part
-from bertscope.models.replay import predict_without
 from bertscope.models.taps import Tap, tapped
 
 HEADS = [Unit("head", layer, number) for layer in (1, 3) for number in (1, 4)]

@@ -12,15 +12,13 @@ from torch import nn
 from transformers import get_linear_schedule_with_warmup
 
 from bertscope.core.examples import ROOT, Examples
-from bertscope.data.span_task import SpanTask
-from bertscope.data.tree_task import TreeTask
 from bertscope.models.batches import pad, tokenise
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.parser import Biaffine
 from bertscope.training import loop
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from bertscope.training.objective import Labelled
-from bertscope.training.task_kinds import objective_of, with_task_head
+from bertscope.training.task_kinds import with_task_head
 from short_training import make_task
 
 PLAIN = FinetuneConfig(epochs=2, learning_rate=2e-3, batch_size=8, warmup=0.0)
@@ -39,8 +37,8 @@ def test_the_loss_of_spans_is_that_of_each_window_by_itself(tiny):
     questions, texts, _ = zip(*rows, strict=True)
     spans = tuple(((text.index(said), text.index(said) + len(said)),) for _, text, said in rows)
     examples = Examples(("a", "b", "c"), questions, texts, answers=spans)
-    encoder = with_task_head(tiny, SpanTask("toy", "spans", (), examples, examples, examples, "token_f1"))
-    made = objective_of(encoder, SpanTask("toy", "spans", (), examples, examples, examples, "token_f1"))
+    encoder = with_task_head(tiny, Task("toy", "spans", (), examples, examples, examples, "token_f1"))
+    made = Labelled(encoder, Task("toy", "spans", (), examples, examples, examples, "token_f1"))
     n = len(made.tokens)
     assert n > 4
     batch = pad(made.tokens, np.arange(n), pad_id=0, device=encoder.device)
@@ -70,8 +68,8 @@ def test_answers_that_the_model_cant_read_are_counted(tiny):
     examples = Examples(
         ("a", "b"), ("who ?", "who ?"), ("so   they went .", "Anna ran ."), answers=(((3, 4),), ((0, 4),))
     )
-    task = SpanTask("toy", "spans", (), examples, examples, examples, "token_f1")
-    assert objective_of(with_task_head(tiny, task), task).notes == (
+    task = Task("toy", "spans", (), examples, examples, examples, "token_f1")
+    assert Labelled(with_task_head(tiny, task), task).notes == (
         "1 training answers have no token that the model reads",
     )
 
@@ -87,9 +85,9 @@ def test_the_loss_of_trees_is_that_of_each_word_by_itself(tiny):
     examples = Examples(tuple("abcd"), tuple(map(" ".join, words)), words=words, governors=heads,
                         marks={"relation": relations})  # fmt: skip
     labels = ("dep", "nsubj", "root")
-    task = TreeTask("toy", "trees", labels, examples, examples, examples, "las")
+    task = Task("toy", "trees", labels, examples, examples, examples, "las")
     encoder = with_task_head(tiny, task, seed=4)
-    made, parser = objective_of(encoder, task), encoder.model.parser
+    made, parser = Labelled(encoder, task), encoder.model.parser
     batch = pad(made.tokens, np.arange(4), pad_id=0, device=encoder.device)
     loss = made.loss(batch, torch.arange(4, device=encoder.device)).item()
     long = -(-62 // len(encoder.tokenizer.tokenize("uninterestedly")))  # the last may have lost its end

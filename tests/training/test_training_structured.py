@@ -13,9 +13,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
 from bertscope.core.step import Root
 from bertscope.data.read import task_root
-from bertscope.data.span_task import SpanTask
 from bertscope.data.task import Task
-from bertscope.data.tree_task import TreeTask
 from bertscope.experiments.freeze.question import FreezeConfig, freeze
 from bertscope.experiments.lottery import question as lottery
 from bertscope.experiments.scratch.question import TRAININGS, scratch
@@ -25,7 +23,8 @@ from bertscope.models.batches import pad
 from bertscope.models.load import load
 from bertscope.training import loop
 from bertscope.training.finetune.question import FinetuneConfig, finetune
-from bertscope.training.task_kinds import objective_of, with_task_head
+from bertscope.training.objective import Labelled
+from bertscope.training.task_kinds import with_task_head
 from device import DEVICE, on_cpu
 from families import CONFIGS, tiny_model
 
@@ -72,8 +71,8 @@ def make_task(kind: str, n: int = 160) -> Task:
     made = spans if kind == "spans" else trees
     splits = [made(name, size, generator) for name, size in (("train", n), ("validation", 40), ("test", 40))]
     if kind == "spans":
-        return SpanTask("toy", "spans", (), *splits, "token_f1")
-    return TreeTask("toy", "trees", ("dep", "det", "root"), *splits, "las")
+        return Task("toy", "spans", (), *splits, "token_f1")
+    return Task("toy", "trees", ("dep", "det", "root"), *splits, "las")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -177,7 +176,7 @@ def test_layers_left_out_before_the_training(tiny, kind, tmp_path):
 def test_long_texts_are_read_in_windows_and_it_is_said(tiny):
     task = make_task("spans", n=20)
     pair = tuple(f"{text} {'and so it was . ' * 30}".strip() for text in task.train.pair)
-    objective = objective_of(with_task_head(tiny, task), replace(task, train=replace(task.train, pair=pair)))
+    objective = Labelled(with_task_head(tiny, task), replace(task, train=replace(task.train, pair=pair)))
     assert len(objective.tokens) > 20
     assert objective.notes == (
         f"20 training questions are read in {len(objective.tokens)} windows: their texts are long",
@@ -193,7 +192,7 @@ def test_sentences_that_are_cut_are_counted_and_still_train(tiny):
         marks={"relation": (train.marks["relation"][0] + ("dep",) * 80, *train.marks["relation"][1:])},
     )  # fmt: skip
     encoder = with_task_head(tiny, task)
-    objective = objective_of(encoder, replace(task, train=long))
+    objective = Labelled(encoder, replace(task, train=long))
     assert objective.notes == ("1 training sentences are longer than 64 tokens and were cut",)
     rows = np.arange(16)
     loss = objective.loss(pad(objective.tokens, rows, pad_id=0, device=encoder.device), torch.from_numpy(rows))
@@ -223,7 +222,7 @@ def test_every_family_trains_and_comes_back(family, kind, _pocket, tmp_path):
             with_task_head(base, task)
         return
     encoder = with_task_head(base, task)
-    objective = objective_of(encoder, task)
+    objective = Labelled(encoder, task)
     rows = np.arange(16)
     loss = objective.loss(pad(objective.tokens, rows, pad_id=0, device=encoder.device), torch.from_numpy(rows))
     loss.backward()

@@ -19,8 +19,8 @@ from bertscope.core.predictions import Predictions
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.intervene import Change, logits_with
+from bertscope.models.judge import predict_without
 from bertscope.models.predict import TaskLogits
-from bertscope.models.replay import predict_without
 from bertscope.training.objective import Labelled
 from house import FILES, SOURCE, tree_of
 from planted_task import planted, task

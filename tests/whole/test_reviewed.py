@@ -16,9 +16,9 @@ from bertscope.core.errors import UserError
 from bertscope.core.folders import whole_folder
 from bertscope.core.units import Unit, every
 from bertscope.models import source
+from bertscope.models.judge import predict_without
 from bertscope.models.load import load
 from bertscope.models.new_task_head import with_classifier
-from bertscope.models.replay import predict_without
 from bertscope.training import loop, objective
 from bertscope.training.finetune.question import finetune
 from short_training import QUICK, make_task, stop_in_epoch

@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from bertscope.core.errors import UserError
 from bertscope.core.progress import progress
 from bertscope.core.units import Unit
-from bertscope.models.batches import Batch, batches
 from bertscope.models.finite_pass import measuring, not_finite
 from bertscope.models.gates import Gates
-from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import default_budget
-from bertscope.models.predict import TaskLogits
+from bertscope.models.outputs.base import RowBatch
+from bertscope.models.outputs.kinds import model_output
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -63,7 +61,9 @@ class ExampleGradients:
     rows: np.ndarray
     """The examples' positions."""
     outputs: np.ndarray
-    """[example, class], in the order of the task's labels."""
+    """[example, ...], in the order of the task's labels."""
+    losses: np.ndarray
+    """[example]"""
     heads: np.ndarray
     """[example, layer, head]"""
     mlps: np.ndarray
@@ -138,47 +138,36 @@ def example_gradients(
 ) -> Iterator[ExampleGradients]:
     """Every example's gradient at every gate, with its sign, a batch at a time; or, if `per_token`, the sum over the
     example's tokens of the sizes of the gradients at gates that each token has for itself."""
-    logits = TaskLogits(encoder, task.output)
-    if examples.label is None or not len(examples):
+    asked = model_output(encoder, task.output)
+    if not len(examples):
         raise UserError("there is no loss without labelled examples; give a labelled split of the task")
-    gold = torch.from_numpy(examples.label).to(encoder.device)
     # The way back needs what the way forth left: half of the usual budget spares a GPU's memory and a CPU's cache.
     budget = tokens or default_budget(encoder) // 2
     with (
         measuring([encoder]),
         _frozen(encoder),
         encoder.gates(off) as gates,
-        first_token_only(encoder),
+        asked.sparing(),
         progress(f"gradients at the gates of {encoder.name}", len(examples)) as bar,
     ):
         rest = _Rest.of(encoder, gates, neurons=neurons)
-        for batch in batches(
-            encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, device=encoder.device
-        ):
+        for batch in asked.batches(examples, tokens=budget, gold=True):
             with torch.enable_grad():
                 separate = rest.separate(gates, batch, per_token=per_token)
-                outputs = logits(batch.inputs)
-                loss = losses(task, outputs, gold[torch.from_numpy(batch.rows).to(encoder.device)]).sum()
-                found = torch.autograd.grad(loss, separate, materialize_grads=True)
+                raw = asked.run(batch)
+                total, count = asked.losses(raw, batch)
+                losses = total / count / task.loss_scale
+                found = torch.autograd.grad(losses.sum(), separate, materialize_grads=True)
             if per_token:  # padding has no part in the loss: its gradients are 0
                 found = tuple(gradient.abs().sum(1) for gradient in found)
-            arrays = [gradient.cpu().numpy() for gradient in found]
+            arrays = [batch.per_example(gradient).cpu().numpy() for gradient in found]
             if not all(np.isfinite(array).all() for array in arrays):
                 raise not_finite(encoder.name, "on the way back, in its gradients")
-            yield rest.collect(batch, outputs, arrays)
-            bar.advance(len(batch))
-
-
-def losses(task: Task, outputs: Tensor, gold: Tensor) -> Tensor:
-    """Each example's own loss [..., n] from outputs in the order of the task's labels, [..., n, c].
-
-    Cross-entropy in nats; for a regression the squared error in units of the standard deviation of train's scores.
-    """
-    if task.kind == "regression":
-        assert task.train.label is not None
-        return ((outputs[..., 0] - gold.to(outputs.dtype)) / (float(task.train.label.std()) or 1.0)).square()
-    flat = cross_entropy(outputs.flatten(0, -2), gold.expand(outputs.shape[:-1]).flatten(), reduction="none")
-    return flat.unflatten(0, outputs.shape[:-1])
+            with torch.no_grad():
+                said = asked.outputs(raw, batch).detach().cpu().numpy()
+            in_order, _ = task.output.in_order(said, encoder.labels)
+            yield rest.collect(batch, in_order, losses.detach().cpu().numpy(), arrays)
+            bar.advance(len(batch.examples))
 
 
 @dataclass(frozen=True)
@@ -197,8 +186,8 @@ class _Rest:
         values = [gates.neurons.get(layer, gates.mlps.new_ones(n)) for layer, n in enumerate(counts)]
         return cls(gates.heads, gates.mlps, values if neurons else [], encoder.head_counts, counts)
 
-    def separate(self, gates: Gates, batch: Batch, *, per_token: bool) -> list[Tensor]:
-        """Give each example of the batch, or each of its tokens, gates of its own, whose gradient is wanted."""
+    def separate(self, gates: Gates, batch: RowBatch, *, per_token: bool) -> list[Tensor]:
+        """Give each row of the batch, or each of its tokens, gates of its own, whose gradient is wanted."""
         rows, width = batch.inputs["input_ids"].shape
         own = (rows, width) if per_token else (rows,)
 
@@ -210,14 +199,16 @@ class _Rest:
         gates.neurons |= dict(enumerate(each))
         return [gates.heads, gates.mlps, *each]
 
-    def collect(self, batch: Batch, outputs: Tensor, found: list[np.ndarray]) -> ExampleGradients:
+    def collect(
+        self, batch: RowBatch, outputs: np.ndarray, losses: np.ndarray, found: list[np.ndarray]
+    ) -> ExampleGradients:
         heads, mlps, *neurons = found
         for layer, (n_heads, n_neurons) in enumerate(zip(self.head_counts, self.neuron_counts, strict=True)):
             heads[:, layer, n_heads:] = np.nan
             if not n_neurons:
                 mlps[:, layer] = np.nan
-        each = [gradient.reshape(len(batch), -1) for gradient in neurons]
-        return ExampleGradients(batch.rows, outputs.detach().cpu().numpy(), heads, mlps, each, batch.truncated)
+        each = [gradient.reshape(len(batch.examples), -1) for gradient in neurons]
+        return ExampleGradients(batch.examples, outputs, losses, heads, mlps, each, batch.truncated)
 
 
 def unit_length(values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,11 @@
 """What a prediction is: the one thing that tasks of different kinds differ in.
 
-`Task` has an output and asks it. A further kind is one more class with these members.
+`Task` has an output and asks it, and so do the questions that score: none knows its kind. A further kind is one more
+class with these members in `data/outputs`, and its other half (`ModelOutput`) in `models/outputs`.
+
+Three things are told apart. *Outputs* [..., n, ...] are what is kept of what a model says of n examples: a number for
+each class, a span, a governor and a relation for each word. *Predictions* are what follows from them, and *gold* is
+what would be right; both have a row for each example, and whatever axes behind it the kind needs.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
 
 
@@ -21,10 +27,6 @@ class Output(Protocol):
     @property
     def labels(self) -> tuple[str, ...]:
         """What the outputs are called, in the task's order; empty where they have no names."""
-
-    @property
-    def n_outputs(self) -> int:
-        """How many numbers a model gives per example."""
 
     @property
     def metric(self) -> str:
@@ -39,34 +41,78 @@ class Output(Protocol):
         """What the loss is called, such as `cross-entropy`."""
 
     @property
+    def loss_unit(self) -> str:
+        """What it is measured in, such as `nats`."""
+
+    @property
     def divergence_key(self) -> str:
         """What tables call the divergence, such as `kl`."""
 
-    def match(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
-        """Which of a model's outputs, which it calls `names`, stands for each label; and what to say about it.
+    @property
+    def blind_answer(self) -> str:
+        """What is answered without looking at the texts, in a word, such as `majority`."""
+
+    @property
+    def counts_hits(self) -> bool:
+        """Whether the metric's one moment is 1 or 0, so that a paired test of it is exact."""
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        """The axes of outputs behind the one of examples, as long as these examples need them."""
+
+    def gold(self, examples: Examples) -> np.ndarray:
+        """What is right [n, ...]; examples that don't say it are refused."""
+
+    def learnt(self, examples: Examples) -> Any:
+        """The same as plain values: what tells one training set from another."""
+
+    def in_order(self, outputs: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+        """Outputs of a model that calls them `names` as the task's labels have them, and what to say about that.
         Refuses, with what to do, what can't be matched."""
 
+    def refuse_other_width(self, outputs: np.ndarray) -> None:
+        """Refuse outputs that are those of another task."""
+
     def predictions(self, outputs: np.ndarray) -> np.ndarray:
-        """From outputs in the task's order [..., n, c] to what is predicted [..., n]."""
+        """From outputs in the task's order [..., n, ...] to what is predicted [..., n, ...]."""
 
     def moments(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        """The primary metric's moments [..., n, k] of what is predicted [..., n]."""
-
-    def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        """Each example's loss [..., n] of outputs in the task's order [..., n, c]: what a model is trained by."""
-
-    def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """How far outputs [..., n, c] say something else of each example [..., n] than those of the whole model
-        [n, c], whatever is right; 0 where they say the same."""
+        """The primary metric's moments [..., n, k]."""
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Whether they predict something else of each example [..., n], 1 or 0; NaN where nothing can flip."""
+        """Whether other predictions [..., n, ...] say something else of each example [..., n] than those of the whole
+        model [n, ...], 1 or 0; NaN where nothing can flip."""
+
+    def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """Each example's loss [..., n], where outputs in the task's order are all that it needs; where they aren't,
+        only the model can say it, and this says so."""
+
+    def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """How far outputs say something else of each example [..., n] than those of the whole model, whatever is
+        right; 0 where they say the same. Where outputs don't tell, as for `losses`."""
 
     def secondary(self, predicted: np.ndarray, gold: np.ndarray) -> dict[str, float]:
-        """What stands beside the primary metric, for one model's predictions [n]."""
+        """What stands beside the primary metric, for one model's predictions."""
 
-    def blind(self, gold: np.ndarray, n: int) -> np.ndarray:
-        """The outputs [n, c] of who has seen the training set's answers, but no text."""
+    def blind(self, train: Examples, examples: Examples) -> np.ndarray:
+        """The outputs for examples of who has seen the training set's answers, but no text of theirs."""
 
-    def describe(self, gold: np.ndarray) -> dict[str, Any]:
+    def describe(self, examples: Examples) -> dict[str, Any]:
         """What there is to predict in a split, as plain values for JSON."""
+
+
+class Answering(Protocol):
+    """A model as tasks see it: `Encoder` is one."""
+
+    @property
+    def name(self) -> str: ...
+
+    def form_of(self, kind: str, *, pairs: bool) -> str:
+        """As which kind of output this model answers a task of that kind: mostly as that; an encoder with nothing on
+        top answers scores of pairs by its vectors. Refuses, with what to do, what it can't answer at all."""
+
+    def need(self, output: Output) -> None:
+        """Refuse, with what to do, if this model doesn't give such outputs."""
+
+    def marked(self, output: Output, examples: Examples) -> Examples:
+        """The examples with what only this model's tokenizer can say of the right answers: the pieces of words that
+        are masked."""

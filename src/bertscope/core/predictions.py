@@ -12,9 +12,10 @@ class Predictions:
     ids: tuple[str, ...]
     """The examples'."""
     logits: np.ndarray
-    """A classifier's [example, class], or [example, 1] for a score; float32. Of a task head for spans, where the
-    answer begins and ends, in characters of the second text: [example, 2]. Of a parser, each word's governor and
-    relation: [example, word, 2]; see `Task`. Of one model with several changes: [change, example, class]."""
+    """The model's outputs, as its kind has them (`core/output.py`). A classifier's [example, class], or [example, 1]
+    for a score; float32. Of a task head for spans, where the answer begins and ends, in characters of the second
+    text: [example, 2]. Of a parser, each word's governor and relation: [example, word, 2]. Of one model with several
+    changes: [change, example, ...]."""
     labels: tuple[str, ...]
     """What the model calls its classes (a parser its relations), in the order of its outputs; empty for scores and
     spans. A task's labels may stand in another order: `Task.score` matches them by name."""
@@ -27,3 +28,23 @@ class Predictions:
     def of_change(self, place: int) -> Predictions:
         """Those with one of several changes."""
         return replace(self, logits=self.logits[place])
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What comes of a model and of changed forms of it on the same examples; the first form is what the others are
+    compared with. Nothing of it is as large as what the models put out."""
+
+    moments: np.ndarray
+    """[change, example, k]: of the task's primary metric."""
+    losses: np.ndarray
+    """[change, example]"""
+    divergence: np.ndarray
+    """[change, example]: how far it says something else than the first form, whatever is right."""
+    flips: np.ndarray
+    """[change, example]: whether it predicts something else than the first form, 1 or 0; NaN where nothing can
+    flip."""
+    predicted: np.ndarray
+    """[change, example, ...]: what is predicted."""
+    truncated: int
+    """Texts of which something wasn't read: they are longer than the model allows."""

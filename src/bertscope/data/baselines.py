@@ -6,14 +6,16 @@ All give outputs for the test set, shaped as a model's, so that `Task.score` sco
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bertscope.core.examples import Examples
-from bertscope.data.span_task import SpanTask, normalised
+from bertscope.data.outputs.spans import normalised
+from bertscope.data.outputs.trees import Trees
 from bertscope.data.task import Task
-from bertscope.data.tree_task import TreeTask
 
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # of the data against the penalty; the first wins a tie: the simpler model
 # L-BFGS holds them some 25 times: 800 MB of these, and 6 GB for 5,000 classes of 8,000 words.
@@ -23,15 +25,11 @@ _SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 
 def baselines(task: Task) -> dict[str, np.ndarray]:
     """The outputs of each baseline that the task's kind has; the first, `chance`, looks at no text."""
-    chance = {"chance": task.blind_outputs(task.test)}
-    if isinstance(task, SpanTask):
-        return chance | {"closest_sentence": closest_sentence(task)}
-    if isinstance(task, TreeTask):
-        return chance | {"left_chain": task.chain(task.test, -1), "right_chain": task.chain(task.test, 1)}
-    return chance | {"bag_of_words": bag_of_words(task)}
+    further = {name: make(task) for name, make in _BASELINES.get(task.kind, {}).items()}
+    return {"chance": task.blind_outputs(task.test)} | further
 
 
-def closest_sentence(task: SpanTask) -> np.ndarray:
+def closest_sentence(task: Task) -> np.ndarray:
     """The sentence of each text that has the most of the question's words, [n, 2]; of several the first."""
     examples = task.test
     assert examples.pair is not None
@@ -41,6 +39,12 @@ def closest_sentence(task: SpanTask) -> np.ndarray:
         spans = [match.span() for match in _SENTENCE.finditer(context)] or [(0, len(context))]
         found.append(max(spans, key=lambda span: len(words.intersection(normalised(context[slice(*span)])))))
     return np.array(found)
+
+
+def chain(task: Task, step: int) -> np.ndarray:
+    """Every word under its neighbour on one side; see `Trees.chain`."""
+    assert isinstance(task.output, Trees)
+    return task.output.chain(task.train, task.test, step)
 
 
 def majority(task: Task) -> np.ndarray:
@@ -95,7 +99,7 @@ def _model(task: Task, strength: float, n_features: int) -> Any:
 
     if task.kind == "regression":
         return Ridge(alpha=1 / strength)
-    if task.n_outputs * n_features > _MOST_COEFFICIENTS:
+    if len(task.labels) * n_features > _MOST_COEFFICIENTS:
         return _NaiveBayes(1 / strength)
     return LogisticRegression(C=strength, max_iter=1000)
 
@@ -129,6 +133,15 @@ class _NaiveBayes:
 def _outputs(task: Task, model: Any, features: Any) -> np.ndarray:
     if task.kind == "regression":
         return model.predict(features)[:, None]
-    outputs = np.zeros((features.shape[0], task.n_outputs))
+    outputs = np.zeros((features.shape[0], len(task.labels)))
     outputs[:, model.classes_] = model.predict_proba(features)  # a label that train lacks keeps probability 0
     return outputs
+
+
+_BASELINES: dict[str, dict[str, Callable[[Task], np.ndarray]]] = {
+    "classification": {"bag_of_words": bag_of_words},
+    "regression": {"bag_of_words": bag_of_words},
+    "spans": {"closest_sentence": closest_sentence},
+    "trees": {"left_chain": partial(chain, step=-1), "right_chain": partial(chain, step=1)},
+}
+"""What each kind of task has beside chance."""

@@ -17,7 +17,6 @@ import numpy as np
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
-from bertscope.data.span_task import SpanTask
 from bertscope.data.structured import trees_task
 from bertscope.data.task import Kind, Task
 
@@ -66,8 +65,6 @@ def make(name: str, seed: int, kind: Kind | None = None) -> Task:
     train, validation, test = (_generated(name, seed)[split] for split in _SPLITS)
     if recipe.kind == "unlabelled":
         return trees_task(name, (train, validation, test))
-    if recipe.kind == "spans":
-        return SpanTask(name, "spans", (), train, validation, test, recipe.metric)
     return Task(name, recipe.kind, recipe.labels, train, validation, test, recipe.metric)
 
 

@@ -17,7 +17,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.step import Root
 from bertscope.data.options import TaskOptions, with_options
 from bertscope.data.source import task_source
-from bertscope.data.task import NEEDS_LABELS, Task
+from bertscope.data.task import Task
 
 
 @with_options
@@ -44,7 +44,9 @@ def task_root(source: Any, **options: Any) -> Root:
 def refuse_unlabelled(task: Root) -> None:
     """Refuse a task of spans or trees, before anything is trained on it."""
     if not task_source(task.given, TaskOptions.of(task.options)).labelled:
-        raise UserError(f"{task.source} asks for spans of a text, or for trees: {NEEDS_LABELS}")
+        raise UserError(
+            f"{task.source} asks for spans of a text, or for trees; this question needs labels or scores of texts"
+        )
 
 
 def declared_labels(source: Any, **options: Any) -> tuple[str, ...]:

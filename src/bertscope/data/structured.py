@@ -23,13 +23,11 @@ from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.packed_files import stream
 from bertscope.data.relations import read_relations
-from bertscope.data.span_task import SpanTask
 from bertscope.data.splits import Own, Splits, make_splits
 from bertscope.data.squad import holds_answers, read_squad
 from bertscope.data.table import EXTENSIONS
 from bertscope.data.table_files import parse_json
 from bertscope.data.task import Task
-from bertscope.data.tree_task import TreeTask
 from bertscope.data.treebank import has_governors
 from bertscope.data.trees import check_tree
 
@@ -93,7 +91,7 @@ def make_spans(
     own = own.each(lambda examples: _answerable(name, examples, bad))
     groups = np.unique(np.array(own.train.pair), return_inverse=True)[1]
     splits = make_splits(own, groups, _shuffled(groups, options), name, name)
-    return SpanTask(name, "spans", (), *splits, METRICS["spans"][0], (*notes, *bad.notes()))
+    return Task(name, "spans", (), *splits, METRICS["spans"][0], (*notes, *bad.notes()))
 
 
 def make_trees(
@@ -108,7 +106,7 @@ def make_trees(
 
 def trees_task(name: str, splits: Splits, notes: tuple[str, ...] = ()) -> Task:
     relations = sorted({relation for row in splits[0].marks["relation"] for relation in row})
-    return TreeTask(name, "trees", tuple(relations), *splits, METRICS["trees"][0], notes)
+    return Task(name, "trees", tuple(relations), *splits, METRICS["trees"][0], notes)
 
 
 MAKERS = {"spans": make_spans, "trees": make_trees}

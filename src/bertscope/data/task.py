@@ -6,7 +6,7 @@ Train trains weights; validation, held out of every training, decides whatever i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,16 +17,18 @@ from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.number import Number
-from bertscope.core.output import Output
+from bertscope.core.output import Answering, Output
 from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import refuse_not_finite
-from bertscope.data.outputs.classes import Classes
-from bertscope.data.outputs.scores import OneScore, summary
+from bertscope.data.outputs import output_of
+from bertscope.data.outputs.scores import summary
 
 Kind = Literal["classification", "regression", "spans", "trees"]
-"""What is learnt: a label, a score, a span of a text (`SpanTask`), a dependency tree (`TreeTask`)."""
-NEEDS_LABELS = "finetune takes it, but this question needs a task of classification or regression"
+"""What is learnt: a label, a score, a span of a text, a dependency tree; see `data/outputs`."""
+
+
+SPLITS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Scores:
     high: float
     n: int
     chance: float
-    """The same metric without looking at the texts; see `Task.blind`."""
+    """The same metric without looking at the texts; see `Task.blind_outputs`."""
     secondary: Mapping[str, float]
     notes: tuple[str, ...] = ()
     """What a reader must know about how the model's labels were matched with the task's."""
@@ -83,58 +85,64 @@ class Task:
     notes: tuple[str, ...] = ()
     """What a reader must know about how the data was read."""
 
-    blind = "majority"
-    """What is answered without looking at the texts: train's most frequent label, or mean score."""
-
     def __repr__(self) -> str:
-        rows = ", ".join(f"{len(getattr(self, split)):,} {split}" for split in ("train", "validation", "test"))
+        rows = ", ".join(f"{len(getattr(self, split)):,} {split}" for split in SPLITS)
         labels = f" ({', '.join(self.labels)})" if 0 < len(self.labels) <= 10 else ""
         return f"<{type(self).__name__} {self.name}: {self.kind}{labels}, rows {rows}, scored by {self.metric}>"
-
-    @property
-    def n_outputs(self) -> int:
-        """How many numbers a model gives per example."""
-        return self.output.n_outputs
 
     @cached_property
     def output(self) -> Output:
         """What a prediction is here."""
-        if self.kind == "regression":
-            return OneScore(self.metric)
-        return Classes(self.name, self.labels, self.metric)
+        return output_of(self.kind, self.name, self.labels, self.metric)
+
+    def asked_of(self, model: Answering) -> Task:
+        """The task as this model answers it; refused, with what to do, where it doesn't."""
+        kind = model.form_of(self.kind, pairs=self.test.pair is not None)
+        task = self if kind == self.kind else replace(self, kind=kind)  # type: ignore[arg-type]
+        model.need(task.output)
+        train, validation, test = (model.marked(task.output, getattr(task, split)) for split in SPLITS)
+        return task if test is task.test else replace(task, train=train, validation=validation, test=test)
 
     @property
     def fingerprint(self) -> str:
         """The digest of what a model fine-tuned on this task learns from and is chosen by."""
-        splits = [[split.text, split.pair, self._learnt(split)] for split in (self.train, self.validation)]
+        splits = [[split.text, split.pair, self.output.learnt(split)] for split in (self.train, self.validation)]
         return digest_text(canonical_json([self.labels, splits]))
 
     def outputs(self, predicted: Predictions | np.ndarray) -> np.ndarray:
-        """A model's outputs [..., n, c] in the order of the task's labels."""
+        """A model's outputs [..., n, ...] in the order of the task's labels."""
         return self._matched(predicted)[0]
 
     def label_notes(self, names: Sequence[str]) -> list[str]:
         """What a reader must know about how outputs that a model calls `names` are matched with the labels."""
-        return self.output.match(names)[1]
+        none = np.zeros((0, *self.output.width(self.test)), dtype=np.int64)
+        return self.output.in_order(none, names)[1]
 
     def outputs_to_predictions(self, predicted: Predictions | np.ndarray) -> np.ndarray:
-        """From a model's outputs [..., n, c] to class indices, or scores, [..., n]."""
+        """From a model's outputs [..., n, ...] to what is predicted: class indices, or scores, [..., n]."""
         return self.output.predictions(self._finite(predicted))
 
     def moments(self, predicted: Predictions | np.ndarray, examples: Examples | None = None) -> np.ndarray:
-        """The primary metric's moments [..., n, k] of outputs [..., n, c] for `examples` (test by default)."""
+        """The primary metric's moments [..., n, k] of outputs [..., n, ...] for `examples` (test by default)."""
         outputs = self.outputs(predicted)
-        return self.output.moments(self.outputs_to_predictions(outputs), self._gold(examples, outputs))
+        return self.output.moments(self.outputs_to_predictions(outputs), self.gold(examples, outputs))
 
     def losses(self, predicted: Predictions | np.ndarray, examples: Examples | None = None) -> np.ndarray:
         """Each example's loss [..., n] of outputs [..., n, c] for `examples` (test by default): cross-entropy in
         nats, or the squared error in the task's own unit."""
         outputs = self._finite(predicted)
-        return self.output.losses(outputs, self._gold(examples, outputs))
+        return self.output.losses(outputs, self.gold(examples, outputs))
 
     @property
     def loss_unit(self) -> str:
-        return "squared error" if self.kind == "regression" else "nats"
+        return self.output.loss_unit
+
+    @cached_property
+    def loss_scale(self) -> float:
+        """What the loss is divided by where tasks are compared: the variance of train's scores, or 1."""
+        if self.loss_unit != "squared error":
+            return 1.0
+        return (float(self.output.gold(self.train).std()) or 1.0) ** 2
 
     def divergence(self, whole: Predictions | np.ndarray, other: Predictions | np.ndarray) -> np.ndarray:
         """How far outputs [..., n, c] say something else of each example [..., n] than the whole model's [n, c]:
@@ -142,8 +150,8 @@ class Task:
         return self.output.divergence(self._finite(whole), self._finite(other))
 
     def flips(self, whole: Predictions | np.ndarray, other: Predictions | np.ndarray) -> np.ndarray:
-        """Whether they predict another label of each example [..., n] than the whole model's do; NaN of scores."""
-        return self.output.flips(self._finite(whole), self._finite(other))
+        """Whether they predict something else of each example [..., n] than the whole model's do; NaN of scores."""
+        return self.output.flips(self.outputs_to_predictions(whole), self.outputs_to_predictions(other))
 
     @property
     def value(self) -> Value:
@@ -153,7 +161,15 @@ class Task:
     def score(self, predicted: Predictions | np.ndarray, examples: Examples | None = None) -> Scores:
         """How good what `Encoder.predict` gave, or bare outputs, are for `examples` (test by default)."""
         outputs, notes = self._matched(predicted)
-        moments = self.moments(outputs, examples)
+        self.gold(examples, outputs)  # or they are of other examples
+        return self.score_answers(self.outputs_to_predictions(outputs), examples, notes=notes)
+
+    def score_answers(
+        self, answers: np.ndarray, examples: Examples | None = None, *, notes: Sequence[str] = ()
+    ) -> Scores:
+        """How good what is predicted of `examples` (test by default) is, where that is all that was kept."""
+        gold = self.output.gold(self.test if examples is None else examples)
+        moments = self.output.moments(answers, gold)
         low, high = bootstrap_interval(self.value, moments)
         return Scores(
             metric=self.metric,
@@ -162,7 +178,7 @@ class Task:
             high=high,
             n=len(moments),
             chance=self.chance(examples),
-            secondary=self._secondary(outputs, examples),
+            secondary=self.output.secondary(answers, gold),
             notes=tuple(notes),
         )
 
@@ -172,9 +188,17 @@ class Task:
         return float(self.value(self.moments(self.blind_outputs(examples), examples).mean(0)))
 
     def blind_outputs(self, examples: Examples) -> np.ndarray:
-        """Outputs [n, c] that say train's most frequent label, or its mean score, of every example."""
-        assert self.train.label is not None
-        return self.output.blind(self.train.label, len(examples))
+        """Outputs [n, ...] of who has seen train's answers but no text: train's most frequent label, its mean score,
+        or what `Output.blind` has for the kind."""
+        return self.output.blind(self.train, examples)
+
+    def gold(self, examples: Examples | None, outputs: np.ndarray) -> np.ndarray:
+        """What is right of the examples (test by default), as many as the outputs are of."""
+        examples = self.test if examples is None else examples
+        gold, axis = self.output.gold(examples), len(self.output.width(examples)) + 1
+        if outputs.ndim < axis or outputs.shape[-axis] != len(gold):
+            raise ValueError(f"outputs {outputs.shape} are not those of {len(gold)} examples")
+        return gold
 
     def need_scored_pairs(self) -> None:
         """Refuse, with what to do, if this isn't about how alike two texts are."""
@@ -185,7 +209,7 @@ class Task:
 
     def describe(self) -> dict[str, Any]:
         """Rows, labels, lengths, chance and the most frequent label of each split: plain values for JSON."""
-        splits = {"train": self.train, "validation": self.validation, "test": self.test}
+        splits = {name: getattr(self, name) for name in SPLITS}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -197,51 +221,20 @@ class Task:
         }
 
     def _describe(self, examples: Examples) -> dict[str, Any]:
-        return describe_lengths(examples) | self._describe_gold(examples) | {"chance": self.chance(examples)}
-
-    def _describe_gold(self, examples: Examples) -> dict[str, Any]:
-        assert examples.label is not None
-        return self.output.describe(examples.label)
-
-    def _learnt(self, split: Examples) -> Any:
-        """What a split's texts are to be answered with, as plain values."""
-        return None if split.label is None else split.label.tolist()
+        return describe_lengths(examples) | self.output.describe(examples) | {"chance": self.chance(examples)}
 
     def _matched(self, predicted: Predictions | np.ndarray) -> tuple[np.ndarray, Sequence[str]]:
         """A model's outputs in the order of the labels, and what to say about that."""
         if not isinstance(predicted, Predictions):
             return predicted, ()
-        self._refuse_other_width(predicted.logits)
-        order, notes = self.output.match(predicted.labels)
-        in_order = order == list(range(len(order)))  # as it mostly is: outputs can be large
-        return predicted.logits if in_order else predicted.logits[..., order], notes
+        return self.output.in_order(predicted.logits, predicted.labels)
 
     def _finite(self, predicted: Predictions | np.ndarray) -> np.ndarray:
         """A model's outputs in the order of the labels, each a number."""
         outputs = self.outputs(predicted)
-        self._refuse_other_width(outputs)
+        self.output.refuse_other_width(outputs)
         refuse_not_finite(outputs)
         return outputs
-
-    def _refuse_other_width(self, outputs: np.ndarray) -> None:
-        if outputs.shape[-1] != self.n_outputs:
-            wanted = f"{len(self.labels)} labels ({', '.join(self.labels)})" if self.labels else "one score"
-            raise UserError(
-                f"the model gives {outputs.shape[-1]} outputs, but {self.name} has {wanted}; "
-                "fine-tune it on this task"
-            )
-
-    def _secondary(self, outputs: np.ndarray, examples: Examples | None) -> dict[str, float]:
-        """What stands beside the primary metric."""
-        return self.output.secondary(self.outputs_to_predictions(outputs), self._gold(examples, outputs))
-
-    def _gold(self, examples: Examples | None, outputs: np.ndarray) -> np.ndarray:
-        examples = self.test if examples is None else examples
-        if examples.label is None:
-            raise UserError(f"the examples have no labels, so that nothing on {self.name} can be scored")
-        if outputs.shape[-2] != len(examples):
-            raise ValueError(f"outputs for {outputs.shape[-2]} examples, but there are {len(examples)}")
-        return examples.label
 
 
 def describe_lengths(examples: Examples) -> dict[str, Any]:

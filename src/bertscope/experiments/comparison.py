@@ -48,7 +48,7 @@ class Contender:
     @classmethod
     def of(cls, name: str, way: str, encoder: Encoder, task: Task, *, timed: Encoder | None = None) -> Contender:
         """A model in torch; `timed` is the same one where its speed is measured."""
-        validation, test = (encoder.predict(split) for split in (task.validation, task.test))
+        validation, test = (encoder.predict(split, task.output) for split in (task.validation, task.test))
         return cls(
             name, way, size(encoder), weight_bytes(encoder) / 1e6, in_torch(timed or encoder), validation, test
         )

@@ -175,7 +175,7 @@ def batches(
     What is longer than `max_length` is truncated to it, or left out.
     """
     for first in range(0, len(examples), window):
-        _give_back_memory()
+        give_back_memory()
         texts = examples.take(range(first, min(first + window, len(examples))))
         coded = replace(tokenise(tokenizer, texts, max_length), encodings=())  # thousands of small things
         kept = np.flatnonzero(~coded.truncated) if long == "left_out" else np.arange(len(coded))
@@ -184,7 +184,7 @@ def batches(
             yield pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first, device=device)
 
 
-def _give_back_memory() -> None:
+def give_back_memory() -> None:
     """Return freed memory to the system. Small things that stay (a kernel for each new shape of batch) lie between
     the large ones of a batch, so that those of the next window don't fit where these were, and memory would grow."""
     if sys.platform == "linux":

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.folders import whole_folder
@@ -27,6 +26,7 @@ from bertscope.models.config_notes import PARSER, notes_in, origin_in, origin_no
 from bertscope.models.families import Family, descend
 from bertscope.models.gates import Gates, open_gates
 from bertscope.models.means import Means, means
+from bertscope.models.outputs.kinds import model_output
 from bertscope.models.predict import predict
 from bertscope.models.quiet import quiet_library
 from bertscope.models.source import KIND
@@ -178,10 +178,16 @@ class Encoder:
         return open_gates(self, off, mode=mode, reference=reference)
 
     def predict(
-        self, examples: Examples | Sequence[str], *, tokens: int | None = None, window: int = WINDOW
+        self,
+        examples: Examples | Sequence[str],
+        output: Output | None = None,
+        *,
+        tokens: int | None = None,
+        window: int = WINDOW,
     ) -> Predictions:
-        """The outputs of what is on top (classifier, regressor, spans, parser) for every example, in their order."""
-        return predict(self, Examples.of(examples), tokens=tokens, window=window)
+        """The outputs of what is on top (classifier, regressor, spans, parser) for every example, in their order; or
+        those of a task's `output`, where one model can give several kinds."""
+        return predict(self, Examples.of(examples), output, tokens=tokens, window=window)
 
     def means(self, examples: Examples) -> Means:
         """Every head's and MLP's average output over the real tokens of these examples, for `mode="mean"`."""
@@ -207,25 +213,17 @@ class Encoder:
         data = self.record.trained_on
         return data.id if data else None
 
-    def need_classifier(self, output: Output | None = None) -> None:
-        """Refuse, with what to do, if nothing on this model predicts labels, or others than this output's."""
-        if self.task_head != "classifier":
-            raise UserError(
-                f"{self.name} has no classifier on top (it is: {self.task_head}); "
-                f"fine-tune it first: bertscope finetune {self.name} --on TASK --out FOLDER"
-            )
-        if self.model.config.problem_type == "multi_label_classification":
-            raise UserError(
-                f"{self.name} gives an example any number of labels; only one label each can be scored here"
-            )
-        if output is None:
-            return
-        if output.n_outputs != self.model.config.num_labels:
-            raise UserError(
-                f"{self.name} gives {self.model.config.num_labels} outputs, the task needs {output.n_outputs}; "
-                "fine-tune it on this task, or choose the task it was trained on"
-            )
-        output.match(self.labels)
+    def form_of(self, kind: str, *, pairs: bool) -> str:
+        """As which kind of output this model answers a task of that kind."""
+        return kind
+
+    def need(self, output: Output) -> None:
+        """Refuse, with what to do, if this model doesn't give such outputs."""
+        model_output(self, output)
+
+    def marked(self, output: Output, examples: Examples) -> Examples:
+        """The examples with what only this model's tokenizer can say of the right answers."""
+        return examples
 
     def save(self, folder: str | Path) -> Path:
         """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""

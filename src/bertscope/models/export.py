@@ -58,7 +58,10 @@ def export_onnx(encoder: Encoder, path: Path) -> Path:
     need_onnx()
     import onnx
 
-    encoder.need_classifier()
+    if encoder.task_head != "classifier":
+        raise UserError(
+            f"{encoder.name} can't be written as ONNX: it has no classifier on top (it is: {encoder.task_head})"
+        )
     model = copy.deepcopy(encoder.model).cpu().eval()
     model.set_attn_implementation("eager")
     shape = (2, min(8, encoder.max_length))  # neither is 1: a size of 1 would be taken for a fixed one

@@ -1,4 +1,4 @@
-"""What a model gives when a layer's output is changed: logits of a classifier, losses of a masked language model.
+"""What comes of a model when a layer's output is changed: how it scores, or how badly it guesses masked words.
 
 A change meets the tokens of words; special tokens stay as they are. A change of layer k's output leaves the layers up
 to k as they are. So each batch is run once in full, and for each change the layers up to its own return what they
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,15 @@ from torch.nn.functional import cross_entropy
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed, mixed, to_unit
-from bertscope.core.predictions import Predictions
+from bertscope.core.output import Output
+from bertscope.core.predictions import Judged
 from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.finite_pass import measuring
-from bertscope.models.needed_rows import first_token_only
+from bertscope.models.judge import Judging
 from bertscope.models.observe import default_budget
+from bertscope.models.outputs.kinds import model_output
 from bertscope.models.replay import recorded, replayed
 from bertscope.models.taps import Tap, tapped
 
@@ -55,18 +58,15 @@ class MaskedLosses:
     """How many texts are longer than the model reads, and were truncated."""
 
 
-def logits_with(encoder: Encoder, examples: Examples, changes: Sequence[Change | None]) -> Predictions:
-    """A classifier's outputs [change, example, class] with each change; None is the model as it is."""
-    encoder.need_classifier()
-    truncated = 0
-    outputs = np.zeros((len(changes), len(examples), encoder.model.config.num_labels), dtype=np.float32)
-    with _running(encoder, len(examples) * len(changes)) as bar, first_token_only(encoder):
-        for batch in _read(encoder, examples):
-            for place, output in enumerate(_changed(encoder, batch.inputs, batch.special, changes)):
-                outputs[place, batch.rows] = output.logits.float().cpu().numpy()
-                bar.advance(len(batch))
-            truncated += batch.truncated
-    return Predictions(examples.ids, outputs, encoder.labels, truncated)
+def judge_with(encoder: Encoder, output: Output, examples: Examples, changes: Sequence[Change | None]) -> Judged:
+    """The examples scored with each change; None is the model as it is. Others are compared with the first."""
+    asked = model_output(encoder, output)
+    judging = Judging(asked, examples, len(changes))
+    with _running(encoder, len(examples) * len(changes)) as bar, asked.sparing():
+        for batch in asked.batches(examples, gold=True):
+            judging.take(batch, _changed(encoder, partial(asked.run, batch), batch.special, changes))
+            bar.advance(len(batch.examples) * len(changes))
+    return judging.judged()
 
 
 def masked_losses(
@@ -89,7 +89,8 @@ def masked_losses(
             counts[batch.rows] = masked.sum(1).cpu().numpy()
             inputs = batch.inputs | {"input_ids": words.masked_fill(masked, mask_id)}
             with _guessing_only(encoder, masked):
-                for place, output in enumerate(_changed(encoder, inputs, batch.special, changes)):
+                run = partial(encoder.model, **inputs)
+                for place, output in enumerate(_changed(encoder, run, batch.special, changes)):
                     logits = output.prediction_logits if "prediction_logits" in output else output.logits
                     losses = cross_entropy(logits.float(), gold, reduction="none").double()
                     total = torch.zeros(len(batch), dtype=torch.double, device=losses.device)
@@ -118,23 +119,23 @@ def _read(encoder: Encoder, examples: Examples) -> Iterator[Batch]:
 
 
 def _changed(
-    encoder: Encoder, inputs: dict[str, Tensor], special: Tensor, changes: Sequence[Change | None]
+    encoder: Encoder, run: Callable[[], Any], special: Tensor, changes: Sequence[Change | None]
 ) -> Iterator[Any]:
-    """The model's output with each change."""
+    """What a run of the model gives with each change."""
     with recorded(encoder) as kept:
-        plain = encoder.model(**inputs)
+        plain = run()
     for change in changes:
         if change is None:
             yield plain
         elif change.layer == 0:
             with tapped(encoder, _Embeddings(change, special)):
-                yield encoder.model(**inputs)
+                yield run()
         else:
             last = kept[change.layer - 1]
             assert last.output is not None
             below = [*kept[: change.layer - 1], replace(last, output=change(last.output, special))]
             with replayed(encoder, below, change.layer):
-                yield encoder.model(**inputs)
+                yield run()
 
 
 class _Embeddings(Tap):

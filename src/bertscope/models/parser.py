@@ -9,21 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 import transformers
 from safetensors import safe_open
 from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
-from bertscope.core.examples import NOTHING, Examples
-from bertscope.core.progress import progress
-from bertscope.models.batches import WINDOW, Batch, batches
+from bertscope.models.batches import Batch
 from bertscope.models.config_notes import PARSER, notes_in
-from bertscope.models.finite_pass import measuring
 from bertscope.models.new_task_head import with_new_task_head
-from bertscope.models.observe import default_budget
-from bertscope.models.spanning_tree import best_trees
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -130,34 +124,6 @@ def arc_scores(model: Any, vectors: Tensor, counts: Tensor) -> Tensor:
 def seen_words(batch: Batch) -> Tensor:
     """How many words of each row the model reads: all, unless the sentence is too long for it."""
     return batch.words.amax(1) + 1
-
-
-def predict_trees(
-    encoder: Encoder, examples: Examples, *, tokens: int | None = None, window: int = WINDOW
-) -> tuple[np.ndarray, int]:
-    """Each word's governor and relation in the best tree [example, word, 2], and how many sentences were truncated:
-    of their lost words nothing is said."""
-    if examples.words is None or examples.pair is not None:
-        raise UserError(f"{encoder.name} parses sentences whose words are marked; give a treebank")
-    outputs = np.full((len(examples), max(map(len, examples.words)), 2), NOTHING)
-    truncated, model = 0, encoder.model
-    with measuring([encoder]), torch.inference_mode(), progress("parsing", len(examples)) as bar:
-        for batch in batches(
-            encoder.tokenizer, examples, max_length=encoder.max_length, tokens=tokens or default_budget(encoder),
-            window=window, device=encoder.device,
-        ):  # fmt: skip
-            counts = seen_words(batch)
-            width = int(counts.max())
-            vectors = word_vectors(model, batch, width)
-            scores = arc_scores(model, vectors, counts).log_softmax(-1)
-            governors = best_trees(scores.double().cpu().numpy(), counts.cpu().numpy())
-            relations = model.parser.relations(vectors, torch.from_numpy(governors).to(vectors.device)).argmax(-1)
-            inside = np.arange(width) < counts.cpu().numpy()[:, None]
-            found = np.stack([governors - 1, relations.cpu().numpy()], axis=-1)
-            outputs[batch.rows, :width] = np.where(inside[..., None], found, NOTHING)
-            truncated += batch.truncated
-            bar.advance(len(batch))
-    return outputs, truncated
 
 
 def _small(hidden: int, size: int) -> nn.Module:

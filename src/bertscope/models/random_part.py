@@ -10,24 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bertscope.core.examples import Examples
-from bertscope.core.predictions import Predictions
+from bertscope.core.output import Output
 from bertscope.core.units import Mode, Unit
 from bertscope.models.encoder import Encoder
 from bertscope.models.gates import Gates
+from bertscope.models.judge import judge_each
 from bertscope.models.means import Means
-from bertscope.models.replay import TemporaryChange, predict_each
+from bertscope.models.replay import TemporaryChange
 from bertscope.models.taps import Tap, tapped
 
 
-def predict_without_random_parts(
+def losses_without_random_parts(
     encoder: Encoder,
+    output: Output,
     examples: Examples,
     heads: Sequence[Unit],
     *,
@@ -36,9 +38,9 @@ def predict_without_random_parts(
     reference: Means | None = None,
     seed: int = 0,
     replay: bool = True,
-) -> Predictions:
-    """The classifier's outputs [head, draw, example, class] without a random part in the place of each head. The
-    heads of a layer have the same `draws` subspaces."""
+) -> np.ndarray:
+    """The losses [head, draw, example] without a random part in the place of each head. The heads of a layer have the
+    same `draws` subspaces."""
     with encoder.gates(mode=mode, reference=reference) as gates:
         tap = RandomPart(encoder, gates)
         subspaces = {layer: _subspaces(encoder, layer, draws, seed) for layer in {head.layer_index for head in heads}}
@@ -48,8 +50,8 @@ def predict_without_random_parts(
             for subspace in subspaces[head.layer_index]
         ]
         with tapped(encoder, tap):
-            found = predict_each(encoder, examples, changes, replay=replay)
-    return replace(found, logits=found.logits.reshape(len(heads), draws, *found.logits.shape[1:]))
+            found = judge_each(encoder, output, examples, changes, replay=replay)
+    return found.losses.reshape(len(heads), draws, -1)
 
 
 class RandomPart(Tap):

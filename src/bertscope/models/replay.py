@@ -1,4 +1,4 @@
-"""Predictions with parts switched off, one set of parts after the other, without computing anything twice.
+"""A model with parts switched off, one set of parts after the other, without computing anything twice.
 
 A change in layer k leaves the layers below it untouched, and what its own heads put out before any gate. So each
 batch is run once in full, what every layer did is kept for the batch, and for a set of parts whose lowest layer is k
@@ -13,45 +13,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
 from bertscope.core.examples import Examples
-from bertscope.core.predictions import Predictions
 from bertscope.core.progress import progress
 from bertscope.core.units import Mode, Unit
-from bertscope.models.batches import batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.finite_pass import measuring
 from bertscope.models.gates import Gates
 from bertscope.models.means import Means
-from bertscope.models.needed_rows import first_token_only
 from bertscope.models.observe import default_budget
+from bertscope.models.outputs.base import ModelOutput, RowBatch
 from bertscope.models.taps import Kept, Run, run_of
-
-
-def predict_without(
-    encoder: Encoder,
-    examples: Examples,
-    off: Sequence[Sequence[Unit]],
-    *,
-    mode: Mode = "zero",
-    reference: Means | None = None,
-    replay: bool = True,
-    tokens: int | None = None,
-) -> Predictions:
-    """The classifier's outputs [set, example, class] with each set of parts in `off` switched off.
-
-    `replay=False` runs all of the model every time: the plain way, to compare with.
-    """
-    sets = [[unit.check(encoder.head_counts, encoder.neuron_counts) for unit in units] for units in off]
-    with encoder.gates(mode=mode, reference=reference) as gates:
-        lowest = [min((unit.layer_index for unit in units), default=encoder.n_layers) for units in sets]
-        changes = [
-            TemporaryChange(first, partial(_off, gates, units)) for first, units in zip(lowest, sets, strict=True)
-        ]
-        return predict_each(encoder, examples, changes, replay=replay, tokens=tokens)
 
 
 @dataclass(frozen=True)
@@ -64,42 +38,54 @@ class TemporaryChange:
     """Makes the `with` block in which it holds."""
 
 
-def predict_each(
-    encoder: Encoder,
+@contextmanager
+def switched_off(
+    encoder: Encoder, off: Sequence[Sequence[Unit]], *, mode: Mode = "zero", reference: Means | None = None
+) -> Iterator[list[TemporaryChange]]:
+    """The changes that switch each of these sets of parts off, inside the block."""
+    sets = [[unit.check(encoder.head_counts, encoder.neuron_counts) for unit in units] for units in off]
+    with encoder.gates(mode=mode, reference=reference) as gates:
+        lowest = [min((unit.layer_index for unit in units), default=encoder.n_layers) for units in sets]
+        yield [TemporaryChange(first, partial(_off, gates, units)) for first, units in zip(lowest, sets, strict=True)]
+
+
+def run_each(
+    asked: ModelOutput,
     examples: Examples,
     changes: Sequence[TemporaryChange],
     *,
+    gold: bool = False,
     replay: bool = True,
     tokens: int | None = None,
-) -> Predictions:
-    """The classifier's outputs [change, example, class] with each change, made inside the block that opened the taps;
-    `replay` and `tokens` as for `predict_without`."""
-    encoder.need_classifier()
-    outputs = np.zeros((len(changes), len(examples), encoder.model.config.num_labels), dtype=np.float32)
+) -> Iterator[tuple[RowBatch, Iterator[Any]]]:
+    """Each batch, and what the model says of it with each change, made inside the block that opened the taps.
+
+    `replay=False` runs all of the model every time: the plain way, to compare with.
+    """
+    encoder = asked.encoder
     # What is kept of a batch must stay in a CPU's cache between the passes: half of the usual budget is 1.15x faster.
     budget = tokens or default_budget(encoder) // (2 if encoder.device.type == "cpu" else 1)
-    truncated, parts = 0, sum(change.first < encoder.n_layers for change in changes)
+    parts = sum(change.first < encoder.n_layers for change in changes)
     with (
         measuring([encoder]),
         torch.inference_mode(),
-        first_token_only(encoder) if replay else nullcontext(),
+        asked.sparing() if replay else nullcontext(),
         progress(f"switching off {parts} parts of {encoder.name}", len(examples) * len(changes)) as bar,
     ):
-        for batch in batches(
-            encoder.tokenizer, examples, max_length=encoder.max_length, tokens=budget, device=encoder.device
-        ):
+        for batch in asked.batches(examples, tokens=budget, gold=gold):
             kept: list[Kept] = []
             if replay:
                 with recorded(encoder) as kept:
-                    encoder.model(**batch.inputs)
-            logits = []  # copied from the device once per batch, not once per change
-            for change in changes:
-                with change.block(), replayed(encoder, kept, change.first if replay else 0):
-                    logits.append(encoder.model(**batch.inputs).logits)
-                bar.advance(len(batch))
-            outputs[:, batch.rows] = torch.stack(logits).float().cpu().numpy()
-            truncated += batch.truncated
-    return Predictions(examples.ids, outputs, encoder.labels, truncated)
+                    asked.run(batch)
+
+            def each(batch: RowBatch = batch, kept: list[Kept] = kept) -> Iterator[Any]:
+                for change in changes:
+                    with change.block(), replayed(encoder, kept, change.first if replay else 0):
+                        raw = asked.run(batch)
+                    yield raw
+                    bar.advance(len(batch.examples))
+
+            yield batch, each()
 
 
 @contextmanager

@@ -29,11 +29,16 @@ class Windows:
     """[token, 2]: from which to which character of its text a token reaches."""
     inside: np.ndarray
     """[token]: whether it is in the text that is asked about."""
-    truncated: int
-    """Questions that were too long and lost their end."""
+    shortened: np.ndarray
+    """[example]: whether its question was too long and lost its end."""
 
     def __len__(self) -> int:
         return len(self.example)
+
+    @property
+    def truncated(self) -> int:
+        """How many questions lost their end."""
+        return int(self.shortened.sum())
 
     @property
     def row(self) -> np.ndarray:
@@ -44,7 +49,7 @@ class Windows:
 def windowed(tokenizer: Any, examples: Examples, max_length: int) -> Windows:
     """Tokenise questions (the first text) with the texts they are about (the second)."""
     assert examples.pair is not None
-    questions, truncated = _shortened(tokenizer, examples.text, max_length // _SHARED)
+    questions, shortened = _shortened(tokenizer, examples.text, max_length // _SHARED)
     coded = tokenizer(
         questions, list(examples.pair), truncation="only_second", max_length=max_length,
         stride=max_length // _SHARED, return_overflowing_tokens=True, return_special_tokens_mask=True,
@@ -54,7 +59,7 @@ def windowed(tokenizer: Any, examples: Examples, max_length: int) -> Windows:
     inside = (tokens.segments == 1) & ~tokens.added
     spans = tokens.spans
     return Windows(
-        replace(tokens, encodings=()), example, spans, inside, truncated
+        replace(tokens, encodings=()), example, spans, inside, shortened
     )  # encodings are thousands of things
 
 
@@ -75,12 +80,12 @@ def targets(windows: Windows, answers: np.ndarray) -> np.ndarray:
     return np.where(whole[:, None], np.stack([first, last], axis=1), 0)
 
 
-def _shortened(tokenizer: Any, questions: Sequence[str], most: int) -> tuple[list[str], int]:
-    """The questions, truncated where they have more tokens than `most`, and how many were."""
-    found, truncated = list(questions), 0
+def _shortened(tokenizer: Any, questions: Sequence[str], most: int) -> tuple[list[str], np.ndarray]:
+    """The questions, truncated where they have more tokens than `most`, and whether each was."""
+    found, shortened = list(questions), np.zeros(len(questions), bool)
     coded = tokenizer(found, add_special_tokens=False, verbose=False)
     for at, encoding in enumerate(coded.encodings):
         if len(encoding) > most:
             found[at] = found[at][: encoding.offsets[most - 1][1]]
-            truncated += 1
-    return found, truncated
+            shortened[at] = True
+    return found, shortened

@@ -66,7 +66,14 @@ class Contrastive:
         if config.projection:
             encoder.model.projection = _projection(encoder, config.seed)
 
-    def loss(self, batch: Batch, rows: Tensor) -> Tensor:
+    @property
+    def lengths(self) -> np.ndarray:
+        return self.tokens.lengths
+
+    def batch(self, things: np.ndarray) -> Batch:
+        return self._padded(self.tokens, things)
+
+    def loss(self, batch: Batch) -> Tensor:
         vectors = self._read([batch, *self._beside(self._others, batch)])
         if self.config.projection:
             vectors = self.encoder.model.projection(vectors)

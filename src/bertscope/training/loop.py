@@ -21,7 +21,6 @@ from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.folders import refuse_foreign
 from bertscope.core.progress import Progress, progress
 from bertscope.core.result import Result
-from bertscope.models.batches import pad
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import KIND
 from bertscope.training.checkpoint import Checkpoint
@@ -97,9 +96,9 @@ class Training:
     ) -> None:
         assert settings.epochs and settings.learning_rate is not None
         self.encoder, self.objective, self.settings, self.out = encoder, objective, settings, out
-        self.model, self.epochs, self.tokens = encoder.model, settings.epochs, objective.tokens
+        self.model, self.epochs, self.lengths = encoder.model, settings.epochs, objective.lengths
         self.history = History(chance=objective.chance)
-        self.steps_per_epoch = math.ceil(len(self.tokens) / settings.batch_size)
+        self.steps_per_epoch = math.ceil(len(self.lengths) / settings.batch_size)
         self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         self.optimizer = _adamw(self.trained, settings.learning_rate, settings.weight_decay)
         self.checkpoint = None if out is None else Checkpoint.of(out)
@@ -131,7 +130,7 @@ class Training:
         """Run the layers once of which nothing is trained: that is part of the training."""
         with self._measured(), self._precision():
             folder = None if self.out is None else self.out.parent
-            self._prefix = Prefix.of(self.encoder, self.tokens, self._settled, folder)
+            self._prefix = Prefix.of(self.encoder, self.objective.tokens, self._settled, folder)
 
     @contextmanager
     def _measured(self) -> Iterator[None]:
@@ -163,8 +162,8 @@ class Training:
             rest(self.model)
         losses: list[float] = []
         every = max(1, self.steps_per_epoch // _POINTS_PER_EPOCH)
-        batches = bucketed(self.tokens.lengths, self.settings.batch_size, generator)
-        largest = int(np.argmax([len(rows) * self.tokens.lengths[rows].max() for rows in batches]))
+        batches = bucketed(self.lengths, self.settings.batch_size, generator)
+        largest = int(np.argmax([len(rows) * self.lengths[rows].max() for rows in batches]))
         for place, rows in enumerate(batches):
             step = (epoch - 1) * self.steps_per_epoch + place
             weighed = place == largest and not self.history.activations
@@ -176,13 +175,12 @@ class Training:
         return float(np.mean(losses))
 
     def _step(self, rows: np.ndarray, step: int, epoch: int, *, weighed: bool = False) -> float:
-        device = self.encoder.device
-        batch = pad(self.tokens, rows, pad_id=self.encoder.tokenizer.pad_token_id or 0, device=device)
+        batch = self.objective.batch(rows)
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate(step)
         below = self._prefix.instead(batch) if self._prefix else nullcontext()
         with self._precision(), below, self._weighing() if weighed else nullcontext():
-            loss = self.objective.loss(batch, torch.from_numpy(rows).to(device))
+            loss = self.objective.loss(batch)
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.trained, self.settings.clip)
         value = loss.item()

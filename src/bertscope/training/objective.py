@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertscope.models.batches import Batch, Tokens, tokenise
+from bertscope.models.batches import Batch, Tokens
 from bertscope.models.encoder import Encoder
-from bertscope.models.predict import TaskLogits
-from bertscope.training.distill import Teacher, from_teacher
+from bertscope.models.outputs.kinds import model_output
+from bertscope.training.distill import Teacher
 
 if TYPE_CHECKING:
     from bertscope.data.task import Scores, Task
+    from bertscope.models.outputs.base import RowBatch
 
 
 class Objective(Protocol):
@@ -28,11 +29,17 @@ class Objective(Protocol):
     fingerprint: str
     """What tells this objective's data and settings from another's."""
     tokens: Tokens
-    """The training set; the loop makes its batches of these rows."""
+    """The training set, as the model reads it."""
 
-    def loss(self, batch: Batch, rows: Tensor) -> Tensor:
-        """The mean loss of a batch, whose rows these are of the training set, with the graph that leads to it. The
-        loop decides the precision."""
+    @property
+    def lengths(self) -> np.ndarray:
+        """How long each thing is that a step can have: a row of tokens, or the longest of those that go together."""
+
+    def batch(self, things: np.ndarray) -> Batch:
+        """The batch of these, on the encoder's device; its `rows` are rows of `tokens`."""
+
+    def loss(self, batch: Any) -> Tensor:
+        """The mean loss of a batch, with the graph that leads to it. The loop decides the precision."""
 
     def score(self) -> Scores:
         """How good the model is by now on the validation set."""
@@ -42,47 +49,52 @@ class Objective(Protocol):
 
 
 class Labelled:
-    """A task's labels: cross-entropy, or squared error where they are scores."""
+    """A task's right answers, of whatever kind its output is."""
 
     def __init__(self, encoder: Encoder, task: Task, *, tuned: bool = False, teacher: Teacher | None = None) -> None:
         """
         tuned     whether the encoder does the task already: a regressor's outputs are then in the task's own units
         teacher   whom to learn from beside the labels
         """
-        assert task.train.label is not None
         self.encoder, self.task, self.teacher = encoder, task, teacher
         self.metric, self.fingerprint = task.metric, task.fingerprint
         self.chance = task.chance(task.validation)
-        self.tokens = tokenise(encoder.tokenizer, task.train, encoder.max_length)
-        truncated = int(self.tokens.truncated.sum())
-        of_all = f"{truncated:,} of {len(task.train):,} training texts"
-        longest = f"longer than {encoder.max_length} tokens, and cut there: {of_all}"
-        self.notes = (longest,) if truncated else ()
-        self._logits = TaskLogits(encoder, task.output)
+        self._asked = model_output(encoder, task.output)
+        rows = self._asked.rows(task.train, gold=True)
+        self.notes = self._asked.notes_on(rows)
         self._scale = _Scale.of(task)
         if tuned:
             self._scale.take_out_of(encoder.model)
-        self._labels = torch.from_numpy(self._scale.shrink(task.train.label)).to(encoder.device)
+        gold = None if rows.gold is None else self._scale.shrink(rows.gold)
+        self._rows = replace(rows, tokens=replace(rows.tokens, encodings=()), gold=gold)
+        self.tokens = self._rows.tokens
+        alone = np.arange(len(self.tokens) + 1)
+        together = np.searchsorted(rows.example, np.arange(len(task.train) + 1))
+        self._starts = alone if self._asked.rows_stand_alone else together
+        if self._asked.rows_stand_alone:  # each is a thing of its own: an example in one batch, its window in another
+            self._rows = replace(self._rows, example=alone[:-1], truncated=np.zeros(len(self.tokens), bool))
+        self.lengths = np.maximum.reduceat(self.tokens.lengths, self._starts[:-1])
         if teacher is not None:
             # Without dropout a regressor's scores lie off those it was trained for: they have a scale of their own.
-            own = _Scale.of_scores(teacher.outputs) if task.kind == "regression" else self._scale
+            own = _Scale.of_scores(teacher.outputs) if self._scale.moves else self._scale
             self._taught = torch.from_numpy(own.shrink(teacher.outputs)).to(encoder.device)
 
-    def loss(self, batch: Batch, rows: Tensor) -> Tensor:
-        logits = self._logits(batch.inputs).float()
-        labels = self._labels[rows]
-        if self.task.kind == "regression":
-            loss = nn.functional.mse_loss(logits[:, 0], labels)
-        else:
-            loss = nn.functional.cross_entropy(logits, labels)
+    def batch(self, things: np.ndarray) -> RowBatch:
+        return self._asked.batch(self._rows, self._starts, things)
+
+    def loss(self, batch: RowBatch) -> Tensor:
+        raw = self._asked.run(batch)
+        totals, counts = self._asked.losses(raw, batch)
+        loss = totals.sum() / counts.sum()
         if self.teacher is None:
             return loss
-        taught = from_teacher(logits, self._taught[rows], self.teacher.temperature)
+        at = torch.from_numpy(batch.examples).to(self._taught.device)
+        taught = self._asked.taught(raw, self._taught[at], self.teacher.temperature)
         return torch.lerp(loss, taught, self.teacher.weight)
 
     def score(self) -> Scores:
         validation = self.task.validation
-        return self.task.score(self.encoder.predict(validation), validation)
+        return self.task.score(self.encoder.predict(validation, self.task.output), validation)
 
     def finish(self) -> None:
         self._scale.fold_into(self.encoder.model)
@@ -97,14 +109,17 @@ class _Scale:
 
     @classmethod
     def of(cls, task: Task) -> _Scale:
-        if task.kind == "classification":
+        if task.kind != "regression":
             return cls(0.0, 1.0)
-        assert task.train.label is not None
-        return cls.of_scores(task.train.label)
+        return cls.of_scores(task.output.gold(task.train))
 
     @classmethod
     def of_scores(cls, scores: np.ndarray) -> _Scale:
         return cls(float(scores.mean()), float(scores.std()) or 1.0)
+
+    @property
+    def moves(self) -> bool:
+        return (self.mean, self.deviation) != (0.0, 1.0)
 
     def shrink(self, labels: np.ndarray) -> np.ndarray:
         if labels.dtype.kind != "f":
@@ -117,7 +132,7 @@ class _Scale:
 
     def fold_into(self, model: Any) -> None:
         """Make the model speak in the task's own units: its last linear layer takes up scale and mean."""
-        if (self.mean, self.deviation) == (0.0, 1.0):
+        if not self.moves:
             return
         last = [module for module in model.modules() if isinstance(module, nn.Linear)][-1]
         with torch.no_grad():

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.ablate.question import DRAWS_OF_PARTS, AblateConfig, named_sets
-from bertscope.analyses.ablate.result import LEVEL, ablate_result, is_exact
+from bertscope.analyses.ablate.result import LEVEL, ablate_result
 from bertscope.core import null_panel
 from bertscope.core.intervals import interval, share_interval
-from bertscope.core.predictions import Predictions
+from bertscope.core.predictions import Judged
 from bertscope.core.reliability import ENOUGH, Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
@@ -21,10 +21,10 @@ from bertscope.core.statistics import holm, mcnemar_p, one_more_p, paired_effect
 from bertscope.core.units import Unit, every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
+from bertscope.models.judge import judge_without
 from bertscope.models.means import Means
 from bertscope.models.new_task_head import with_random_weights
-from bertscope.models.random_part import predict_without_random_parts
-from bertscope.models.replay import predict_without
+from bertscope.models.random_part import losses_without_random_parts
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Off:
 
 
 def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
-    model.need_classifier(task.output)
+    task = task.asked_of(model)
     off = [Off.part(unit) for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
     for name, units in named_sets(config.sets).items():
         off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))
@@ -70,26 +70,24 @@ def _means(model: Encoder, task: Task, config: AblateConfig) -> Means | None:
     return model.means(task.validation) if config.mode == "mean" else None
 
 
-def _without(
-    model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig, means: Means | None
-) -> Predictions:
-    """The outputs of the whole model and without each part."""
+def _without(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig, means: Means | None) -> Judged:
+    """The test set scored by the whole model and without each part."""
     sets = [[], *(one.units for one in off)]
-    return predict_without(model, task.test, sets, mode=config.mode, reference=means)
+    return judge_without(model, task.output, task.test, sets, mode=config.mode, reference=means)
 
 
 def _mean(means: np.ndarray) -> np.ndarray:
     return means[..., 0]
 
 
-def _effects(task: Task, switched: Predictions, off: Sequence[Off], config: AblateConfig) -> pd.DataFrame:
-    moments, losses = task.moments(switched), task.losses(switched)[..., None]  # [1 + parts, examples, k]
+def _effects(task: Task, switched: Judged, off: Sequence[Off], config: AblateConfig) -> pd.DataFrame:
+    moments, losses = switched.moments, switched.losses[..., None]  # [1 + parts, examples, k]
     how: dict[str, Any] = {"repeats": config.repeats, "seed": config.seed}
-    swaps = 0 if is_exact(task.metric) else config.permutations
+    swaps = 0 if task.output.counts_hits else config.permutations
     found = paired_effects(task.value, moments[0], moments[1:], permutations=swaps, **how)
     by_loss = paired_effects(_mean, losses[0], losses[1:], permutations=config.permutations, **how)
     more_hits = moments[1:, :, 0] - moments[0, :, 0]
-    p = mcnemar_p(more_hits.sum(1), np.abs(more_hits).sum(1)) if is_exact(task.metric) else found.p
+    p = mcnemar_p(more_hits.sum(1), np.abs(more_hits).sum(1)) if task.output.counts_hits else found.p
     kinds = np.array([one.kind for one in off])
     columns = {
         "unit": [one.name for one in off],
@@ -118,22 +116,22 @@ def _tested(p: np.ndarray, kinds: np.ndarray, prefix: str = "") -> dict[str, np.
     return {f"{prefix}p": p, f"{prefix}p_holm": corrected, f"{prefix}certain": corrected < LEVEL}
 
 
-def _effect_sizes(task: Task, switched: Predictions, how: dict[str, Any]) -> dict[str, np.ndarray]:
+def _effect_sizes(task: Task, switched: Judged, how: dict[str, Any]) -> dict[str, np.ndarray]:
     """How far predictions move, whatever is right. Whatever a part does, that is no less than 0: there is no test."""
-    whole, key = switched.of_change(0), task.output.divergence_key
-    draws = metric_draws(_mean, task.divergence(whole, switched)[1:, :, None], **how)
+    key = task.output.divergence_key
+    draws = metric_draws(_mean, switched.divergence[1:, :, None], **how)
     low, high = interval(draws)
     sizes = {key: draws[0], f"{key}_low": low, f"{key}_high": high}
-    flips = task.flips(whole, switched)[1:].mean(1)
+    flips = switched.flips[1:].mean(1)
     if not np.isnan(flips).all():
         low, high = share_interval(flips, len(task.test))
         sizes |= {"flips": flips, "flips_low": low, "flips_high": high}
     return sizes
 
 
-def _reliability(task: Task, switched: Predictions, kinds: Sequence[str]) -> pd.DataFrame:
+def _reliability(task: Task, switched: Judged, kinds: Sequence[str]) -> pd.DataFrame:
     """Of the ranking of the parts of each kind, by the metric and by the loss; kinds of fewer than 3 have none."""
-    moments, losses = task.moments(switched)[1:], task.losses(switched)[1:]
+    moments, losses = switched.moments[1:], switched.losses[1:]
 
     def of(kind: str, measure: str) -> Reliability:
         at = np.array(kinds) == kind
@@ -151,7 +149,7 @@ def _reliability(task: Task, switched: Predictions, kinds: Sequence[str]) -> pd.
     return pd.DataFrame(rows, columns=["kind", "measure", "pearson", "spearman", "parts"])
 
 
-def _told_by(task: Task, switched: Predictions, reliability: pd.DataFrame) -> dict[str, str]:
+def _told_by(task: Task, switched: Judged, reliability: pd.DataFrame) -> dict[str, str]:
     """What each kind of part is told by: the metric, or the loss where the metric's ranking is mostly noise and the
     loss's is less so. The loss of scores in another unit than the task's says nothing."""
     by = reliability.pivot(index="kind", columns="measure", values="pearson")
@@ -161,20 +159,20 @@ def _told_by(task: Task, switched: Predictions, reliability: pd.DataFrame) -> di
     return noisy.map({True: "loss", False: "metric"}).to_dict()
 
 
-def _in_another_unit(task: Task, switched: Predictions) -> bool:
+def _in_another_unit(task: Task, switched: Judged) -> bool:
     """Whether a model of scores is further from the right ones than their mean is."""
-    if task.labels:
+    if task.loss_scale == 1:
         return False
     blind = task.losses(task.blind_outputs(task.test)).mean()
-    return bool(task.losses(switched.of_change(0)).mean() > blind)
+    return bool(switched.losses[0].mean() > blind)
 
 
-def _nothing(task: Task, switched: Predictions, kinds: pd.Series, config: AblateConfig) -> pd.DataFrame:
+def _nothing(task: Task, switched: Judged, kinds: pd.Series, config: AblateConfig) -> pd.DataFrame:
     """The null panel: the whole model's outputs and those without a part exchanged row by row, tested as they are."""
-    moments, losses = task.moments(switched), task.losses(switched)[..., None]
+    moments, losses = switched.moments, switched.losses[..., None]
     how: dict[str, Any] = {"draws": null_panel.DRAWS, "permutations": config.permutations, "seed": config.seed}
     p = {"loss": paired_p_of_nothing(_mean, losses[0], losses[1:], **how)}
-    if is_exact(task.metric):
+    if task.output.counts_hits:
         more_hits = moments[1:, :, 0] - moments[0, :, 0]
         coins = np.random.default_rng(config.seed).choice([-1.0, 1.0], size=(null_panel.DRAWS, more_hits.shape[1]))
         p["metric"] = mcnemar_p(coins @ more_hits.T, np.abs(more_hits).sum(1))
@@ -192,24 +190,23 @@ def _random_weights(model: Encoder, task: Task, off: Sequence[Off], config: Abla
     """What the same parts do in the same model with random weights."""
     twin = with_random_weights(model, config.seed, classifier=True)
     switched = _without(twin, task, off, config, _means(twin, task, config))
-    losses, far = task.losses(switched), task.divergence(switched.of_change(0), switched)
-    rise, key = (losses[1:] - losses[0]).mean(1), task.output.divergence_key
-    return pd.DataFrame({"random_weights": rise, f"random_weights_{key}": far[1:].mean(1)})
+    rise, key = (switched.losses[1:] - switched.losses[0]).mean(1), task.output.divergence_key
+    return pd.DataFrame({"random_weights": rise, f"random_weights_{key}": switched.divergence[1:].mean(1)})
 
 
 def _random_parts(
-    model: Encoder, task: Task, switched: Predictions, off: Sequence[Off], config: AblateConfig, means: Means | None
+    model: Encoder, task: Task, switched: Judged, off: Sequence[Off], config: AblateConfig, means: Means | None
 ) -> pd.DataFrame:
     """What a random part in a head's place costs, and whether the head costs more. Other parts have as many
     directions as the layer has: nothing random is like them."""
     places = [place for place, one in enumerate(off) if one.kind == "head"]
     if not places:
         return pd.DataFrame(index=range(len(off)))
-    random = predict_without_random_parts(
-        model, task.test, [off[place].units[0] for place in places], draws=DRAWS_OF_PARTS, mode=config.mode,
-        reference=means, seed=config.seed,
+    without_any = losses_without_random_parts(
+        model, task.output, task.test, [off[place].units[0] for place in places], draws=DRAWS_OF_PARTS,
+        mode=config.mode, reference=means, seed=config.seed,
     )  # fmt: skip
-    losses, without_any = task.losses(switched), task.losses(random)  # [1 + parts, n], [head, draw, n]
+    losses = switched.losses  # [1 + parts, n], beside [head, draw, n]
     rise = (without_any - losses[0]).mean(-1)
     own = (losses[1:][places] - losses[0]).mean(1)
     # Not whether it is above their mean, which one random part in two is: whether it could be one more of them.

@@ -20,7 +20,7 @@ from bertscope.core.result import Result
 from bertscope.core.statement import Statement, counted, decimals, in_points, points, sure
 
 if TYPE_CHECKING:
-    from bertscope.core.predictions import Predictions
+    from bertscope.core.predictions import Judged
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
 
@@ -72,21 +72,16 @@ _MEASURES = {
 }
 
 
-def is_exact(metric: str) -> bool:
-    """Whether the metric's permutation test has a closed form, which is McNemar's exact test."""
-    return metric == "accuracy"
-
-
 def ablate_result(
     model: Encoder,
     task: Task,
-    switched: Predictions,
+    switched: Judged,
     tables: Mapping[str, pd.DataFrame],
     config: AblateConfig,
     notes: Sequence[str],
 ) -> Result:
     effects, reliability = tables["effects"], tables["reliability"]
-    full, losses = task.score(switched.of_change(0)), task.losses(switched.of_change(0))
+    full, losses = task.score_answers(switched.predicted[0], notes=task.label_notes(model.labels)), switched.losses[0]
     ends = bootstrap_interval(lambda means: means[..., 0], losses[:, None])
     names = {"metric": task.metric, "loss": "loss"}
     return ablate.result(
@@ -105,7 +100,7 @@ def ablate_result(
             *full.notes,
             *notes,
             *cautions(model, task, full, switched.truncated),
-            *_too_few(task.metric, effects, config),
+            *_too_few(task, effects, config),
             *(
                 f"ranking of parts ({_WORDS[kind]}): {_reliability_told(reliability, kind, names)}"
                 for kind in dict.fromkeys(reliability["kind"])
@@ -114,9 +109,9 @@ def ablate_result(
     )
 
 
-def _too_few(metric: str, effects: pd.DataFrame, config: AblateConfig) -> list[str]:
+def _too_few(task: Task, effects: pd.DataFrame, config: AblateConfig) -> list[str]:
     """Kinds with so many parts that no p-value by permutation can survive the correction."""
-    by = " by the loss" if is_exact(metric) else ""
+    by = " by the loss" if task.output.counts_hits else ""
     return [
         f"{config.permutations} permutations are too few for any of {count} {kind} parts to be certain{by}"
         for kind, count in effects["kind"].value_counts(sort=False).items()

@@ -38,7 +38,7 @@ from bertscope.data.read import read_task
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
-from bertscope.models.intervene import Change, logits_with, masked_losses
+from bertscope.models.intervene import Change, judge_with, masked_losses
 from bertscope.models.states_store import StatesStore
 
 
@@ -98,21 +98,20 @@ def ability_of(model: Encoder, examples: Examples, task: Task | None, config: Er
 
 
 def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> Ability:
-    model.need_classifier(task.output)
+    task = task.asked_of(model)
     notes = task.label_notes(model.labels)
     test = task.test.take(_few(task.test, np.arange(len(task.test)), config))
     if model.tuned_on not in (None, task.fingerprint):
         notes.append("the model was fine-tuned on another split or other data: it may have seen some test rows")
 
     def measured(changes: Sequence[Change | None]) -> Measured:
-        found = logits_with(model, test, changes)
+        found = judge_with(model, task.output, test, changes)
         if found.truncated:
             notes.append(f"{found.truncated} test texts are longer than {model.max_length} tokens and were cut")
         how = {"repeats": config.repeats, "seed": config.seed}
-        losses = task.losses(found, test)[..., None]
         return Measured(
-            metric_draws(task.value, task.moments(found, test), **how),
-            metric_draws(lambda means: means[..., 0], losses, **how),
+            metric_draws(task.value, found.moments, **how),
+            metric_draws(lambda means: means[..., 0], found.losses[..., None], **how),
         )
 
     return Ability("score", task.metric, 1, len(test), measured, task.chance(test), task.loss_unit, notes)

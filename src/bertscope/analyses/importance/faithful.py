@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import torch
 from scipy.integrate import trapezoid
 from scipy.stats import rankdata
 
-from bertscope.analyses.gradients import losses
 from bertscope.core.intervals import interval
 from bertscope.core.reliability import Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import Resampling, metric_draws, resampled_means
 from bertscope.core.units import Unit
-from bertscope.models.replay import predict_without
+from bertscope.models.judge import judge_without
 
 if TYPE_CHECKING:
     from bertscope.analyses.importance.measure import Importances
     from bertscope.analyses.importance.question import ImportanceConfig
-    from bertscope.core.examples import Examples
     from bertscope.data.task import Scores, Task
     from bertscope.models.encoder import Encoder
     from bertscope.models.gates import Means
@@ -76,17 +73,16 @@ def single_effects(
     """What switching each part off alone does on the validation set, [1 + repeats, unit]; above 0: it is missed. And
     how far it moves predictions, and how reliable rankings by each effect are."""
     validation, off = task.validation, [[], *([unit] for unit in found.units)]
-    outputs = task.outputs(predict_without(encoder, validation, off, mode=config.mode, reference=reference))
-    loss = _losses(task, outputs, validation)
+    switched = judge_without(encoder, task.output, validation, off, mode=config.mode, reference=reference)
+    loss, moments = switched.losses / task.loss_scale, switched.moments
     change = (loss[1:] - loss[0]).T  # [example, unit]
-    moments = task.moments(outputs, validation)
     score = task.value(resampled_means(resampling, moments.swapaxes(0, 1)))
     effects = {
         "rise": resampled_means(resampling, change),
         "size": resampled_means(resampling, np.abs(change)),
         "drop": score[:, :1] - score[:, 1:],
     }
-    moved = {"kl": task.divergence(outputs[0], outputs[1:]), "flips": task.flips(outputs[0], outputs[1:])}
+    moved = {"kl": switched.divergence[1:], "flips": switched.flips[1:]}
     reliability: dict[tuple[str, str], Reliability] = {}
     for kind in found.kinds:
         here = found.of_kind(kind)
@@ -95,12 +91,6 @@ def single_effects(
         reliability[kind, "drop"] = split_half(task.value, moments[1:][here], seed=config.seed)
     shown = {name: resampled_means(resampling, each.T) for name, each in moved.items() if not np.isnan(each).any()}
     return effects, shown, reliability
-
-
-def _losses(task: Task, outputs: np.ndarray, examples: Examples) -> np.ndarray:
-    """Each example's loss, as the gradients have it: [..., n] of outputs [..., n, c]."""
-    assert examples.label is not None
-    return losses(task, torch.from_numpy(outputs).double(), torch.from_numpy(examples.label)).numpy()
 
 
 def fall(
@@ -116,14 +106,14 @@ def fall(
         ]
         for key, several in orders.items()
     }
-    switched = predict_without(
-        encoder, task.test, [sorted(off) for off in places], mode=config.mode, reference=reference
+    switched = judge_without(
+        encoder, task.output, task.test, [sorted(off) for off in places], mode=config.mode, reference=reference
     )
     resample: dict[str, int] = {"repeats": config.repeats, "seed": config.seed}
-    losses_off = _losses(task, task.outputs(switched), task.test)
+    losses = switched.losses[..., None] / task.loss_scale
     draws = {
-        "score": metric_draws(task.value, task.moments(switched), **resample),
-        "loss": metric_draws(lambda means: means[..., 0], losses_off[..., None], **resample),
+        "score": metric_draws(task.value, switched.moments, **resample),
+        "loss": metric_draws(lambda means: means[..., 0], losses, **resample),
     }
     counts = {kind: sizes(len(several[0]), config.steps) for (kind, _), several in orders.items()}
     # [1 + repeats, orders, points]
@@ -134,7 +124,8 @@ def fall(
                        for by, each in measures.items()}
         for (kind, name), measures in along.items()
     }  # fmt: skip
-    return pd.concat(curves, ignore_index=True), _areas(areas), task.score(switched.of_change(0)), switched.truncated
+    whole = task.score_answers(switched.predicted[0], notes=task.label_notes(encoder.labels))
+    return pd.concat(curves, ignore_index=True), _areas(areas), whole, switched.truncated
 
 
 def sizes(n: int, steps: int) -> np.ndarray:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import torch
 
-from bertscope.analyses.gradients import Gradients, cumulated, example_gradients, losses, unit_length
+from bertscope.analyses.gradients import Gradients, cumulated, example_gradients, unit_length
 from bertscope.analyses.importance.faithful import IMPORTANCE, NORMALISED, faithfulness
 from bertscope.analyses.importance.question import ImportanceConfig
 from bertscope.analyses.importance.result import importance_result
@@ -20,10 +19,11 @@ from bertscope.core.result import Result
 from bertscope.core.units import Unit, every
 from bertscope.data.task import Scores, Task
 from bertscope.models.encoder import Encoder
+from bertscope.models.outputs.base import put
 
 
 def measure(model: Encoder, task: Task, config: ImportanceConfig) -> Result:
-    model.need_classifier(task.output)
+    task = task.asked_of(model)
     if config.faithful and config.mode == "uniform":
         with model.gates(mode="uniform"):  # refused where it can't be, before anything is computed
             pass
@@ -101,16 +101,17 @@ def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resa
     units = _units(encoder, config)
     validation = task.validation
     heads = np.zeros((len(validation), encoder.n_layers, encoder.n_heads))
-    mlps, outputs = np.zeros((len(validation), encoder.n_layers)), np.zeros((len(validation), task.n_outputs))
+    mlps, loss = np.zeros((len(validation), encoder.n_layers)), np.zeros(len(validation))
+    outputs = np.zeros((len(validation), *task.output.width(validation)))
     neurons = [np.zeros((2, n)) for n in encoder.neuron_counts] if "neuron" in config.units else []
     truncated = 0
     for part in example_gradients(encoder, task, validation, per_token=config.form == "token", neurons=bool(neurons)):
-        heads[part.rows], mlps[part.rows], outputs[part.rows] = part.heads, part.mlps, part.outputs
+        heads[part.rows], mlps[part.rows], loss[part.rows] = part.heads, part.mlps, part.losses
+        put(outputs, part.rows, part.outputs)
         for sums, layer in zip(neurons, part.neurons, strict=True):
             sums += np.abs(layer).sum(0, dtype=np.float64), np.square(layer, dtype=np.float64).sum(0)
         truncated += part.truncated
     means, errors = _means_and_errors(neurons, len(validation))
-    loss = losses(task, torch.from_numpy(outputs), torch.from_numpy(validation.label)).numpy()
 
     def draws(values: np.ndarray) -> np.ndarray:
         if config.form == "cumulative":  # the examples' order is part of it: there is nothing to resample

@@ -157,7 +157,7 @@ def _headline(task: Task, found: Importances, checked: Faithfulness | None) -> l
 
 
 def _loss_unit(task: Task) -> str:
-    return "squared deviations" if task.kind == "regression" else "nats"
+    return "squared deviations" if task.loss_scale != 1 else task.loss_unit
 
 
 def _agreement_numbers(checked: Faithfulness) -> list[Number]:

@@ -233,7 +233,7 @@ def together(
 
 def check_together(encoder: Encoder, task: Task, units: Sequence[Unit | str]) -> list[Unit]:
     """The heads to switch off together; refused where that can't be scored or set beside other heads."""
-    encoder.need_classifier(task.output)
+    encoder.need(task.output)
     named = sorted({Unit.parse(unit).check(encoder.head_counts) for unit in units})
     if not named or any(unit.kind != "head" for unit in named):
         raise UserError("name one or more single heads to switch off together, such as head:3.7")

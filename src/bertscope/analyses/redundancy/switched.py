@@ -30,13 +30,12 @@ class Switched:
 
 
 def switched_off(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode) -> Switched:
-    from bertscope.models.replay import predict_without
+    from bertscope.models.judge import judge_without
 
-    encoder.need_classifier(task.output)
+    encoder.need(task.output)
     reference = encoder.means(task.validation) if mode == "mean" else None
-    found = predict_without(encoder, task.test, sets, mode=mode, reference=reference)
-    whole = found.of_change(0)
-    return Switched(task.moments(found), task.losses(found), task.divergence(whole, found), task.flips(whole, found))
+    found = judge_without(encoder, task.output, task.test, sets, mode=mode, reference=reference)
+    return Switched(found.moments, found.losses, found.divergence, found.flips)
 
 
 def random_twin(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode, seed: int) -> Switched:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import metric
 
@@ -27,15 +28,41 @@ class Classes:
 
     kind = "classification"
     loss = "cross-entropy"
+    loss_unit = "nats"
     divergence_key = "kl"
+    blind_answer = "majority"
+
+    @classmethod
+    def of(cls, name: str, labels: tuple[str, ...], metric: str) -> Classes:
+        return cls(name, labels, metric)
 
     @property
-    def n_outputs(self) -> int:
-        return len(self.labels)
+    def counts_hits(self) -> bool:
+        return self.metric == "accuracy"
 
     @property
     def value(self) -> Value:
-        return metric(self.metric, self.n_outputs).value
+        return metric(self.metric, len(self.labels)).value
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        return (len(self.labels),)
+
+    def gold(self, examples: Examples) -> np.ndarray:
+        return labels_of(examples, self.task)
+
+    def learnt(self, examples: Examples) -> Any:
+        return None if examples.label is None else examples.label.tolist()
+
+    def in_order(self, outputs: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+        self.refuse_other_width(outputs)
+        return ordered(outputs, *self.match(names))
+
+    def refuse_other_width(self, outputs: np.ndarray) -> None:
+        if outputs.shape[-1] != len(self.labels):
+            raise UserError(
+                f"the model gives {outputs.shape[-1]} outputs, but {self.task} has {len(self.labels)} labels "
+                f"({', '.join(self.labels)}); fine-tune it on this task"
+            )
 
     def match(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
         """Labels are matched by name; upper and lower case don't matter. Where one side has only numbers for names,
@@ -59,7 +86,7 @@ class Classes:
         return outputs.argmax(-1)
 
     def moments(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
-        return metric(self.metric, self.n_outputs).moments(predicted, gold)
+        return metric(self.metric, len(self.labels)).moments(predicted, gold)
 
     def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """The cross-entropy: minus the log of the right label's probability, in nats."""
@@ -81,19 +108,19 @@ class Classes:
         return _model_by_model(of_model, other)
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return (self.predictions(whole) != self.predictions(other)).astype(np.float64)
+        return (whole != other).astype(np.float64)
 
     def secondary(self, predicted: np.ndarray, gold: np.ndarray) -> dict[str, float]:
-        names = ("accuracy", "f1" if self.n_outputs == 2 else "macro_f1", "matthews")
-        return {name: float(metric(name, self.n_outputs)(predicted, gold)) for name in names if name != self.metric}
+        names = ("accuracy", "f1" if len(self.labels) == 2 else "macro_f1", "matthews")
+        return {name: float(metric(name, len(self.labels))(predicted, gold)) for name in names if name != self.metric}
 
-    def blind(self, gold: np.ndarray, n: int) -> np.ndarray:
+    def blind(self, train: Examples, examples: Examples) -> np.ndarray:
         """The most frequent label, for every example."""
-        most = np.bincount(gold, minlength=self.n_outputs).argmax()
-        return np.tile(np.eye(self.n_outputs)[most], (n, 1))
+        most = np.bincount(self.gold(train), minlength=len(self.labels)).argmax()
+        return np.tile(np.eye(len(self.labels))[most], (len(examples), 1))
 
-    def describe(self, gold: np.ndarray) -> dict[str, Any]:
-        counts = np.bincount(gold, minlength=self.n_outputs).tolist()
+    def describe(self, examples: Examples) -> dict[str, Any]:
+        counts = np.bincount(self.gold(examples), minlength=len(self.labels)).tolist()
         return {
             "labels": dict(zip(self.labels, counts, strict=True)),
             "majority": self.labels[int(np.argmax(counts))],
@@ -112,3 +139,16 @@ def _log_shares(outputs: np.ndarray) -> np.ndarray:
     outputs = outputs.astype(np.float64)
     outputs = outputs - outputs.max(-1, keepdims=True)
     return outputs - np.log(np.exp(outputs).sum(-1, keepdims=True))
+
+
+def labels_of(examples: Examples, task: str) -> np.ndarray:
+    """The examples' labels; refused where they have none."""
+    if examples.label is None:
+        raise UserError(f"the examples have no labels, so that nothing on {task} can be scored")
+    return examples.label
+
+
+def ordered(outputs: np.ndarray, order: list[int], notes: list[str]) -> tuple[np.ndarray, list[str]]:
+    """Outputs [..., c] in another order, and what is said about it; as they are where that is the same, as it mostly
+    is: outputs can be large."""
+    return outputs if order == list(range(len(order))) else outputs[..., order], notes

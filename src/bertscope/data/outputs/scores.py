@@ -8,29 +8,57 @@ from typing import Any
 
 import numpy as np
 
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import metric, spearman
+from bertscope.data.outputs.classes import labels_of
 
 
 @dataclass(frozen=True)
 class OneScore:
     """An `Output`: one number, in the units of the task's scores."""
 
+    task: str
+    """The task's name, for messages."""
     metric: str
 
     kind = "regression"
     loss = "squared error"
+    loss_unit = "squared error"
     divergence_key = "squared_change"
+    blind_answer = "majority"
     labels = ()
-    n_outputs = 1
+    counts_hits = False
+
+    @classmethod
+    def of(cls, name: str, labels: tuple[str, ...], metric: str) -> OneScore:
+        return cls(name, metric)
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        return (1,)
+
+    def gold(self, examples: Examples) -> np.ndarray:
+        return labels_of(examples, self.task)
+
+    def learnt(self, examples: Examples) -> Any:
+        return None if examples.label is None else examples.label.tolist()
 
     @property
     def value(self) -> Value:
         return metric(self.metric, 0).value
 
-    def match(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
+    def in_order(self, outputs: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
         """There is one output, whatever a model calls it."""
-        return [0], []
+        self.refuse_other_width(outputs)
+        return outputs, []
+
+    def refuse_other_width(self, outputs: np.ndarray) -> None:
+        if outputs.shape[-1] != 1:
+            raise UserError(
+                f"the model gives {outputs.shape[-1]} outputs, but {self.task} has one score; "
+                "fine-tune it on this task"
+            )
 
     def predictions(self, outputs: np.ndarray) -> np.ndarray:
         return outputs[..., 0].astype(np.float64)
@@ -48,17 +76,17 @@ class OneScore:
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """A score changes by degrees."""
-        return np.full(other.shape[:-1], np.nan)
+        return np.full(other.shape, np.nan)
 
     def secondary(self, predicted: np.ndarray, gold: np.ndarray) -> dict[str, float]:
         return {"spearman": spearman(predicted, gold)}
 
-    def blind(self, gold: np.ndarray, n: int) -> np.ndarray:
+    def blind(self, train: Examples, examples: Examples) -> np.ndarray:
         """The mean score, for every example."""
-        return np.full((n, 1), gold.mean())
+        return np.full((len(examples), 1), self.gold(train).mean())
 
-    def describe(self, gold: np.ndarray) -> dict[str, Any]:
-        return {"labels": summary(gold), "majority": None}
+    def describe(self, examples: Examples) -> dict[str, Any]:
+        return {"labels": summary(self.gold(examples)), "majority": None}
 
 
 def summary(values: np.ndarray) -> dict[str, float]:

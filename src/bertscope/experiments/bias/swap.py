@@ -44,8 +44,7 @@ def measure(model: Encoder, task: Task, config: SwapConfig) -> Result:
     about: dict[str, Any] = {"models": records([model]), "subject": {"task": task.name}}
     if not len(at):
         return swap.result(arrays={"rows": at}, **about, notes=["the swap changes no test text"])
-    model.need_classifier(task.output)
-    predicted = model.predict(texts)
+    predicted = model.predict(texts, task.output)
     score = task.score(predicted, texts)
     return swap.result(
         arrays={"rows": at, "outputs": task.outputs(predicted)},

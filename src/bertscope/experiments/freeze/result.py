@@ -124,7 +124,7 @@ def _scores(task: Task, runs: int) -> list[Figure]:
             title="The score with frozen parts",
             caption=f"The test set's {task.metric} when parts of the encoder keep their pretrained weights, mean "
             f"over seeds. {how_sure(runs)}",
-            labels={"score": task.metric, "arm": "frozen"}, rules={task.blind: task.chance()},
+            labels={"score": task.metric, "arm": "frozen"}, rules={task.output.blind_answer: task.chance()},
         ),
         Figure(
             "intervals", "arms", x="effect", y="arm", low="effect_low", high="effect_high",

@@ -118,16 +118,16 @@ def _retrained(
     resume: bool,
 ) -> tuple[Encoder, list[dict[str, float]]]:
     """The subnetwork after the training, which is scored, and its epochs."""
-    from bertscope.models.new_task_head import with_classifier
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.loop import train
     from bertscope.training.objective import Labelled
+    from bertscope.training.task_kinds import with_task_head
 
     settings = config.training.settled(base.hidden_size)
     name = f"{config.arm} ticket of {base.name} on {task.name}"
     learned = DataRecord(task.fingerprint, task.name, task.kind, task.labels)
     origin = Origin(ticket.name, base.record, learned, settings.seed, settings.init, to_json(config))
-    fresh = with_classifier(base, task.labels, init=settings.init, seed=settings.seed, name=name, origin=origin)
+    fresh = with_task_head(base, task, init=settings.init, seed=settings.seed, name=name, origin=origin)
     with trainable(fresh, subnetwork) as ready:
         history = train(ready, Labelled(ready, task), settings, out=out, resume=resume)
         scored.add("retrained", ready)
@@ -153,7 +153,7 @@ class _Scored:
             self.outputs["hans_labels"] = hans.label
 
     def add(self, stage: str, encoder: Encoder) -> None:
-        predicted = encoder.predict(self.task.test)
+        predicted = encoder.predict(self.task.test, self.task.output)
         self.outputs[stage] = self.task.outputs(predicted)
         self.scores[stage] = self.task.score(predicted)
         if self.hans is not None:

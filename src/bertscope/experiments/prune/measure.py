@@ -50,8 +50,7 @@ class Pruning:
     def __init__(
         self, encoder: Encoder, task: Task, config: PruneConfig, folder: Path | None, *, resume: bool = True
     ) -> None:
-        encoder.need_classifier(task.output)
-        self.encoder, self.task, self.config = encoder, task, config
+        self.encoder, self.task, self.config = encoder, task.asked_of(encoder), config
         self._units = parts(encoder)
         self._size = len(self._units)
         if config.method == "m":
@@ -150,7 +149,7 @@ class Pruning:
         if (taken := self._log.take(step)) is not None:
             return taken
         with only(self.encoder, subnetwork) as smaller:
-            predicted = smaller.predict(self.task.validation)
+            predicted = smaller.predict(self.task.validation, self.task.output)
         score = self.task.score(predicted, self.task.validation)
         row = {"iteration": len(self._log.rows), "phase": phase, "left": share_left(self.encoder, subnetwork)}
         row |= self._counts(kept) | {"score": score.value, "low": score.low, "high": score.high}
@@ -159,9 +158,7 @@ class Pruning:
 
     def _moments(self, row: dict[str, Any]) -> np.ndarray:
         """Of what the mask of a row answers to the validation set."""
-        gold = self.task.validation.label
-        assert gold is not None  # or nothing could have been scored
-        return self.task.output.moments(np.array(row["answers"]), gold)
+        return self.task.output.moments(np.array(row["answers"]), self.task.output.gold(self.task.validation))
 
     def _counts(self, kept: np.ndarray) -> dict[str, int]:
         if self.config.method == "m":
@@ -181,9 +178,9 @@ class Pruning:
     def _answer(self) -> Result:
         """The answer: the mask that is kept, scored on the test set."""
         task, method, kept = self.task, self.config.method, self._kept
-        predicted = self.encoder.predict(task.test)
+        predicted = self.encoder.predict(task.test, task.output)
         with only(self.encoder, Subnetwork(method, kept)) as smaller:
-            rest = smaller.predict(task.test)
+            rest = smaller.predict(task.test, task.output)
         bar = Bar(task, task.test, task.moments(predicted), self.config)
         survivors = (
             weight_table(self.encoder, split(self.encoder, kept)) if method == "m" else part_table(self._units, kept)

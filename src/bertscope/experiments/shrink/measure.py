@@ -29,6 +29,7 @@ from bertscope.models.evaluating import evaluating
 from bertscope.models.export import export_onnx, need_onnx, quantise, refuse_large
 from bertscope.models.latency import Inputs, sample_batches
 from bertscope.models.load import load
+from bertscope.models.outputs.kinds import model_output
 from bertscope.models.source import EXPORT
 from bertscope.models.surgery import is_plain, refuse_whole
 from bertscope.training.distill import Teacher
@@ -69,7 +70,7 @@ class Shrinking:
 
     def __init__(self, encoder: Encoder, task: Task, config: ShrinkConfig, pruned: Result | None) -> None:
         refuse_whole(encoder)
-        encoder.need_classifier(task.output)
+        task = task.asked_of(encoder)
         if config.onnx:
             need_onnx()
             refuse_large(encoder)
@@ -120,7 +121,7 @@ class Shrinking:
 
     def validation_score(self, encoder: Encoder) -> Scores:
         validation = self.task.validation
-        return self.task.score(encoder.predict(validation), validation)
+        return self.task.score(encoder.predict(validation, self.task.output), validation)
 
     @cached_property
     def rows(self) -> Examples:
@@ -141,9 +142,10 @@ class Shrinking:
 
     @cached_property
     def teacher(self) -> Teacher | None:
-        if not self.config.distill:
+        output = self.task.output
+        if not self.config.distill or not model_output(self.encoder, output).can_be_taught:
             return None
-        return Teacher(self.task.outputs(self.encoder.predict(self.task.train)), self.config.temperature)
+        return Teacher(self.task.outputs(self.encoder.predict(self.task.train, output)), self.config.temperature)
 
     def timed(self, encoder: Encoder) -> Encoder:
         """The model where its speed is measured."""
@@ -162,8 +164,10 @@ class Shrinking:
     def _cut(self, off: frozenset[Unit]) -> Encoder:
         smaller = self.encoder.cut(off)
         with self.encoder.gates(off):
-            masked = self.encoder.predict(self.rows).logits
-        _need_equal("the cut model", smaller.predict(self.rows).logits, "the masked one", masked, MASKED)
+            masked = self.encoder.predict(self.rows, self.task.output).logits
+        _need_equal(
+            "the cut model", smaller.predict(self.rows, self.task.output).logits, "the masked one", masked, MASKED
+        )
         if self.config.retrain:
             self.trained(smaller)
         return smaller

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from bertscope.analyses.gradients import Gradients, gate_gradients, losses
+from bertscope.analyses.gradients import Gradients, gate_gradients
 from bertscope.core.errors import UserError
 from bertscope.core.progress import progress
 from bertscope.core.units import Unit, UnitKind
 from bertscope.experiments.shrink.costs import Cost
-from bertscope.models.replay import predict_without
+from bertscope.models.judge import judge_without
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
+    from bertscope.core.predictions import Judged
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
@@ -141,13 +141,14 @@ class Search:
         moves = [move for move in self._moves(wanted) if move.saved > 0]
         if not moves:
             return False
-        outputs, loss = self._tried(moves)
+        tried = self._tried(moves)
+        loss = tried.losses.mean(-1) / self.task.loss_scale
         rise = loss[1:] - loss[0]
         # What goes beyond the goal is worth nothing: towards the end small moves win.
         best = int(np.argmin(rise / [min(move.saved, wanted) for move in moves]))
         self._remember(moves, rise, best)
         self._cut(moves[best].units)
-        score = self.task.value(self.task.moments(outputs[1 + best], self.examples).mean(0))
+        score = self.task.value(tried.moments[1 + best].mean(0))
         self.rows.append(
             {"step": len(self.rows) + 1, "move": moves[best].kind, "parts": len(moves[best].units)}
             | self._left()
@@ -156,13 +157,10 @@ class Search:
         self.ways.append(frozenset(self.off))
         return True
 
-    def _tried(self, moves: Sequence[Move]) -> tuple[np.ndarray, np.ndarray]:
-        """The outputs [1 + moves, example, class] without any move and with each, and their mean losses."""
-        switched = predict_without(self.encoder, self.examples, [(), *(move.units for move in moves)])
-        outputs = self.task.outputs(switched)
-        assert self.examples.label is not None
-        gold = torch.from_numpy(self.examples.label)
-        return outputs, losses(self.task, torch.from_numpy(outputs), gold).mean(-1).numpy()
+    def _tried(self, moves: Sequence[Move]) -> Judged:
+        """The examples scored without any move and with each."""
+        sets = [(), *(move.units for move in moves)]
+        return judge_without(self.encoder, self.task.output, self.examples, sets)
 
     def _remember(self, moves: Sequence[Move], rise: np.ndarray, best: int) -> None:
         """Keep what the layers were worth; once one is gone, all are to be tried again."""

@@ -16,11 +16,11 @@ from bertscope.experiments.trainings import found_again, settings_of
 from bertscope.experiments.truncate.question import WHOLE, TaskHeadForm, TruncateConfig
 from bertscope.experiments.truncate.result import Planned, Shape, Trained, truncate_result
 from bertscope.models.encoder import Encoder
+from bertscope.models.judge import judge_without
 from bertscope.models.latency import in_torch, sample_batches, time_in_turn
-from bertscope.models.new_task_head import with_classifier
-from bertscope.models.replay import predict_without
 from bertscope.models.surgery import without_layers
 from bertscope.training.finetune.question import FinetuneConfig
+from bertscope.training.task_kinds import with_task_head
 
 _BATCHES = {1: 8, 32: 2}  # texts at a time, and how many such batches are timed
 _ROUNDS, _SECONDS = 8, 1.0  # of timing each shape; at least 6 rounds, however long they take
@@ -35,16 +35,16 @@ def measure(
     if config.retrain:
         wanted = [(*one.key, seed) for one in planned for seed in config.seeds]
         trained = found_again(tuned, lambda one: _run(settings_of(one)), wanted)
-        outputs = {run: result.arrays["outputs"] for run, result in trained.items()}
+        moments = {run: task.moments(result.arrays["outputs"]) for run, result in trained.items()}
     else:
         wanted = [(WHOLE, form.key, seed) for form in config.forms for seed in config.seeds]
         tops = found_again(models, lambda one: _run(settings_of(one.record)), wanted)
-        outputs = {
+        moments = {
             (shape.key, top, seed): found
             for (_, top, seed), model in tops.items()
             for shape, found in zip(shapes, switched_off(model, task, shapes), strict=True)
         }
-    runs = {one.key: {seed: task.moments(outputs[*one.key, seed]) for seed in config.seeds} for one in planned}
+    runs = {one.key: {seed: moments[*one.key, seed] for seed in config.seeds} for one in planned}
     arms = Arms(runs, task.value, columns=("arm", "top"))
     return truncate_result(base, task, trained, arms, planned, latencies(base, task, shapes), config)
 
@@ -56,9 +56,9 @@ def _run(settings: FinetuneConfig) -> tuple[str, str, int]:
 
 
 def switched_off(model: Encoder, task: Task, shapes: Sequence[Shape]) -> np.ndarray:
-    """[shape, example, output]: what a fine-tuned model says of the test set without each set of layers."""
+    """[shape, example, k]: the moments of a fine-tuned model on the test set without each set of layers."""
     sets = [[Unit("layer", number) for number in sorted(shape.left_out.numbers)] for shape in shapes]
-    return task.outputs(predict_without(model, task.test, sets))
+    return judge_without(model, task.output, task.test, sets).moments
 
 
 def latencies(base: Encoder, task: Task, shapes: Sequence[Shape]) -> pd.DataFrame:
@@ -68,7 +68,7 @@ def latencies(base: Encoder, task: Task, shapes: Sequence[Shape]) -> pd.DataFram
     """
     models = {}
     for shape in shapes:
-        models[shape.key] = with_classifier(without_layers(base, shape.left_out.numbers), task.labels)
+        models[shape.key] = with_task_head(without_layers(base, shape.left_out.numbers), task)
         models[shape.key].model.set_input_embeddings(base.model.get_input_embeddings())  # once in memory
     variants, rows = {key: in_torch(model) for key, model in models.items()}, []
     for texts, count in _BATCHES.items():

@@ -238,7 +238,8 @@ def _scores(task: Task, several: str | None, config: TruncateConfig, *, lines: b
         table="arms", key="scores", title="The score as layers go",
         caption=f"The test set's {task.metric} {_how(config)}, mean over seeds. {how_sure(len(config.seeds))} "
         "The dashed rule is a constant answer.",
-        rules={task.blind: task.chance()}, **_by_depth("score", words, lines=lines, low="low", color=several),
+        rules={task.output.blind_answer: task.chance()},
+        **_by_depth("score", words, lines=lines, low="low", color=several),
     )  # fmt: skip
 
 

@@ -17,7 +17,8 @@ from bertscope.training.finetune.question import FinetuneConfig, check, finetune
 from bertscope.training.finetune.result import finetune_result
 from bertscope.training.frozen import frozen
 from bertscope.training.loop import Trained, train
-from bertscope.training.task_kinds import objective_of, with_task_head
+from bertscope.training.objective import Labelled
+from bertscope.training.task_kinds import with_task_head
 
 
 def measure(
@@ -35,10 +36,10 @@ def measure(
         base, task, init=config.init, seed=config.seed, form=form, dropout=config.dropout,
         name=f"{started} tuned on {task.name}", origin=_origin(before_training, learned, settings),
     )  # fmt: skip
-    before = task.score(encoder.predict(task.test))
-    objective = objective_of(encoder, task)
+    before = task.score(encoder.predict(task.test, task.output))
+    objective = Labelled(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
-    predictions = encoder.predict(task.test)
+    predictions = encoder.predict(task.test, task.output)
     after = task.score(predictions)
     result = finetune_result(before_training, task, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)

@@ -73,7 +73,7 @@ def _figures(task: Task, chance: float) -> list[Figure]:
             title="Learning curve",
             caption=f"The validation set's {task.metric} after each epoch, with its 95% bootstrap interval over "
             "examples; epoch 0 is before any training. The dashed rule is an answer without looking at the text.",
-            labels=words, rules={task.blind: chance},
+            labels=words, rules={task.output.blind_answer: chance},
         ),
         Figure(
             "lines", "steps", x="step", y="loss", key="loss", title="Training loss",

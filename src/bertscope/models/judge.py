@@ -1,0 +1,139 @@
+"""What a model says, and what forms of it say that were changed for a moment: scored, batch by batch, as it says it.
+
+Of what hundreds of forms put out for thousands of examples nothing is kept but what they predict, their losses, and
+how far they are from the first form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.output import Output
+from bertscope.core.predictions import Judged, Predictions
+from bertscope.core.units import Mode, Unit
+from bertscope.models.encoder import Encoder
+from bertscope.models.means import Means
+from bertscope.models.outputs.base import ModelOutput, RowBatch, put
+from bertscope.models.outputs.kinds import model_output
+from bertscope.models.replay import TemporaryChange, run_each, switched_off
+
+
+def judge_without(
+    encoder: Encoder,
+    output: Output,
+    examples: Examples,
+    off: Sequence[Sequence[Unit]],
+    *,
+    mode: Mode = "zero",
+    reference: Means | None = None,
+    replay: bool = True,
+    tokens: int | None = None,
+) -> Judged:
+    """The examples scored with each set of parts in `off` switched off; the first is what others are compared with.
+
+    `replay=False` runs all of the model every time: the plain way, to compare with.
+    """
+    with switched_off(encoder, off, mode=mode, reference=reference) as changes:
+        return judge_each(encoder, output, examples, changes, replay=replay, tokens=tokens)
+
+
+def judge_each(
+    encoder: Encoder,
+    output: Output,
+    examples: Examples,
+    changes: Sequence[TemporaryChange],
+    *,
+    replay: bool = True,
+    tokens: int | None = None,
+) -> Judged:
+    """The same with each change, made inside the block that opened the taps."""
+    asked = model_output(encoder, output)
+    judging = Judging(asked, examples, len(changes))
+    for batch, forms in run_each(asked, examples, changes, gold=True, replay=replay, tokens=tokens):
+        judging.take(batch, forms)
+    return judging.judged()
+
+
+class Judging:
+    """Takes what forms of a model say of one batch after the other."""
+
+    def __init__(self, asked: ModelOutput, examples: Examples, forms: int) -> None:
+        assert asked.output is not None
+        self._asked, self._output, self._examples = asked, asked.output, examples
+        self._losses, self._divergence = (np.zeros((forms, len(examples))) for _ in range(2))
+        self._predicted: np.ndarray | None = None
+        self._truncated = 0
+
+    def take(self, batch: RowBatch, forms: Any) -> None:
+        """What each form says of a batch, in order; nothing waits for the device but the end of the batch."""
+        asked, first = self._asked, None
+        outputs, numbers = list[Tensor](), list[Tensor]()
+        for raw in forms:
+            exact = asked.double(raw)
+            first = exact if first is None else first
+            total, count = asked.losses(exact, batch)
+            outputs.append(asked.outputs(raw, batch))
+            numbers.append(torch.stack([total / count, asked.divergence(first, exact, batch)]))
+        found = torch.stack(numbers, 1).cpu().numpy()  # [2, form, example]
+        self._losses[:, batch.examples], self._divergence[:, batch.examples] = found
+        self._keep(batch.examples, torch.stack(outputs).cpu().numpy())
+        self._truncated += batch.truncated
+
+    def _keep(self, at: np.ndarray, outputs: np.ndarray) -> None:
+        in_order, _ = self._output.in_order(outputs, self._asked.encoder.labels)
+        predicted = self._output.predictions(in_order)
+        if self._predicted is None:
+            width = self._asked.width(self._examples)
+            like = self._output.predictions(np.full((1, *width), self._asked.padding, dtype=outputs.dtype))
+            self._predicted = np.repeat(
+                np.repeat(like[None], len(self._losses), 0), len(self._examples), 1
+            )  # [form, example, ...]
+        for form, one in zip(self._predicted, predicted, strict=True):
+            put(form, at, one)
+
+    def judged(self) -> Judged:
+        if self._predicted is None:
+            raise UserError("there are no examples to score; give some")
+        output, predicted = self._output, self._predicted
+        return Judged(
+            moments=output.moments(predicted, output.gold(self._examples)),
+            losses=self._losses,
+            divergence=self._divergence,
+            flips=output.flips(predicted[0], predicted),
+            predicted=predicted,
+            truncated=self._truncated,
+        )
+
+
+def predict_without(
+    encoder: Encoder,
+    examples: Examples,
+    off: Sequence[Sequence[Unit]],
+    *,
+    mode: Mode = "zero",
+    reference: Means | None = None,
+    replay: bool = True,
+    tokens: int | None = None,
+) -> Predictions:
+    """The outputs themselves [set, example, ...] with each set of parts switched off, of what is on top of the
+    encoder: all of them are kept."""
+    asked = model_output(encoder)
+    with switched_off(encoder, off, mode=mode, reference=reference) as changes:
+        found, truncated = None, 0
+        for batch, forms in run_each(asked, examples, changes, replay=replay, tokens=tokens):
+            outputs = torch.stack([asked.outputs(raw, batch) for raw in forms]).cpu().numpy()
+            if found is None:
+                shape = (len(changes), len(examples), *asked.width(examples))
+                found = np.full(shape, asked.padding, dtype=outputs.dtype)
+            for form, one in zip(found, outputs, strict=True):
+                put(form, batch.examples, one)
+            truncated += batch.truncated
+    assert found is not None
+    return Predictions(examples.ids, found, encoder.labels, truncated)

@@ -1,0 +1,134 @@
+"""A number for each class, or one score: the library's task head for sequence classification."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, kl_div, log_softmax, mse_loss
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.output import Output
+from bertscope.models.needed_rows import first_token_only
+from bertscope.models.new_task_head import with_classifier
+from bertscope.models.outputs.base import ModelOutput, RowBatch
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+class Classifier(ModelOutput):
+    """What all outputs of that task head have in common: a vector for each example."""
+
+    task_head = "classifier"
+    padding = 0
+
+    def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
+        super().__init__(encoder, output)
+        self._order = slice(None) if output is None else self.order(encoder, output)
+
+    @classmethod
+    def order(cls, encoder: Encoder, output: Output) -> Any:
+        """Where the model has each of the task's labels."""
+        return slice(None)
+
+    @classmethod
+    def refuse_other(cls, encoder: Encoder, output: Output) -> None:
+        if encoder.task_head != cls.task_head:
+            raise UserError(
+                f"{encoder.name} has no classifier on top (it is: {encoder.task_head}); "
+                f"fine-tune it first: bertscope finetune {encoder.name} --on TASK --out FOLDER"
+            )
+        (wanted,) = output.width(Examples((), ()))
+        if wanted != encoder.model.config.num_labels:
+            raise UserError(
+                f"{encoder.name} gives {encoder.model.config.num_labels} outputs, the task needs {wanted}; "
+                "fine-tune it on this task, or choose the task it was trained on"
+            )
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        return (self.encoder.model.config.num_labels,)
+
+    def run(self, batch: RowBatch) -> Tensor:
+        return self.encoder.model(**batch.inputs).logits.float()
+
+    def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return raw
+
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+        return from_teacher(raw[:, self._order], teacher, temperature)
+
+    def sparing(self) -> AbstractContextManager[None]:
+        return first_token_only(self.encoder)
+
+
+class OneLabel(Classifier):
+    """One label for each example: cross-entropy."""
+
+    kind = "classification"
+
+    @classmethod
+    def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
+        return with_classifier(base, output.labels, **how)
+
+    @classmethod
+    def refuse_other(cls, encoder: Encoder, output: Output) -> None:
+        super().refuse_other(encoder, output)
+        if encoder.model.config.problem_type == "multi_label_classification":
+            raise UserError(
+                f"{encoder.name} gives an example any number of labels, and {output.kind} one each; "
+                "give it a task of several labels"
+            )
+        cls.order(encoder, output)
+
+    @classmethod
+    def order(cls, encoder: Encoder, output: Output) -> Any:
+        return output.match(encoder.labels)[0]  # type: ignore[attr-defined]
+
+    def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
+        found = cross_entropy(raw[:, self._order], batch.gold, reduction="none")
+        return found, torch.ones_like(found)
+
+    def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
+        """Kullback and Leibler's, KL(whole || other), in nats."""
+        return kl(whole, raw)
+
+
+class Score(Classifier):
+    """One score for each example: the squared error, in the square of the task's own unit."""
+
+    kind = "regression"
+
+    @classmethod
+    def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
+        return with_classifier(base, (), **how)
+
+    def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
+        found = (raw[:, 0] - batch.gold.to(raw.dtype)).square()
+        return found, torch.ones_like(found)
+
+    def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
+        """The squared change of the score, in the same unit."""
+        return (raw[:, 0] - whole[:, 0]).square()
+
+
+def kl(whole: Tensor, other: Tensor) -> Tensor:
+    """KL(whole || other) of the probabilities that logits [..., c] stand for, in nats; never below 0, but for
+    rounding."""
+    before, after = log_softmax(whole, -1), log_softmax(other, -1)
+    return (before.exp() * (before - after)).sum(-1).clamp_min(0)
+
+
+def from_teacher(student: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+    """How far the student's outputs [n, c] are from the teacher's, averaged over the examples.
+
+    Classes: T^2 KL(teacher || student) of the probabilities softmax(outputs / T), in nats; the factor keeps the
+    gradient's size whatever the temperature. One output, a score: the squared difference.
+    """
+    if student.shape[-1] == 1:
+        return mse_loss(student, teacher)
+    soft, hard = (log_softmax(outputs / temperature, -1) for outputs in (student, teacher))
+    return temperature**2 * kl_div(soft, hard, reduction="batchmean", log_target=True)

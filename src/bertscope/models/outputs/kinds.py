@@ -1,0 +1,34 @@
+"""Which kinds of outputs there are, and which of them a model gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bertscope.core.errors import UserError
+from bertscope.core.output import Output
+from bertscope.models.outputs.base import ModelOutput
+from bertscope.models.outputs.classifier import Classifier, OneLabel, Score
+from bertscope.models.outputs.parsed import Parsed
+from bertscope.models.outputs.span_answers import SpanAnswers
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, Score, SpanAnswers, Parsed)
+MODEL_OUTPUTS = {one.kind: one for one in _KINDS}
+"""By the kind of task."""
+
+
+def model_output(encoder: Encoder, output: Output | None = None) -> ModelOutput:
+    """What the encoder gives for a task's output, refused where it doesn't; without one, what its task head gives."""
+    if output is not None:
+        return MODEL_OUTPUTS[output.kind](encoder, output)
+    if encoder.task_head == Classifier.task_head:
+        return OneLabel(encoder)  # what labels mean, only a task knows: the numbers are the same
+    found = [one for one in _KINDS if one.task_head == encoder.task_head]
+    if not found:
+        raise UserError(
+            f"{encoder.name} has no task head that predicts (it is: {encoder.task_head}); "
+            f"fine-tune it first: bertscope finetune {encoder.name} --on TASK --out FOLDER"
+        )
+    return found[0](encoder)

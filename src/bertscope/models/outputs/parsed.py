@@ -1,0 +1,110 @@
+"""Dependency trees: each word's governor and relation in the best tree that a parser's scores make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import NOTHING, Examples
+from bertscope.core.output import Output
+from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
+from bertscope.models.outputs.classifier import kl
+from bertscope.models.parser import arc_scores, seen_words, with_parser, word_vectors
+from bertscope.models.spanning_tree import best_trees
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """What a parser says of a batch."""
+
+    vectors: Tensor
+    """[row, 1 + word, hidden]: of what is above the root, then of words."""
+    arcs: Tensor
+    """[row, word, 1 + word]"""
+    counts: Tensor
+    """[row]: words that are read."""
+
+
+class Parsed(ModelOutput):
+    """Each word chooses its governor by itself where it learns; that they make a tree is seen to afterwards."""
+
+    kind = "trees"
+    task_head = "parser"
+
+    @classmethod
+    def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
+        return with_parser(base, output.labels, **how)
+
+    @classmethod
+    def refuse_other(cls, encoder: Encoder, output: Output) -> None:
+        super().refuse_other(encoder, output)
+        output.in_order(np.zeros((0, 0, 2), dtype=np.int64), encoder.labels)
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        return (max(map(len, examples.words or ()), default=0), 2)
+
+    def rows(self, examples: Examples, *, gold: bool = False) -> Rows:
+        if examples.words is None or examples.pair is not None:
+            raise UserError(f"{self.encoder.name} parses sentences whose words are marked; give a treebank")
+        return super().rows(examples, gold=gold)
+
+    def notes_on(self, rows: Rows) -> tuple[str, ...]:
+        truncated, longest = int(rows.truncated.sum()), self.encoder.max_length
+        long = f"{truncated:,} training sentences are longer than {longest} tokens and were cut"
+        return (long,) if truncated else ()
+
+    def run(self, batch: RowBatch) -> _Scored:
+        counts = seen_words(batch)
+        vectors = word_vectors(self.encoder.model, batch, int(counts.max()))
+        return _Scored(vectors, arc_scores(self.encoder.model, vectors, counts), counts)
+
+    def double(self, raw: _Scored) -> _Scored:
+        return _Scored(raw.vectors, raw.arcs.double(), raw.counts)
+
+    def outputs(self, raw: _Scored, batch: RowBatch) -> Tensor:
+        """Of words that aren't read nothing is said."""
+        counts = raw.counts.cpu().numpy()
+        scores = raw.arcs.log_softmax(-1).double().cpu().numpy()
+        governors = torch.from_numpy(best_trees(scores, counts)).to(raw.vectors.device)
+        relations = self.encoder.model.parser.relations(raw.vectors, governors).argmax(-1)
+        found = torch.stack([governors - 1, relations], dim=-1)
+        return found.where(self._inside(raw)[..., None], NOTHING)
+
+    def losses(self, raw: _Scored, batch: RowBatch) -> tuple[Tensor, Tensor]:
+        """Of each word's governor, and of its relation to the right one; of words whose governor is read too."""
+        assert batch.gold is not None
+        width = raw.arcs.shape[1]
+        governors, relations = batch.gold[:, :width, 0] + 1, self._own_places(batch.gold[:, :width, 1])
+        there = self._inside(raw) & (governors >= 0) & (governors <= raw.counts[:, None]) & (relations >= 0)
+        kinds = self.encoder.model.parser.relations(raw.vectors, governors.where(there, 0)).to(raw.arcs.dtype)
+        found = raw.arcs.new_zeros(there.shape)
+        found[there] = cross_entropy(raw.arcs[there], governors[there], reduction="none") + cross_entropy(
+            kinds[there], relations[there], reduction="none"
+        )
+        return found.sum(1), there.sum(1).clamp_min(1).to(found.dtype)
+
+    def divergence(self, whole: _Scored, raw: _Scored, batch: RowBatch) -> Tensor:
+        """KL(whole || other) in nats, of the governor of each word, averaged over the words of a sentence."""
+        least = torch.finfo(raw.arcs.dtype).min
+        found = kl(whole.arcs.clamp_min(least), raw.arcs.clamp_min(least)) * self._inside(raw)
+        return found.sum(1) / raw.counts.clamp_min(1)
+
+    def _own_places(self, relations: Tensor) -> Tensor:
+        """Relations of the task as places among those that the parser knows; `NOTHING` where it hasn't one."""
+        assert self.output is not None
+        own = {label: at for at, label in enumerate(self.encoder.labels)}
+        table = [*(own.get(label, NOTHING) for label in self.output.labels), NOTHING]
+        return torch.tensor(table, device=relations.device)[relations.clamp_min(-1)]
+
+    def _inside(self, raw: _Scored) -> Tensor:
+        """[row, word]: whether there is one, and it is read."""
+        return torch.arange(raw.arcs.shape[1], device=raw.arcs.device) < raw.counts[:, None]

@@ -1,0 +1,107 @@
+"""Spans of a text: where an answer begins and ends, of all windows of a long text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.output import Output
+from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
+from bertscope.models.outputs.classifier import kl
+from bertscope.models.span_head import best_spans, with_span_head
+from bertscope.models.windows import targets, windowed
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+class SpanAnswers(ModelOutput):
+    """An example is a question with a text, read as windows. A window without the answer has its first token for both
+    ends, as in BERT's own code for SQuAD, so that the scores of different windows can be compared."""
+
+    kind = "spans"
+    task_head = "span-qa"
+    padding = 0
+
+    @classmethod
+    def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
+        return with_span_head(base, **how)
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        return (2,)
+
+    def rows(self, examples: Examples, *, gold: bool = False) -> Rows:
+        encoder = self.encoder
+        if examples.pair is None:
+            raise UserError(f"{encoder.name} answers questions about a text; give pairs, the question first")
+        windows = windowed(encoder.tokenizer, examples, encoder.max_length)
+        right = None
+        if gold:
+            assert examples.answers is not None
+            right = targets(windows, np.array([answers[0] for answers in examples.answers]))
+        first, last = windows.spans.T
+        return Rows(windows.tokens, windows.example, windows.shortened, right, {"first": first, "last": last})
+
+    def notes_on(self, rows: Rows) -> tuple[str, ...]:
+        questions, windows, notes = len(rows.truncated), len(rows.example), []
+        assert rows.gold is not None
+        answered = len(np.unique(rows.example[rows.gold[:, 1] > 0]))
+        if windows > questions:
+            notes.append(f"{questions:,} training questions are read in {windows:,} windows: their texts are long")
+        if answered < questions:
+            notes.append(f"{questions - answered:,} training answers have no token that the model reads")
+        if truncated := int(rows.truncated.sum()):
+            notes.append(
+                f"{truncated:,} training questions are longer than a quarter of what the model reads and were cut"
+            )
+        return tuple(notes)
+
+    def run(self, batch: RowBatch) -> tuple[Tensor, Tensor]:
+        """The scores of tokens as a first and as a last one, [window, token]; -inf where the answer can't be."""
+        found = self.encoder.model(**batch.inputs)
+        possible = (batch.segments == 1) & ~batch.added
+        possible[:, 0] = True
+        start, end = (
+            each.float().masked_fill(~possible, -torch.inf) for each in (found.start_logits, found.end_logits)
+        )
+        return start, end
+
+    def double(self, raw: Any) -> Any:
+        return tuple(each.double() for each in raw)
+
+    def outputs(self, raw: tuple[Tensor, Tensor], batch: RowBatch) -> Tensor:
+        """The span with the highest score of all of an example's windows; (0, 0) where there is none."""
+        inside = (batch.segments == 1) & ~batch.added
+        score, first, last = best_spans(*raw, inside)
+        row = torch.arange(len(score), device=score.device)
+        ends = torch.stack([batch.marks["first"][row, first], batch.marks["last"][row, last]], dim=1)
+        ends = ends.where(score.isfinite()[:, None], 0)
+        best = score.new_full((len(batch.examples),), -torch.inf).scatter_reduce(0, batch.owner, score, "amax")
+        wins = torch.where(score == best[batch.owner], -row, -len(score))  # of equals the first window
+        window = -row.new_full(best.shape, -len(score)).scatter_reduce(0, batch.owner, wins, "amax")
+        return ends[window]
+
+    def losses(self, raw: tuple[Tensor, Tensor], batch: RowBatch) -> tuple[Tensor, Tensor]:
+        """The mean of the cross-entropies of both ends, of each window."""
+        each = [cross_entropy(scores, gold, reduction="none") for scores, gold in zip(raw, batch.gold.T, strict=True)]
+        found = torch.stack(each).mean(0)
+        return batch.per_example(found), batch.per_example(torch.ones_like(found))
+
+    def divergence(self, whole: tuple[Tensor, Tensor], raw: tuple[Tensor, Tensor], batch: RowBatch) -> Tensor:
+        """KL(whole || other) in nats, of both ends and all windows, averaged."""
+        found = torch.stack([_kl_of_possible(before, after) for before, after in zip(whole, raw, strict=True)]).mean(
+            0
+        )
+        return batch.per_example(found) / batch.per_example(torch.ones_like(found))
+
+
+def _kl_of_possible(whole: Tensor, other: Tensor) -> Tensor:
+    """KL(whole || other) of scores that are -inf where nothing can be: those places count for nothing."""
+    least = torch.finfo(whole.dtype).min
+    return kl(whole.clamp_min(least), other.clamp_min(least))
