@@ -18,13 +18,13 @@ from bertscope.analyses.ablate.question import AblateConfig, ablate
 from bertscope.core import statistics
 from bertscope.core.intervals import share_interval
 from bertscope.core.null_panel import fails
-from bertscope.core.predictions import Predictions
+from bertscope.core.predictions import Judged
 from bertscope.core.units import Unit, every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.judge import predict_without
 from bertscope.models.new_task_head import with_random_weights
-from bertscope.models.random_part import predict_without_random_parts
+from bertscope.models.random_part import losses_without_random_parts
 from bertscope.report.head_card import facts
 from quick_configs import QUICK_ABLATE
 
@@ -156,8 +156,8 @@ def test_a_needed_head_costs_more_than_a_random_part_of_its_size(pocket):
     assert result["heads_above_random"].value == 2 and result["heads_above_random"].n == 8
     assert result.table.set_index("unit").loc["mlp:1"][["random_part", "above_random"]].isna().all()
     units = list(planted_task.NEEDED)
-    random = predict_without_random_parts(model, task.test, Unit.parse_all(units), draws=8, mode="zero")
-    rise = (task.losses(random) - task.losses(model.predict(task.test))).mean(-1)
+    random = losses_without_random_parts(model, task.output, task.test, Unit.parse_all(units), draws=8)
+    rise = (random - task.losses(model.predict(task.test))).mean(-1)
     np.testing.assert_allclose(heads.loc[units, "random_part"], rise.mean(1), rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(heads.loc[units, "random_most"], rise.max(1), rtol=1e-4, atol=1e-7)
 
@@ -174,10 +174,12 @@ def test_random_weights_stand_beside(doubled, told):
     np.testing.assert_allclose(heads["random_weights_kl"], far, atol=1e-9)
 
 
-def _scores(task: Task, scale: float) -> Predictions:
+def _scores(task: Task, scale: float) -> Judged:
     """Of a whole model, near the right ones but for their unit, and without one part."""
     right = scale * (task.test.label + np.random.default_rng(0).normal(0, 0.2, len(task.test)))
-    return Predictions(task.test.ids, np.stack([right, right])[..., None].astype(np.float32), (), 0)
+    both = np.stack([right, right])
+    losses, nothing = task.losses(both[..., None]), np.zeros_like(both)
+    return Judged(task.moments(both[..., None]), losses, nothing, nothing, both, 0)
 
 
 @pytest.mark.parametrize(

@@ -75,21 +75,19 @@ def test_the_whole_text_is_what_a_blind_model_answers():
     one = task((FIRST,))
     words = len(normalised(CONTEXT))
     assert words == 11
-    assert one.chance() == pytest.approx(2 * 1 / (1 + 11)) and one.blind == "whole text"
+    assert one.chance() == pytest.approx(2 * 1 / (1 + 11)) and one.output.blind_answer == "whole text"
 
 
 def test_what_has_no_answers_isnt_scored():
     with pytest.raises(UserError, match="have no answers"):
         task((FIRST,)).moments(np.array([FIRST]), Examples(("a",), ("Who?",), (CONTEXT,)))
-    with pytest.raises(ValueError, match="not a span for each of 2"):
+    with pytest.raises(ValueError, match="not those of 2 examples"):
         task((FIRST,), (FIRST,)).moments(np.array([FIRST]))
 
 
-def test_a_question_that_needs_labels_says_so():
-    with pytest.raises(
-        UserError, match=r"toy asks for spans of a text: .* needs a task of classification or regression"
-    ):
-        _ = task((FIRST,)).n_outputs
+def test_what_is_kept_of_an_answer_has_no_loss():
+    with pytest.raises(UserError, match=r"answers to toy doesn't hold their loss: only the model can say it"):
+        task((FIRST,)).losses(np.array([FIRST]))
 
 
 def test_the_gold_is_part_of_the_identity():

@@ -8,6 +8,7 @@ import pytest
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, ROOT, Examples
 from bertscope.core.predictions import Predictions
+from bertscope.data.task import Task
 
 # dogs bark loudly .   /   it was seen
 TRAIN = Examples(
@@ -60,7 +61,7 @@ def test_attachment_by_hand(metric, per_sentence, value):
 
 def test_gold_is_perfect_and_arms_are_scored_together():
     one = task()
-    gold = one.gold(TRAIN)
+    gold = one.output.gold(TRAIN)[..., :2]
     assert one.score(gold).value == 1
     together = one.moments(np.stack([gold, PREDICTED]))
     assert together.shape == (2, 2, 2) and (together[1] == one.moments(PREDICTED)).all()
@@ -70,7 +71,7 @@ def test_relations_that_fit_hasnt_count_as_words_but_cant_be_right():
     other = Examples(("c",), ("so it is",), words=(("so", "it", "is"),), governors=((2, 2, ROOT),),
                      marks={"relation": (("discourse", "nsubj:outer", "root"),)})  # fmt: skip
     one = task(test=other)
-    assert one.gold(other)[0, :, 1].tolist() == [NOTHING, NOTHING, LABELS.index("root")]
+    assert one.output.gold(other)[0, :, 1].tolist() == [NOTHING, NOTHING, LABELS.index("root")]
     # All heads are right; `discourse` is unknown, `nsubj:outer` is of the family of nsubj.
     predicted = said([(2, "advmod"), (2, "nsubj"), (ROOT, "root")])
     assert one.moments(predicted).tolist() == [[2, 3]] and one.score(predicted).secondary == {"uas": 1.0}
@@ -84,7 +85,7 @@ def test_relations_that_fit_hasnt_count_as_words_but_cant_be_right():
 def test_chains_by_hand():
     one = task()
     # Under the word before: bark is then the first word's, loudly hangs on bark: 1 of 4; it is the root: 0 of 3.
-    left, right = one.chain(TRAIN, -1), one.chain(TRAIN, 1)
+    left, right = one.output.chain(TRAIN, TRAIN, -1), one.output.chain(TRAIN, TRAIN, 1)
     assert left[0, :, 0].tolist() == [ROOT, 0, 1, 2] and left[1, :, 0].tolist() == [ROOT, 0, 1, NOTHING]
     assert right[0, :, 0].tolist() == [1, 2, 3, ROOT] and right[1, :, 0].tolist() == [1, 2, ROOT, NOTHING]
     uas = task("uas")
@@ -95,8 +96,8 @@ def test_chains_by_hand():
 
 
 def test_other_mistakes():
-    with pytest.raises(UserError, match=r"toy asks for dependency trees: .* needs a task of classification"):
-        _ = task().n_outputs
+    with pytest.raises(UserError, match="answers to toy doesn't hold their loss"):
+        task().losses(PREDICTED)
     with pytest.raises(UserError, match="have no trees"):
         task().moments(PREDICTED, Examples(("a",), ("x",)))
     with pytest.raises(ValueError, match="not a head and a relation for each word"):
@@ -104,7 +105,7 @@ def test_other_mistakes():
 
 
 def test_a_parsers_relations_are_matched_by_name():
-    gold = task().gold(TRAIN)
+    gold = task().output.gold(TRAIN)[..., :2]
     turned = LABELS[::-1]
     places = np.array([*(turned.index(label) for label in LABELS), NOTHING])
     outputs = np.stack([gold[..., 0], places[gold[..., 1]]], axis=-1)

@@ -14,10 +14,11 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.units import Unit
 from bertscope.models import finite_pass
-from bertscope.models.intervene import logits_with, masked_losses
+from bertscope.models.intervene import masked_losses, run_with
 from bertscope.models.judge import predict_without
 from bertscope.models.load import load
 from bertscope.models.observe import observe, observe_layers
+from bertscope.models.outputs.kinds import model_output
 from bertscope.models.parser import with_parser
 from bertscope.models.sentence_vectors import sentence_vectors
 from bertscope.models.span_head import with_span_head
@@ -71,7 +72,7 @@ PASSES = {
     "vectors": lambda encoder, texts: sentence_vectors(encoder, texts.text, layers=[1]),
     "replay": lambda encoder, texts: predict_without(encoder, texts, [[Unit.parse("head:3.1")]]),
     "brute force": lambda encoder, texts: predict_without(encoder, texts, [[Unit.parse("head:3.1")]], replay=False),
-    "intervene": lambda encoder, texts: logits_with(encoder, texts, [None]),
+    "intervene": lambda encoder, texts: run_with(model_output(encoder), texts, [None], lambda batch, forms: [*forms]),
     "spans": spans,
     "trees": lambda encoder, texts: overflow(with_parser(encoder, ("a", "b"))).predict(three_sentences.EXAMPLES),
     "gradients": lambda encoder, texts: gate_gradients(encoder, task(), task().validation),

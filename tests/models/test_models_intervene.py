@@ -12,8 +12,10 @@ from transformers import AutoConfig, AutoModelForMaskedLM, BertConfig, BertForPr
 
 from bertscope.core.errors import UserError
 from bertscope.core.hashing import hashed, mixed, to_unit
-from bertscope.models.intervene import MASKED, Change, logits_with, masked_losses
+from bertscope.models.intervene import MASKED, Change, masked_losses, run_with
+from bertscope.models.judge import Keeping
 from bertscope.models.load import load
+from bertscope.models.outputs.kinds import model_output
 from bertscope.models.taps import Tap, tapped
 from device import DEVICE
 from families import _COMMON, CONFIGS, tiny_model
@@ -38,6 +40,14 @@ class _Plain(Tap):
         return torch.where(self._special, after, bent(after)) if layer == self._layer - 1 else after
 
 
+def logits_with(encoder, texts, changes) -> np.ndarray:
+    """[change, example, class]"""
+    asked = model_output(encoder)
+    keeping = Keeping(asked, texts, len(changes))
+    run_with(asked, texts, changes, keeping.take)
+    return keeping.kept().logits
+
+
 def special(encoder, batch) -> torch.Tensor:
     tokenizer = encoder.tokenizer
     wanted = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id)
@@ -48,7 +58,7 @@ def special(encoder, batch) -> torch.Tensor:
 def test_a_replayed_change_is_the_change(family, _pocket, texts, padded):
     encoder = load(tiny_model(family).to(DEVICE), tokenizer=_pocket.tokenizer)
     layers = range(encoder.n_layers + 1)
-    found = logits_with(encoder, texts, [None, *(Change(layer, bent) for layer in layers)]).logits
+    found = logits_with(encoder, texts, [None, *(Change(layer, bent) for layer in layers)])
     np.testing.assert_allclose(found[0], encoder.predict(texts).logits, atol=1e-5)
     batch = padded(encoder)
     for layer in layers:
@@ -61,7 +71,7 @@ def test_a_replayed_change_is_the_change(family, _pocket, texts, padded):
 
 
 def test_layer_0_is_what_the_embeddings_put_out(tiny, texts, padded):
-    found = logits_with(tiny, texts, [Change(0, bent)]).logits[0]
+    found = logits_with(tiny, texts, [Change(0, bent)])[0]
     batch = padded(tiny)
     kept = special(tiny, batch)[..., None]
     hook = tiny.model.bert.embeddings.register_forward_hook(

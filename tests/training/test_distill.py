@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import toy
-from bertscope.training.distill import Teacher, from_teacher
+from bertscope.models.outputs.classifier import from_teacher
+from bertscope.training.distill import Teacher
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.loop import train
 from bertscope.training.objective import Labelled

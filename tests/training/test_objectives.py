@@ -12,6 +12,7 @@ from torch import nn
 from transformers import get_linear_schedule_with_warmup
 
 from bertscope.core.examples import ROOT, Examples
+from bertscope.data.task import Task
 from bertscope.models.batches import pad, tokenise
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.parser import Biaffine
@@ -41,8 +42,8 @@ def test_the_loss_of_spans_is_that_of_each_window_by_itself(tiny):
     made = Labelled(encoder, Task("toy", "spans", (), examples, examples, examples, "token_f1"))
     n = len(made.tokens)
     assert n > 4
-    batch = pad(made.tokens, np.arange(n), pad_id=0, device=encoder.device)
-    loss = made.loss(batch, torch.arange(n, device=encoder.device)).item()
+    batch = made.batch(np.arange(n))
+    loss = made.loss(batch).item()
 
     coded = encoder.tokenizer(
         list(questions), list(texts), truncation="only_second", max_length=64, stride=16,
@@ -88,8 +89,8 @@ def test_the_loss_of_trees_is_that_of_each_word_by_itself(tiny):
     task = Task("toy", "trees", labels, examples, examples, examples, "las")
     encoder = with_task_head(tiny, task, seed=4)
     made, parser = Labelled(encoder, task), encoder.model.parser
-    batch = pad(made.tokens, np.arange(4), pad_id=0, device=encoder.device)
-    loss = made.loss(batch, torch.arange(4, device=encoder.device)).item()
+    batch = made.batch(np.arange(4))
+    loss = made.loss(batch).item()
     long = -(-62 // len(encoder.tokenizer.tokenize("uninterestedly")))  # the last may have lost its end
 
     of_arcs, of_relations = [], []
@@ -135,7 +136,9 @@ def test_a_training_is_a_plain_loop_of_adamw(tiny, monkeypatch):
     for each in (one, other):
         each.model.double()
     order, plain = [], Labelled.loss
-    monkeypatch.setattr(Labelled, "loss", lambda self, *batch: order.append(batch[1].cpu()) or plain(self, *batch))
+    monkeypatch.setattr(
+        Labelled, "loss", lambda self, batch: order.append(torch.from_numpy(batch.rows)) or plain(self, batch)
+    )
     loop.train(one, Labelled(one, task), config, out=None, resume=False)
     epochs = [torch.cat(order[:8]).tolist(), torch.cat(order[8:]).tolist()]
     assert all(sorted(rows) == list(range(60)) for rows in epochs) and epochs[0] != epochs[1]
@@ -184,9 +187,9 @@ def test_which_layers_drop_out_in_training(tiny, monkeypatch, held, dropout, mod
     """And whether the first is computed in a step: not if it is frozen over what is frozen, without dropout."""
     task, plain, seen, computed = make_task(), Labelled.loss, set(), []
 
-    def loss(self, batch, rows):
+    def loss(self, batch):
         computed.clear()
-        found = plain(self, batch, rows)
+        found = plain(self, batch)
         modes = [block.attention.self.dropout.training for block in self.encoder.layers]
         seen.add((*modes, bool(computed)))
         return found
@@ -222,7 +225,7 @@ def test_the_step_with_most_tokens_is_weighed(tiny, monkeypatch):
     task, plain, seen = make_task(), loop.Training._step, []
 
     def step(self, rows, step, epoch, *, weighed=False):
-        seen.append((len(rows) * self.tokens.lengths[rows].max(), weighed))
+        seen.append((len(rows) * self.lengths[rows].max(), weighed))
         return plain(self, rows, step, epoch, weighed=weighed)
 
     monkeypatch.setattr(loop.Training, "_step", step)

@@ -19,7 +19,6 @@ from bertscope.experiments.lottery import question as lottery
 from bertscope.experiments.scratch.question import TRAININGS, scratch
 from bertscope.experiments.scratch.untuned import untuned
 from bertscope.experiments.truncate.question import TruncateConfig, truncate
-from bertscope.models.batches import pad
 from bertscope.models.load import load
 from bertscope.training import loop
 from bertscope.training.finetune.question import FinetuneConfig, finetune
@@ -194,22 +193,23 @@ def test_sentences_that_are_cut_are_counted_and_still_train(tiny):
     encoder = with_task_head(tiny, task)
     objective = Labelled(encoder, replace(task, train=long))
     assert objective.notes == ("1 training sentences are longer than 64 tokens and were cut",)
-    rows = np.arange(16)
-    loss = objective.loss(pad(objective.tokens, rows, pad_id=0, device=encoder.device), torch.from_numpy(rows))
+    loss = objective.loss(objective.batch(np.arange(16)))
     assert torch.isfinite(loss)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_questions_about_labels_say_what_they_need(tiny, kind):
+def test_questions_that_score_take_them_and_refuse_a_model_without_the_task_head(tiny, kind):
     from bertscope import ablate, importance, prune
 
     task = make_task(kind, n=16)
     encoder = with_task_head(tiny, task)
+    found = ablate(encoder, task, units=["head"], repeats=100, permutations=99)
+    assert np.isfinite(found.table[["effect", "loss_rise", "kl"]].to_numpy()).all() and len(found.table) > 2
+    felt = importance(encoder, task, repeats=100, faithful=False)
+    assert np.isfinite(felt["loss"].value)
     for ask in (ablate, importance, prune):
-        with pytest.raises(
-            UserError, match=r"toy asks for .* this question needs a task of classification or regress"
-        ):
-            ask(encoder, task)
+        with pytest.raises(UserError, match=r"has no (span-qa|parser) on top .*fine-tune it first"):
+            ask(tiny, task)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -223,8 +223,7 @@ def test_every_family_trains_and_comes_back(family, kind, _pocket, tmp_path):
         return
     encoder = with_task_head(base, task)
     objective = Labelled(encoder, task)
-    rows = np.arange(16)
-    loss = objective.loss(pad(objective.tokens, rows, pad_id=0, device=encoder.device), torch.from_numpy(rows))
+    loss = objective.loss(objective.batch(np.arange(16)))
     loss.backward()
     lowest = next(parameter for parameter in encoder.layers[0].parameters() if parameter.ndim > 1)
     assert torch.isfinite(loss) and lowest.grad.abs().sum() > 0

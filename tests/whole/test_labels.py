@@ -18,9 +18,9 @@ from bertscope.core.examples import Examples
 from bertscope.core.predictions import Predictions
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
-from bertscope.models.intervene import Change, logits_with
-from bertscope.models.judge import predict_without
-from bertscope.models.predict import TaskLogits
+from bertscope.models.intervene import Change, judge_with
+from bertscope.models.judge import judge_without, predict_without
+from bertscope.models.outputs.kinds import model_output
 from bertscope.training.objective import Labelled
 from house import FILES, SOURCE, tree_of
 from planted_task import planted, task
@@ -104,13 +104,14 @@ def test_what_cant_be_matched_is_refused_in_one_line(model):
     for ask in (
         lambda: own.score(other.predict(own.test)),
         lambda: own.moments(predict_without(other, own.test, [[]])),
-        lambda: own.outputs(logits_with(other, own.test, [None, Change(1, lambda states: states)])),
+        lambda: judge_with(other, own.output, own.test, [None, Change(1, lambda states: states)]),
+        lambda: judge_without(other, own.output, own.test, [[]]),
         lambda: bertscope.ablate(other, own),
         lambda: bertscope.prune(other, own),
         lambda: bertscope.shrink(other, own),
         lambda: bertscope.importance(other, own),
         lambda: bertscope.together(other, own, ["head:1.2"]),
-        lambda: TaskLogits(other, own.output),
+        lambda: model_output(other, own.output),
         lambda: Labelled(other, own),
     ):
         with pytest.raises(UserError, match=message):
@@ -173,16 +174,19 @@ def test_training_on_goes_by_name(toy_task, toy_model):
     assert toy_task.score(other.predict(toy_task.test)).value > 0.9
 
 
+_OUTPUTS = ("self", "output", "task.output")
+
+
 def test_labels_are_matched_in_one_place_for_arrays_and_in_one_for_losses():
     """Nobody else asks which output is which, or picks outputs out of logits."""
     matching, picking = set(), set()
     for path in FILES:
         name = path.relative_to(SOURCE).as_posix()
         for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.Attribute) and node.attr == "match" and "output" in ast.unparse(node.value):
+            if isinstance(node, ast.Attribute) and node.attr == "match" and ast.unparse(node.value) in _OUTPUTS:
                 matching.add(name)
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):  # [:, order], [..., order]
                 picking |= {name} if ast.unparse(node.value).endswith(".logits") else set()
-    assert matching == {"data/task.py", "models/encoder.py", "models/predict.py"}  # encoder.py: to refuse in time
-    assert picking == {"data/task.py", "models/predict.py"}
+    assert matching == {"data/outputs/classes.py", "models/outputs/classifier.py"}
+    assert not picking
     assert not [path for path in FILES if "match_labels" in path.read_text(encoding="utf-8")]

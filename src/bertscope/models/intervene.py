@@ -29,8 +29,9 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.finite_pass import measuring
 from bertscope.models.judge import Judging
 from bertscope.models.observe import default_budget
+from bertscope.models.outputs.base import ModelOutput
 from bertscope.models.outputs.kinds import model_output
-from bertscope.models.replay import recorded, replayed
+from bertscope.models.replay import Take, recorded, replayed
 from bertscope.models.taps import Tap, tapped
 
 MASKED = 0.15
@@ -62,11 +63,19 @@ def judge_with(encoder: Encoder, output: Output, examples: Examples, changes: Se
     """The examples scored with each change; None is the model as it is. Others are compared with the first."""
     asked = model_output(encoder, output)
     judging = Judging(asked, examples, len(changes))
-    with _running(encoder, len(examples) * len(changes)) as bar, asked.sparing():
-        for batch in asked.batches(examples, gold=True):
-            judging.take(batch, _changed(encoder, partial(asked.run, batch), batch.special, changes))
-            bar.advance(len(batch.examples) * len(changes))
+    run_with(asked, examples, changes, judging.take, gold=True)
     return judging.judged()
+
+
+def run_with(
+    asked: ModelOutput, examples: Examples, changes: Sequence[Change | None], take: Take, *, gold: bool = False
+) -> None:
+    """Let `take` have each batch, and what the model says of it with each change."""
+    encoder = asked.encoder
+    with _running(encoder, len(examples) * len(changes)) as bar, asked.sparing():
+        for batch in asked.batches(examples, gold=gold):
+            take(batch, _changed(encoder, partial(asked.run, batch), batch.special, changes))
+            bar.advance(len(batch.examples) * len(changes))
 
 
 def masked_losses(
@@ -129,13 +138,15 @@ def _changed(
             yield plain
         elif change.layer == 0:
             with tapped(encoder, _Embeddings(change, special)):
-                yield run()
+                found = run()
+            yield found
         else:
             last = kept[change.layer - 1]
             assert last.output is not None
             below = [*kept[: change.layer - 1], replace(last, output=change(last.output, special))]
             with replayed(encoder, below, change.layer):
-                yield run()
+                found = run()
+            yield found
 
 
 class _Embeddings(Tap):

@@ -6,7 +6,7 @@ how far they are from the first form.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,10 +55,9 @@ def judge_each(
 ) -> Judged:
     """The same with each change, made inside the block that opened the taps."""
     asked = model_output(encoder, output)
-    judging = Judging(asked, examples, len(changes))
-    for batch, forms in run_each(asked, examples, changes, gold=True, replay=replay, tokens=tokens):
-        judging.take(batch, forms)
-    return judging.judged()
+    return judged(
+        asked, examples, len(changes), run_each(asked, examples, changes, gold=True, replay=replay, tokens=tokens)
+    )
 
 
 class Judging:
@@ -71,7 +70,7 @@ class Judging:
         self._predicted: np.ndarray | None = None
         self._truncated = 0
 
-    def take(self, batch: RowBatch, forms: Any) -> None:
+    def take(self, batch: RowBatch, forms: Iterator[Any]) -> None:
         """What each form says of a batch, in order; nothing waits for the device but the end of the batch."""
         asked, first = self._asked, None
         outputs, numbers = list[Tensor](), list[Tensor]()
@@ -112,6 +111,29 @@ class Judging:
         )
 
 
+class Keeping:
+    """Takes what forms of a model say of one batch after the other, and keeps all of it."""
+
+    def __init__(self, asked: ModelOutput, examples: Examples, forms: int) -> None:
+        self._asked, self._examples, self._forms = asked, examples, forms
+        self._found: np.ndarray | None = None
+        self._truncated = 0
+
+    def take(self, batch: RowBatch, forms: Iterator[Any]) -> None:
+        outputs = torch.stack([self._asked.outputs(raw, batch) for raw in forms]).cpu().numpy()
+        if self._found is None:
+            shape = (self._forms, len(self._examples), *self._asked.width(self._examples))
+            self._found = np.full(shape, self._asked.padding, dtype=outputs.dtype)
+        for form, one in zip(self._found, outputs, strict=True):
+            put(form, batch.examples, one)
+        self._truncated += batch.truncated
+
+    def kept(self) -> Predictions:
+        """[form, example, ...]"""
+        assert self._found is not None
+        return Predictions(self._examples.ids, self._found, self._asked.encoder.labels, self._truncated)
+
+
 def predict_without(
     encoder: Encoder,
     examples: Examples,
@@ -122,18 +144,9 @@ def predict_without(
     replay: bool = True,
     tokens: int | None = None,
 ) -> Predictions:
-    """The outputs themselves [set, example, ...] with each set of parts switched off, of what is on top of the
-    encoder: all of them are kept."""
+    """What is on top of the encoder says [set, example, ...] with each set of parts switched off."""
     asked = model_output(encoder)
     with switched_off(encoder, off, mode=mode, reference=reference) as changes:
-        found, truncated = None, 0
-        for batch, forms in run_each(asked, examples, changes, replay=replay, tokens=tokens):
-            outputs = torch.stack([asked.outputs(raw, batch) for raw in forms]).cpu().numpy()
-            if found is None:
-                shape = (len(changes), len(examples), *asked.width(examples))
-                found = np.full(shape, asked.padding, dtype=outputs.dtype)
-            for form, one in zip(found, outputs, strict=True):
-                put(form, batch.examples, one)
-            truncated += batch.truncated
-    assert found is not None
-    return Predictions(examples.ids, found, encoder.labels, truncated)
+        keeping = Keeping(asked, examples, len(changes))
+        run_each(asked, examples, changes, keeping.take, replay=replay, tokens=tokens)
+    return keeping.kept()

@@ -37,10 +37,24 @@ def losses_without_random_parts(
     mode: Mode = "zero",
     reference: Means | None = None,
     seed: int = 0,
-    replay: bool = True,
 ) -> np.ndarray:
-    """The losses [head, draw, example] without a random part in the place of each head. The heads of a layer have the
-    same `draws` subspaces."""
+    """The losses [head, draw, example] without a random part in the place of each head."""
+    with random_parts_off(encoder, heads, draws=draws, mode=mode, reference=reference, seed=seed) as changes:
+        return judge_each(encoder, output, examples, changes).losses.reshape(len(heads), draws, -1)
+
+
+@contextmanager
+def random_parts_off(
+    encoder: Encoder,
+    heads: Sequence[Unit],
+    *,
+    draws: int,
+    mode: Mode = "zero",
+    reference: Means | None = None,
+    seed: int = 0,
+) -> Iterator[list[TemporaryChange]]:
+    """The changes that take a random part out in the place of each head, `draws` of each, inside the block. The heads
+    of a layer have the same subspaces."""
     with encoder.gates(mode=mode, reference=reference) as gates:
         tap = RandomPart(encoder, gates)
         subspaces = {layer: _subspaces(encoder, layer, draws, seed) for layer in {head.layer_index for head in heads}}
@@ -50,8 +64,7 @@ def losses_without_random_parts(
             for subspace in subspaces[head.layer_index]
         ]
         with tapped(encoder, tap):
-            found = judge_each(encoder, output, examples, changes, replay=replay)
-    return found.losses.reshape(len(heads), draws, -1)
+            yield changes
 
 
 class RandomPart(Tap):

@@ -27,6 +27,10 @@ from bertscope.models.observe import default_budget
 from bertscope.models.outputs.base import ModelOutput, RowBatch
 from bertscope.models.taps import Kept, Run, run_of
 
+Take = Callable[[RowBatch, Iterator[Any]], None]
+"""Takes what forms of a model say of a batch, one after the other. It is called, rather than given a generator to ask:
+that would leave the model as it is in a pass if whoever asks breaks off."""
+
 
 @dataclass(frozen=True)
 class TemporaryChange:
@@ -53,12 +57,14 @@ def run_each(
     asked: ModelOutput,
     examples: Examples,
     changes: Sequence[TemporaryChange],
+    take: Take,
     *,
     gold: bool = False,
     replay: bool = True,
     tokens: int | None = None,
-) -> Iterator[tuple[RowBatch, Iterator[Any]]]:
-    """Each batch, and what the model says of it with each change, made inside the block that opened the taps.
+) -> None:
+    """Let `take` have each batch, and what the model says of it with each change, inside the block that opened the
+    taps.
 
     `replay=False` runs all of the model every time: the plain way, to compare with.
     """
@@ -85,7 +91,7 @@ def run_each(
                     yield raw
                     bar.advance(len(batch.examples))
 
-            yield batch, each()
+            take(batch, each())
 
 
 @contextmanager
