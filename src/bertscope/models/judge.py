@@ -55,9 +55,9 @@ def judge_each(
 ) -> Judged:
     """The same with each change, made inside the block that opened the taps."""
     asked = model_output(encoder, output)
-    return judged(
-        asked, examples, len(changes), run_each(asked, examples, changes, gold=True, replay=replay, tokens=tokens)
-    )
+    judging = Judging(asked, examples, len(changes))
+    run_each(asked, examples, changes, judging.take, gold=True, replay=replay, tokens=tokens)
+    return judging.judged()
 
 
 class Judging:

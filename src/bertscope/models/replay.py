@@ -28,8 +28,8 @@ from bertscope.models.outputs.base import ModelOutput, RowBatch
 from bertscope.models.taps import Kept, Run, run_of
 
 Take = Callable[[RowBatch, Iterator[Any]], None]
-"""Takes what forms of a model say of a batch, one after the other. It is called, rather than given a generator to ask:
-that would leave the model as it is in a pass if whoever asks breaks off."""
+"""Takes what forms of a model say of a batch, one after the other. It is called, rather than given a generator to
+ask: that would leave the model as it is in a pass if whoever asks breaks off."""
 
 
 @dataclass(frozen=True)
