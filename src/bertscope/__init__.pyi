@@ -601,9 +601,12 @@ def finetune(
     warmup: float | None = None,
     weight_decay: float = 0.0,
     batch_size: int = 32,
+    accumulate: int = 1,
+    class_weights: Literal['none', 'balanced'] = 'none',
     clip: float = 1.0,
     init: Literal['pretrained', 'random'] = 'pretrained',
     keep: Literal['last', 'best'] = 'last',
+    patience: int | None = None,
     without: str = '',
     classifier: Literal['linear', 'relu'] = 'linear',
     pooler: bool = True,
@@ -639,10 +642,13 @@ def finetune(
         learning_rate: The highest learning rate, from which it decays linearly to 0; by default what the recipe says.
         warmup: The share of all steps over which the learning rate rises; by default what the recipe says.
         weight_decay: AdamW's weight decay; biases and LayerNorm are spared.
-        batch_size: Examples per step.
+        batch_size: Examples per batch; a step has one, unless `accumulate` says more.
+        accumulate: Batches whose gradients are added up for one step (gradient accumulation): a step then has as many times more examples than fit into memory at once.
+        class_weights: balanced: in the loss a rare label counts for more, as many times as it is rarer than if all were equally frequent. For one label a text or a word.
         clip: The largest gradient norm.
         init: random: draw all weights anew, as a control for what pre-training gave.
         keep: Which epoch's weights to keep: the last, or the best on the validation set.
+        patience: Early stopping: end after so many epochs in a row that are no better on the validation set than the best, whose weights are kept.
         without: Layers left out before the training: `12`, `11-12`, `3,7-9`.
         classifier: linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between them.
         pooler: Whether the dense layer that the family has before its last one stays; --no-pooler takes it off, so that the last reads the first token's last state.

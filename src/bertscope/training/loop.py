@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,7 +98,8 @@ class Training:
         self.encoder, self.objective, self.settings, self.out = encoder, objective, settings, out
         self.model, self.epochs, self.lengths = encoder.model, settings.epochs, objective.lengths
         self.history = History(chance=objective.chance)
-        self.steps_per_epoch = math.ceil(len(self.lengths) / settings.batch_size)
+        batches = math.ceil(len(self.lengths) / settings.batch_size)
+        self.steps_per_epoch = math.ceil(batches / settings.accumulate)
         self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         self.optimizer = _adamw(self.trained, settings.learning_rate, settings.weight_decay)
         self.checkpoint = None if out is None else Checkpoint.of(out)
@@ -120,11 +121,19 @@ class Training:
         with progress("fine-tuning", total) as bar, own_randomness(self.encoder.device):
             bar.advance(done * self.steps_per_epoch)
             for epoch in range(done + 1, self.epochs + 1):
+                if self._out_of_patience:
+                    break
                 with self._measured():
                     loss = self.epoch(epoch, bar)
                 row = self._close_epoch(epoch, loss)
                 bar.advance(0, **{self.objective.metric: f"{row['score']:.3f}"})
         self._finish()
+
+    @property
+    def _out_of_patience(self) -> bool:
+        """Whether no epoch was better than the best for as long as that is waited for."""
+        patience = self.settings.patience
+        return patience is not None and len(self.history.epochs) - 1 - self.history.best >= patience
 
     def prepare(self) -> None:
         """Run the layers once of which nothing is trained: that is part of the training."""
@@ -162,28 +171,31 @@ class Training:
             rest(self.model)
         losses: list[float] = []
         every = max(1, self.steps_per_epoch // _POINTS_PER_EPOCH)
-        batches = bucketed(self.lengths, self.settings.batch_size, generator)
+        batches, together = bucketed(self.lengths, self.settings.batch_size, generator), self.settings.accumulate
         largest = int(np.argmax([len(rows) * self.lengths[rows].max() for rows in batches]))
-        for place, rows in enumerate(batches):
+        for place, first in enumerate(range(0, len(batches), together)):
             step = (epoch - 1) * self.steps_per_epoch + place
-            weighed = place == largest and not self.history.activations
-            losses.append(self._step(rows, step, epoch, weighed=weighed))
+            weighed = first <= largest < first + together and not self.history.activations
+            losses.append(self._step(batches[first : first + together], step, epoch, weighed=weighed))
             if (place + 1) % every == 0:
                 self.history.steps.append({"step": step + 1, "loss": float(np.mean(losses[-every:]))})
             bar.advance(1, loss=f"{losses[-1]:.3f}")
         self.model.eval()
         return float(np.mean(losses))
 
-    def _step(self, rows: np.ndarray, step: int, epoch: int, *, weighed: bool = False) -> float:
-        batch = self.objective.batch(rows)
+    def _step(self, parts: Sequence[np.ndarray], step: int, epoch: int, *, weighed: bool = False) -> float:
+        """One step of the optimiser, for the mean loss of all that is in these batches."""
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate(step)
-        below = self._prefix.instead(batch) if self._prefix else nullcontext()
-        with self._precision(), below, self._weighing() if weighed else nullcontext():
-            loss = self.objective.loss(batch)
-        loss.backward()
+        total, value = sum(map(len, parts)), 0.0
+        for rows in parts:
+            batch = self.objective.batch(rows)
+            below = self._prefix.instead(batch) if self._prefix else nullcontext()
+            with self._precision(), below, self._weighing() if weighed else nullcontext():
+                loss = self.objective.loss(batch) * (len(rows) / total)
+            loss.backward()
+            value += loss.item()
         norm = nn.utils.clip_grad_norm_(self.trained, self.settings.clip)
-        value = loss.item()
         if not (math.isfinite(value) and math.isfinite(norm.item())):
             self._give_up(value, step, epoch)
         self.optimizer.step()
@@ -195,7 +207,7 @@ class Training:
         kept = KeptForBackward(self.model)
         with kept:
             yield
-        self.history.activations = kept.bytes
+        self.history.activations = max(self.history.activations, kept.bytes)
 
     def _learning_rate(self, step: int) -> float:
         """Up linearly over the warm-up, then down linearly to 0 after the last step."""

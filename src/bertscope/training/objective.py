@@ -51,10 +51,19 @@ class Objective(Protocol):
 class Labelled:
     """A task's right answers, of whatever kind its output is."""
 
-    def __init__(self, encoder: Encoder, task: Task, *, tuned: bool = False, teacher: Teacher | None = None) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        task: Task,
+        *,
+        tuned: bool = False,
+        teacher: Teacher | None = None,
+        balanced: bool = False,
+    ) -> None:
         """
-        tuned     whether the encoder does the task already: a regressor's outputs are then in the task's own units
-        teacher   whom to learn from beside the labels
+        tuned      whether the encoder does the task already: a regressor's outputs are then in the task's own units
+        teacher    whom to learn from beside the labels
+        balanced   whether rare labels count for more
         """
         self.encoder, self.task, self.teacher = encoder, task, teacher
         self.metric, self.fingerprint = task.metric, task.fingerprint
@@ -62,6 +71,8 @@ class Labelled:
         self._asked = model_output(encoder, task.output)
         rows = self._asked.rows(task.train, gold=True)
         self.notes = self._asked.notes_on(rows)
+        if balanced:
+            self._asked.balance(task.train)
         self._scale = _Scale.of(task)
         if tuned:
             self._scale.take_out_of(encoder.model)

@@ -127,6 +127,10 @@ class ModelOutput(ABC):
         """How far a changed model says something else of each example [example] than the whole one did, whatever is
         right."""
 
+    def balance(self, train: Examples) -> None:
+        """Let labels that are rare in a training set count for more in the loss."""
+        raise UserError(f"class weights are for one label a text or a word, which {self.kind} hasn't; leave them out")
+
     def taught(self, raw: Any, teacher: Tensor, temperature: float) -> Tensor:
         """How far what is said is from what a teacher said of the same examples, averaged over them; only of kinds of
         which all that was said is kept (`can_be_taught`)."""

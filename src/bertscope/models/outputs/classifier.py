@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, mse_loss
@@ -69,6 +70,7 @@ class OneLabel(Classifier):
     """One label for each example: cross-entropy."""
 
     kind = "classification"
+    _weights: Tensor | None = None
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -88,9 +90,14 @@ class OneLabel(Classifier):
     def order(cls, encoder: Encoder, output: Output) -> Any:
         return output.match(encoder.labels)[0]  # type: ignore[attr-defined]
 
+    def balance(self, train: Examples) -> None:
+        assert self.output is not None
+        self._weights = balanced_weights(self.output.gold(train), len(self.output.labels)).to(self.encoder.device)
+
     def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
         found = cross_entropy(raw[:, self._order], batch.gold, reduction="none")
-        return found, torch.ones_like(found)
+        weights = torch.ones_like(found) if self._weights is None else self._weights[batch.gold].to(found.dtype)
+        return found * weights, weights
 
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
         """Kullback and Leibler's, KL(whole || other), in nats."""
@@ -113,6 +120,15 @@ class Score(Classifier):
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
         """The squared change of the score, in the same unit."""
         return (raw[:, 0] - whole[:, 0]).square()
+
+
+def balanced_weights(gold: np.ndarray, labels: int) -> Tensor:
+    """What each label counts for: n / (labels x how often it is there), so that the mean over examples is 1. A label
+    that isn't there counts for nothing."""
+    counts = np.bincount(gold[gold >= 0], minlength=labels)
+    there = (counts > 0).sum()
+    weights = np.divide(counts.sum(), there * counts, out=np.zeros(labels), where=counts > 0)
+    return torch.from_numpy(weights.astype(np.float32))
 
 
 def kl(whole: Tensor, other: Tensor) -> Tensor:

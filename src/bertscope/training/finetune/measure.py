@@ -37,7 +37,7 @@ def measure(
         name=f"{started} tuned on {task.name}", origin=_origin(before_training, learned, settings),
     )  # fmt: skip
     before = task.score(encoder.predict(task.test, task.output))
-    objective = Labelled(encoder, task)
+    objective = Labelled(encoder, task, balanced=config.class_weights == "balanced")
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
     predictions = encoder.predict(task.test, task.output)
     after = task.score(predictions)

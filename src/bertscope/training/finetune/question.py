@@ -30,13 +30,22 @@ class FinetuneConfig:
     weight_decay: float = 0.0
     """AdamW's weight decay; biases and LayerNorm are spared."""
     batch_size: int = 32
-    """Examples per step."""
+    """Examples per batch; a step has one, unless `accumulate` says more."""
+    accumulate: int = 1
+    """Batches whose gradients are added up for one step (gradient accumulation): a step then has as many times more
+    examples than fit into memory at once."""
+    class_weights: Literal["none", "balanced"] = "none"
+    """balanced: in the loss a rare label counts for more, as many times as it is rarer than if all were equally
+    frequent. For one label a text or a word."""
     clip: float = 1.0
     """The largest gradient norm."""
     init: Literal["pretrained", "random"] = "pretrained"
     """random: draw all weights anew, as a control for what pre-training gave."""
     keep: Literal["last", "best"] = "last"
     """Which epoch's weights to keep: the last, or the best on the validation set."""
+    patience: int | None = None
+    """Early stopping: end after so many epochs in a row that are no better on the validation set than the best, whose
+    weights are kept."""
     without: str = ""
     """Layers left out before the training: `12`, `11-12`, `3,7-9`."""
     classifier: Literal["linear", "relu"] = "linear"
@@ -59,6 +68,9 @@ class FinetuneConfig:
     def __post_init__(self) -> None:
         check_choices(self)
         check_least(self, seed=0, epochs=1, learning_rate=0, weight_decay=0, batch_size=1, clip=0)
+        check_least(self, accumulate=1, patience=1)
+        if self.patience is not None:
+            object.__setattr__(self, "keep", "best")
         for name in ("warmup", "dropout"):
             if (value := getattr(self, name)) is not None and not 0 <= value <= 1:
                 raise UserError(f"{name} is {value}; it must be between 0 and 1")
