@@ -111,8 +111,9 @@ def _read(path: Path, stamp: tuple[int, ...]) -> Seal | None:
 def _inside(name: Any) -> str:
     """A path of a file in the folder; one that leads out of it is refused."""
     parts = name.split("/") if isinstance(name, str) else [""]
-    if {"", ".", ".."} & set(parts) or not name.isprintable() or "\\" in name:
+    if {"", ".", ".."} & set(parts) or "\0" in name or "\\" in name:
         raise ValueError(f"{name!r} is no file of the folder")
+    name.encode()  # half a character is no name either: ValueError
     return name
 
 
