@@ -237,7 +237,7 @@ elif name == "many.zip":
             archive.writestr(f"{number}.conllu", b"\\n" * 100_000_000)
 elif name == "sentences.zip":
     word = b"1\\ta\\ta\\tNOUN\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for number in range(40):
             archive.writestr(f"{number}.conllu", word * (100_000_000 // len(word)))
 elif name == "deep.json":
@@ -263,7 +263,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
         ("blank.txt.gz", "unpacks to over 10,000,000 lines"),
         ("rows.parquet", "has over 5,000,000 rows"),
         ("many.zip", "unpacks to over"),
-        ("sentences.zip", "has over 1,000,000 sentences"),
+        ("sentences.zip", "has over 500,000 sentences"),
         ("deep.json", "is not SQuAD's JSON"),
         ("line.csv", "over 10,000,000 characters on one line"),
         ("line.tsv", "over 10,000,000 characters on one line"),

@@ -11,7 +11,7 @@ from bertscope.core.errors import UserError
 
 MOST_ROWS = 5_000_000
 """Rows or lines of a source that are held in memory at once; with `--limit` more may be there."""
-MOST_SENTENCES = 1_000_000
+MOST_SENTENCES = 500_000
 """Sentences with annotation that are held at once: even those of one word take over a kilobyte each. The largest
 treebank of Universal Dependencies has 190,000."""
 MOST_HELD = 1 << 31
