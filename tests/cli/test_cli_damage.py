@@ -138,3 +138,9 @@ def test_verify_says_what_a_killed_run_left(store, command):
         assert "unfinished" not in command("verify")[1], "it is being made"
     code, out, _ = command("verify")
     assert code == 0 and f"unfinished  {step(add=3).id}\n" in out
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_any_work(store, command, monkeypatch):
+    monkeypatch.setattr("bertscope.study.ledger.refresh", lambda _: pytest.fail("a ledger is made for it"))
+    code, _, err = command("report", "build", "--out", "/dev/null")
+    assert code == 2 and err.endswith("cannot write /dev/null: it is a device, not a file; choose another place\n")

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,27 @@ def test_hostile_seals_hang_nobody_and_are_no_bug(store, tiny, tmp_path, how):
     if how in ("a pipe", "without end"):
         (store.path(step()) / "seal.json").unlink()
     assert set(run_steps([step()], store).done) == {step().id}
+
+
+def test_links_that_lead_back_are_not_followed_without_end(store):
+    """Two of them would make 2^40 paths."""
+    folder = store.path(step())
+    names = [*seal.files_in(folder), "a/seal.json", "b/seal.json"]
+    for name in ("a", "b"):
+        (folder / name).symlink_to(".")
+    (folder / "seal.json").write_text(seal.Seal(step().id, dict.fromkeys(names, (1, "0" * 64))).text())
+    signal.signal(signal.SIGALRM, _never_ends)
+    signal.alarm(10)
+    try:
+        with pytest.raises(UserError, match=r"holds a, which bertscope didn't write"):
+            store.delete(folder)
+        assert any(isinstance(one, Damaged) for one in store.verified())
+    finally:
+        signal.alarm(0)
+
+
+def _never_ends(*_args):
+    raise AssertionError("links are followed without end")
 
 
 def test_another_tools_seal_is_none_of_ours(tiny, tmp_path):

@@ -78,3 +78,6 @@ def test_a_flipped_byte_of_a_stored_model_is_used_for_nothing(tiny, tmp_path):
         assert set(run_steps([asked], store).done) == {training.id, asked.id}
         assert weights.read_bytes() == sound and store.is_whole(training)
         store.delete(store.path(asked))
+        weights.write_bytes(damaged)
+        assert set(run_steps([training], store).done) == {training.id}, "what is asked for is made again itself"
+        assert weights.read_bytes() == sound

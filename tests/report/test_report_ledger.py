@@ -106,10 +106,10 @@ def test_nothing_that_a_claim_is_about_gives_a_page_without_a_ledger(tmp_path):
 def test_hostile_names_stay_text(tmp_path):
     (result,) = compared("m", "good", "random")(0.1, SURE)
     result.models, result.subject = models(HOSTILE), {"task": HOSTILE}
-    put(tmp_path, result)
-    html = page_of(tmp_path)
+    put(tmp_path / "store", result)
+    html = page_of(tmp_path / "store")
     assert "<script>alert" not in html and "&lt;script&gt;alert" in html
-    index = export_report(tmp_path, tmp_path / "files")
+    index = export_report(tmp_path / "store", tmp_path / "files")
     written = [path for path in (tmp_path / "files").rglob("*") if path.is_file()]
     assert written and all(re.fullmatch(r"[a-z0-9.-]+", path.name) for path in written)
     assert all((tmp_path / "files") in path.resolve().parents for path in written)

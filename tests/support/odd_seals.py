@@ -103,6 +103,10 @@ SEALS: dict[str, tuple[Change, str]] = {
     "sealed anew with a long name": (_sealed_anew(**{"tokenizer" + "x" * 300: _SIZED}), _CHANGED),
     "sealed anew with a file that isn't there": (_sealed_anew(tokenizer_x=_SIZED), "tokenizer_x is missing"),
     "sealed anew with what isn't written yet": (_sealed_anew(("x.txt",)), "x.txt is missing"),
+    "sealed anew with a long name of what isn't written yet": (
+        _sealed_anew(("x" * 100_000,)), "x is missing|x... is missing"),
+    "sealed anew with a name that is longer than a path": (
+        _sealed_anew(**{"tokenizer/" + "x/" * 50_000 + "x": _SIZED}), _CHANGED),
     "sealed anew with NUL in what is written": (_sealed_anew(("x\0",)), _CHANGED),
     "sealed anew with a pipe": (
         lambda folder: (os.mkfifo(folder / "tokenizer_x"), _sealed_anew(tokenizer_x=(0, "0" * 64))(folder)),

@@ -198,8 +198,9 @@ def build(
     private
         Also show paths, command lines and the system: for your own eyes.
     """
-    from bertscope.report.build import build_report
+    from bertscope.report.build import MARK, build_report
 
+    check_file(out, MARK)
     tell_what_is_skipped(store, results=True)
     _refresh(Store(store))
     print(f"open {build_report(Store(store), out, title=title, private=private).resolve()}", file=sys.stderr)

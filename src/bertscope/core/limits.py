@@ -10,7 +10,10 @@ from __future__ import annotations
 from bertscope.core.errors import UserError
 
 MOST_ROWS = 5_000_000
-"""Rows, lines or sentences of a source that are held in memory at once; with `--limit` more may be there."""
+"""Rows or lines of a source that are held in memory at once; with `--limit` more may be there."""
+MOST_SENTENCES = 500_000
+"""Sentences with annotation that are held at once: even those of one word take over a kilobyte each. The largest
+treebank of Universal Dependencies has 190,000."""
 MOST_HELD = 1 << 31
 """Bytes, as they are in the source, of the texts that are held in memory at once; as Python has them, about twice
 that."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
@@ -111,8 +112,9 @@ def _read(path: Path, stamp: tuple[int, ...]) -> Seal | None:
 def _inside(name: Any) -> str:
     """A path of a file in the folder; one that leads out of it is refused."""
     parts = name.split("/") if isinstance(name, str) else [""]
-    if {"", ".", ".."} & set(parts) or not name.isprintable() or "\\" in name:
+    if {"", ".", ".."} & set(parts) or "\0" in name or "\\" in name:
         raise ValueError(f"{name!r} is no file of the folder")
+    name.encode()  # half a character is no name either: ValueError
     return name
 
 
@@ -152,7 +154,9 @@ def _check(folder: Path, seal: Seal, within: tuple[str, ...] | None) -> None:
         try:
             now = stamp(path)
         except (FileNotFoundError, NotADirectoryError):
-            raise SealError(f"{name} is missing") from None
+            raise SealError(f"{_shown(name)} is missing") from None
+        except OSError as error:
+            raise SealError(f"{_shown(name)} can't be read ({error.strerror})") from error
         if not path.is_file():
             raise SealError(f"{name} is no file any more")
         if now[2] != size:
@@ -163,8 +167,9 @@ def _check(folder: Path, seal: Seal, within: tuple[str, ...] | None) -> None:
             _known_bad[path, now, digest] = wrong
         if wrong := _known_bad.get((path, now, digest), ""):
             raise SealError(f"{name} {wrong}")
-    if missing := [name for name in seal.growing if not (folder / name).is_file()]:
-        raise SealError(f"{missing[0]} is missing")
+    for name in seal.growing:
+        if not _is_file(folder / name):
+            raise SealError(f"{_shown(name)} is missing")
     for name in seal.inner():
         inside = read(folder / name)
         if inside is None:
@@ -174,6 +179,18 @@ def _check(folder: Path, seal: Seal, within: tuple[str, ...] | None) -> None:
             _check(folder / name, inside, None if below and "" in below else below)
         except SealError as error:
             raise SealError(f"{name}/{error}") from None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long
+        return False
+
+
+def _shown(name: str) -> str:
+    """A file's name for a message: one that no file can have may be of any length."""
+    return name if len(name) <= 255 else f"{name[:100]}..."
 
 
 def _wrong_with(path: Path, digest: str) -> str:
@@ -210,7 +227,8 @@ def _lies_in(name: str, places: set[str]) -> bool:
 
 
 def _named(folder: Path) -> tuple[set[str], set[str]]:
-    """What the seals in a folder name, and the folders in it whose seals can't be read, itself being ''."""
+    """What the seals in a folder name, and the folders in it whose seals can't be read, itself being ''. Links
+    aren't followed: they may lead back here."""
     try:
         seal = read(folder)
     except SealError:
@@ -219,10 +237,16 @@ def _named(folder: Path) -> tuple[set[str], set[str]]:
         return set(), {""}
     known, unreadable = {FILE, *seal.files, *seal.growing}, set()
     for name in seal.inner():
+        if _behind_link(folder, name):
+            continue
         inside, dark = _named(folder / name)
         known |= {f"{name}/{one}" for one in inside}
         unreadable |= {f"{name}/{one}".removesuffix("/") for one in dark}
     return known, unreadable
+
+
+def _behind_link(folder: Path, name: str) -> bool:
+    return Path(os.path.realpath(folder / name)) != Path(os.path.realpath(folder)) / name
 
 
 def files_in(folder: Path, *, empty: bool = False) -> list[str]:

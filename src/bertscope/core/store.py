@@ -140,9 +140,9 @@ class Store:
         folder = self.path(step)
         return is_current(folder / MARKER) and not seal.flaw(folder, step.id, within=())
 
-    def is_whole(self, step: Step, *, result_only: bool = False) -> bool:
+    def is_whole(self, step: Step) -> bool:
         """Whether a stored step is as it was stored, to the last bit. What isn't isn't there from then on."""
-        return not seal.flaw(self.path(step), step.id, within=_RESULT if result_only else None)
+        return not seal.flaw(self.path(step), step.id)
 
     def result(self, step: Step) -> Result:
         """The stored result of a finished step."""

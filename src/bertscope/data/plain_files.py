@@ -95,8 +95,9 @@ class Kept(Generic[Row]):
     only half are taken, and so on (`is_taken`).
     """
 
-    def __init__(self, where: str | Path, *, few: bool, what: str = "rows") -> None:
+    def __init__(self, where: str | Path, *, few: bool, what: str = "rows", most: int | None = None) -> None:
         self.rows: list[Row] = []
+        self._most = limits.MOST_ROWS if most is None else most
         self._where, self._few, self._what = where, few, what
         self._met = self._size = 0
         self._every = 1
@@ -107,8 +108,14 @@ class Kept(Generic[Row]):
         if self._every == 1 or is_taken(self._met, self._every):
             self.rows.append(row)
             self._size += size
-            if len(self.rows) > limits.MOST_ROWS or self._size > limits.MOST_HELD:
+            if len(self.rows) > self._most or self._size > limits.MOST_HELD:
                 self._make_room()
+
+    def passes_over(self) -> bool:
+        """Whether the next row isn't among those that are taken any more: it is counted, and needn't be parsed."""
+        over = self._every > 1 and not is_taken(self._met + 1, self._every)
+        self._met += over
+        return over
 
     def note(self) -> tuple[str, ...]:
         """What a reader must know, if not all were taken."""
@@ -118,8 +125,8 @@ class Kept(Generic[Row]):
 
     def _make_room(self) -> None:
         if not self._few:
-            many = f"{limits.MOST_ROWS:,} {self._what}"
-            over = many if len(self.rows) > limits.MOST_ROWS else mebibytes(limits.MOST_HELD)
+            many = f"{self._most:,} {self._what}"
+            over = many if len(self.rows) > self._most else mebibytes(limits.MOST_HELD)
             raise too_many(self._where, over)
         before, self._every = self._every, 2 * self._every
         places = (place for place in range(1, self._met + 1) if is_taken(place, before))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples, Link
 from bertscope.data.plain_files import Kept
@@ -49,10 +50,14 @@ def read_each(
     had wrong. Of more than can be held some are taken, if only a `few` are wanted.
     """
     check_limit(limit)
-    kept = Kept[Sentence](where, few=few, what="sentences")
+    kept = Kept[Sentence](where, few=few, what="sentences", most=limits.MOST_SENTENCES)
     good = bad = 0
     first = ""
-    for one in raw:
+    for number, one in enumerate(raw):
+        if number == limits.MOST_ROWS:  # each takes its time, also where it isn't held
+            raise UserError(f"{where} has over {number:,} sentences, more than are read; split it")
+        if kept.passes_over():
+            continue
         try:
             sentence = parse(one)
         except UserError as error:

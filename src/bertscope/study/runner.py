@@ -92,13 +92,11 @@ def run_steps(
 
 
 def _sound_graph(steps: Sequence[Step], store: Store) -> dict[str, Step]:
-    """What is to be made, and what that reads, which is stored to the last bit as it was: what isn't is made again.
-    Of what was asked for and is stored, only the result will be read."""
+    """What is to be made, what that reads and what was asked for, as far as that is stored to the last bit as it was:
+    what isn't is made again."""
     while True:
         needed = graph(steps, store.has)
-        read = {one.id for step in needed.values() if not store.has(step) for one in step.before()}
-        stored = [step for step in needed.values() if store.has(step)]
-        if all(store.is_whole(step, result_only=step.id not in read) for step in stored):
+        if all(store.is_whole(step) for step in needed.values() if store.has(step)):
             return needed
 
 
