@@ -25,12 +25,20 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "ernie": {},
     "modernbert": _NAMED | {"local_attention": 4, "global_attn_every_n_layers": 2},
     "nomic_bert": {},
+    "gte": {},
+    "jina_embeddings_v3": {},
     "eurobert": _NAMED | {"num_key_value_heads": 2, "classifier_pooling": "bos"},
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "conv_kernel_size": 3},
     "mpnet": {},
     "roformer": {"embedding_size": 16},
+    "ultrabert": _NAMED | {"num_key_value_heads": 2, "head_dim": 6, "sliding_window": 2},
+    "data2vec-text": {},
+    "roberta-prelayernorm": {},
+    "xlm-roberta-xl": {},
+    "xmod": {"languages": ["en", "de"], "default_language": "de"},
+    "megatron-bert": {},
+    "rembert": {"input_embedding_size": 16, "output_embedding_size": 16},
 }
-CUT = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "ernie", "distilbert")
 
 
 def tiny_config(name: str, **changes: Any) -> Any:

@@ -130,8 +130,8 @@ def _draw_weights(arm: Arm, good: np.ndarray, tuned: Encoder, generator: np.rand
 
 @contextmanager
 def only(encoder: Encoder, subnetwork: Subnetwork) -> Iterator[Encoder]:
-    """The encoder reduced to the subnetwork for the length of the block. Heads and MLPs are cut out where the family
-    allows it, which is the same and faster; otherwise their gates are closed."""
+    """The encoder reduced to the subnetwork for the length of the block. Heads and MLPs are cut out, which is the
+    same and faster; where one block serves many layers their gates are closed."""
     from bertscope.models.masks import masked
 
     if subnetwork.method == "m":
@@ -139,7 +139,7 @@ def only(encoder: Encoder, subnetwork: Subnetwork) -> Iterator[Encoder]:
             yield encoder
         return
     off = [unit for unit, kept in zip(parts(encoder), subnetwork.kept, strict=True) if not kept]
-    if encoder.family.whole_because:
+    if encoder.shares_blocks:
         with encoder.gates(off):
             yield encoder
     else:
