@@ -73,7 +73,7 @@ class Family:
     """The linear layer that gives a classifier's outputs. This path and the next ones start at the whole model."""
     pooler: tuple[tuple[str, PoolerKind], ...] = ()
     """The modules between the encoder and that layer, and what takes their place in a classifier without them; none
-    where the family's code has them in a form that can't be replaced."""
+    where there are none, or the family's code has them in a form that can't be replaced."""
     dropout: str | None = "classifier_dropout"
     """What the config calls the dropout before that layer; None where it has no name of its own."""
 
@@ -106,8 +106,8 @@ class Family:
         """Refuse to take off what is between the encoder and the last linear layer, where that can't be."""
         if not self.pooler:
             raise UserError(
-                f"the layer before the classifier of a {model_type} can't be taken off: it is part of the family's "
-                "code, not a module; leave the pooler on"
+                f"the layer before the classifier of a {model_type} can't be taken off: there is none, or it is "
+                "part of the family's code and no module; leave the pooler on"
             )
 
     def need_dropout(self, model_type: str) -> str:
@@ -214,7 +214,9 @@ FAMILIES = {
         last_linear="classifier.out_proj", pooler=(("classifier", "task_head"),),
     ),
     "eurobert": _EUROBERT,
-    "ultrabert": replace(_EUROBERT, dropout="classifier_dropout", pooler=(("head", "nothing"),), pretraining_heads=("head",)),
+    "ultrabert": replace(
+        _EUROBERT, dropout="classifier_dropout", pooler=(), pretraining_heads=("head", "cls"),
+    ),
     "deberta-v2": replace(
         _BERT, value="attention.self.value_proj", mask="allowed", dropout="cls_dropout",
         head_weights=tuple(
@@ -242,7 +244,6 @@ FAMILIES = {
     "data2vec-text": _ROBERTA,
     "roberta-prelayernorm": replace(_ROBERTA, closing="LayerNorm"),
     "xlm-roberta-xl": replace(_ROBERTA, closing="encoder.LayerNorm"),
-    "xmod": _ROBERTA,
     "megatron-bert": replace(_BERT, value="attention.self.value", closing="encoder.ln", dropout=None),
     "rembert": replace(_BERT, value="attention.self.value", dropout="classifier_dropout_prob"),
 }  # fmt: skip

@@ -100,8 +100,8 @@ def refuse_shared(encoder: Encoder) -> None:
     """Refuse a model whose layers can't be cut one by one, where that is what is to be done."""
     if encoder.shares_blocks:
         raise UserError(
-            f"{encoder.name} has one block for many layers, and a cut in one would be a cut in all; leave whole layers "
-            "out with truncate, or cut the same parts of every layer in Python: encoder.cut([...])"
+            f"{encoder.name} has one block for many layers, and a cut in one would be a cut in all; leave whole "
+            "layers out with truncate, or cut the same parts of every layer in Python: encoder.cut([...])"
         )
 
 
@@ -121,7 +121,7 @@ def reshape(model: Any, family: Family, shape: dict[str, Any]) -> None:
         seen.add(block)
 
 
-def _numbers(heads: Iterable[int]) -> list[int]:
+def _numbers(heads: Iterable[int]) -> list[int | None]:
     """The numbers of heads by their 0-based index."""
     return [Unit.at("head", 0, head).number for head in heads]
 
