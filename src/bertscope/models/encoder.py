@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -241,5 +242,8 @@ class Encoder:
                 config.bertscope |= origin_note(self.record.origin)  # a copy's files say no more where it came from
             # Where only we can open it, weights have the names that the library's modules have, not an older file's.
             self.model.save_pretrained(scratch, save_original_format=not {"top", "shape"} & set(config.bertscope))
-            self.tokenizer.save_pretrained(scratch)
+            tokenizer = copy.copy(self.tokenizer)
+            # Some families' tokenizers open as another class than they were, which would forget the segments.
+            tokenizer.init_kwargs = tokenizer.init_kwargs | {"model_input_names": list(tokenizer.model_input_names)}
+            tokenizer.save_pretrained(scratch)
         return folder
