@@ -40,6 +40,11 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 
 
+UNEVEN = ("heads:1", "head:2.2", "neuron:2.7", "neuron:2.40", "mlp:3")
+"""Parts that can be cut out of any of them, but for ALBERT, whose layers lose the same."""
+ALIKE = tuple(f"{kind}:{layer}.{number}" for kind, number in (("head", 2), ("neuron", 7)) for layer in (1, 2, 3))
+
+
 def tiny_config(name: str, **changes: Any) -> Any:
     """The config of a tiny model of that family."""
     common = {

@@ -43,10 +43,9 @@ def _trim_heads(block: nn.Module, family: Family, head_size: int, heads: Sequenc
             keep(linear, rows=_places(linear, before, head_size, heads))
     if family.shared_weights or family.head_bias is not None:
         known = kept_heads(attention)
-        first = list(range(before)) if known is None else known
-        setattr(attention, _KEPT, [first[head] for head in heads])
+        setattr(attention, _KEPT, [head if known is None else known[head] for head in heads])
         if family.shared_weights:
-            _trim_shared(block, family, head_size, first)
+            _trim_shared(block, family, head_size, heads)
         if family.head_bias is not None and known is None:
             attention.register_forward_pre_hook(_OwnBias(family.head_bias))
     keep(projection, columns=[head * head_size + place for head in heads for place in range(head_size)])
@@ -71,20 +70,29 @@ def _no_heads(hidden_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor,
     return hidden_states[..., :0], None
 
 
-def _trim_shared(block: nn.Module, family: Family, head_size: int, before: Sequence[int]) -> None:
+def sharing(block: nn.Module, family: Family) -> list[int] | None:
+    """Which of a layer's keys and values (0-based) each of its heads reads; None where each has its own."""
+    attention, maps = descend(block, family.attention), family.maps(block, family.shared_weights)
+    if not maps:
+        return None
+    first, together = next(iter(maps.values())), attention.num_key_value_groups
+    heads = first.out_features // attention.head_dim * together
+    return first.own if isinstance(first, SharedHeads) else [head // together for head in range(heads)]
+
+
+def _trim_shared(block: nn.Module, family: Family, head_size: int, heads: Sequence[int]) -> None:
     """Leave only the keys and values that a head still reads, and give each head its own of them.
 
     The library repeats each for as many heads as every other; what is left may be shared by fewer heads than others.
     """
-    attention = descend(block, family.attention)
-    config, after = attention.config, getattr(attention, _KEPT)
-    together = config.num_attention_heads // config.num_key_value_heads
-    had, have = (sorted({head // together for head in heads}) for heads in (before, after))
-    attention.num_key_value_groups = 1
+    before = sharing(block, family)
+    assert before is not None
+    left = sorted({before[head] for head in heads})
+    own = [left.index(before[head]) for head in heads]
+    descend(block, family.attention).num_key_value_groups = 1
     for path, linear in family.maps(block, family.shared_weights).items():
-        keep(linear, rows=_places(linear, len(had), head_size, [had.index(shared) for shared in have]))
+        keep(linear, rows=_places(linear, len(set(before)), head_size, left))
         above, _, name = path.rpartition(".")
-        own = [have.index(head // together) for head in after]
         setattr(descend(block, above), name, SharedHeads(linear, own, head_size))
 
 
