@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.models.config_notes import PARSER
+from bertscope.models.unsupported import UNSUPPORTED
 
 if TYPE_CHECKING:
     from torch import nn
@@ -252,8 +253,11 @@ FAMILIES = {
 def family_of(model_type: str) -> Family:
     """The row of that `model_type` (as config.json names it); unknown ones are refused."""
     if model_type not in FAMILIES:
+        known = f"known: {', '.join(sorted(FAMILIES))}"
+        if why := UNSUPPORTED.get(model_type):
+            raise UserError(f"models of type {model_type!r} are not supported: {why}; {known}")
         close = did_you_mean(model_type, FAMILIES)
-        known = "" if close.startswith("known") else f" known: {', '.join(sorted(FAMILIES))}"
+        close = "" if close.startswith("known") else f"{close} "
         raise UserError(f"models of type {model_type!r} are not supported; {close}{known}")
     return FAMILIES[model_type]
 
