@@ -243,7 +243,9 @@ class Encoder:
             # Where only we can open it, weights have the names that the library's modules have, not an older file's.
             self.model.save_pretrained(scratch, save_original_format=not {"top", "shape"} & set(config.bertscope))
             tokenizer = copy.copy(self.tokenizer)
-            # Some families' tokenizers open as another class than they were, which would forget the segments.
-            tokenizer.init_kwargs = tokenizer.init_kwargs | {"model_input_names": list(tokenizer.model_input_names)}
+            # Some families' tokenizers open as another class than they were, which would forget the segments. And
+            # whoever pads on the left, as Gemma's does, puts the padding where a classifier reads.
+            names = list(tokenizer.model_input_names)
+            tokenizer.init_kwargs = tokenizer.init_kwargs | {"model_input_names": names, "padding_side": "right"}
             tokenizer.save_pretrained(scratch)
         return folder
