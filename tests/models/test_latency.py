@@ -13,7 +13,7 @@ from bertscope.experiments.shrink import costs
 from bertscope.experiments.shrink.costs import Cost, block_parameters, fitted, latency_cost, parameter_cost
 from bertscope.models.latency import Times, in_torch, sample_batches, time_in_turn
 from bertscope.models.load import load
-from families import CUT, tiny_model
+from families import CONFIGS, tiny_model
 
 
 def test_variants_take_turns_and_begin_each_with_a_call_that_is_not_timed():
@@ -109,14 +109,19 @@ def test_eight_shapes_are_timed(tiny, texts, monkeypatch):
     assert (1, [4], [48]) in shapes and (3, [0] * 3, [48] * 3) in shapes and (3, [2] * 3, [24] * 3) in shapes
 
 
-@pytest.mark.parametrize("name", CUT)
+@pytest.mark.parametrize("name", [name for name in CONFIGS if name != "albert"])  # whose layers are cut all alike
 def test_parameters_are_counted_exactly(name, _pocket):
     encoder = load(tiny_model(name), tokenizer=_pocket.tokenizer)
     cost = parameter_cost(encoder)
     assert cost.of(encoder) == block_parameters(*encoder.layers)
     neurons = [f"neuron:{layer}.{number}" for layer in (1, 2) for number in (1, 5, 9)]
     smaller = encoder.cut(["head:1.2", "head:1.3", "heads:2", "layer:3", *neurons])
-    assert cost.of(smaller) == block_parameters(*smaller.layers)
+    left = block_parameters(*smaller.layers)
+    if encoder.family.shared_weights:
+        left += 2 * 2 * 6 * 24  # keys and values of two heads, which went with the last that read them
+    if name == "modernbert":
+        left += 24 - 16  # only its first layer has no norm before its attention: a layer's cost is a mean
+    assert cost.of(smaller) == left
     assert cost.total(layers=2, heads=2, neurons=74) == cost.of(smaller)
     without = encoder.cut(["mlp:1"])  # and its bias
     assert parameter_cost(without).of(without) == pytest.approx(block_parameters(*without.layers))

@@ -159,7 +159,7 @@ def break_architecture(folder):
         (break_empty, "breaks off in its header"),
         (break_no_config, "is not a model folder: there is no config.json in it"),
         (break_config, "config.json can't be read"),
-        (break_family, "models of type 'gpt2' are not supported; known: albert, bert, camembert"),
+        (break_family, "models of type 'gpt2' are not supported: it is a decoder, whose tokens"),
         (
             break_shape,
             r"192 of the weights in .* have another shape .* first, \[192\] instead of \[96\]",

@@ -25,12 +25,24 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "ernie": {},
     "modernbert": _NAMED | {"local_attention": 4, "global_attn_every_n_layers": 2},
     "nomic_bert": {},
+    "gte": {"type_vocab_size": 2},
+    "jina_embeddings_v3": {"type_vocab_size": 2},
     "eurobert": _NAMED | {"num_key_value_heads": 2, "classifier_pooling": "bos"},
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "conv_kernel_size": 3},
     "mpnet": {},
     "roformer": {"embedding_size": 16},
+    "ultrabert": _NAMED | {"num_key_value_heads": 2, "head_dim": 6, "sliding_window": 2},
+    "data2vec-text": {},
+    "roberta-prelayernorm": {},
+    "xlm-roberta-xl": {"type_vocab_size": 2},
+    "megatron-bert": {},
+    "rembert": {"input_embedding_size": 16, "output_embedding_size": 16},
 }
-CUT = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "ernie", "distilbert")
+
+
+UNEVEN = ("heads:1", "head:2.2", "neuron:2.7", "neuron:2.40", "mlp:3")
+"""Parts that can be cut out of any of them, but for ALBERT, whose layers lose the same."""
+ALIKE = tuple(f"{kind}:{layer}.{number}" for kind, number in (("head", 2), ("neuron", 7)) for layer in (1, 2, 3))
 
 
 def tiny_config(name: str, **changes: Any) -> Any:

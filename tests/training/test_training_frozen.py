@@ -73,7 +73,8 @@ def test_frozen_is_bit_equal_after_training_and_the_rest_is_not(encoder, name):
     assert moved and not moved & still
     # Everything under layer 3, whatever the family calls it; the pooler and what closes the layers are trained.
     under = {key for key in before if not ("layer.2." in key or "layers.2." in key)}
-    top = ("classifier", "pre_classifier", "pooler", "head", "dense", "final_norm", "norm")
+    closing = ("final_norm", "norm", "LayerNorm", "encoder.LayerNorm", "encoder.ln")
+    top = ("classifier", "pre_classifier", "pooler", "head", "dense", *closing)
     base = f"{encoder.model.base_model_prefix}."
     above = {key for key in under if key.removeprefix(base).startswith(top)}
     assert still == {key for key in under - above if key in dict(encoder.model.named_parameters())}

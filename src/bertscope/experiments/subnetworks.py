@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -64,14 +65,19 @@ def share_left(encoder: Encoder, subnetwork: Subnetwork) -> float:
     """The share of the weights of the blocks' linear maps that the subnetwork has."""
     if subnetwork.method == "m":
         return float(subnetwork.kept.mean())
+    from bertscope.models.trimming import sharing
+
     gone, total = 0.0, 0
     stays = dict(zip(parts(encoder), subnetwork.kept, strict=True))
     for layer, block in enumerate(encoder.layers, start=1):
         _, projection, mlp, mlp_out = encoder.parts(block)
         whole, inner = _weights(block), _weights(mlp, mlp_out)
+        shared = _weights(*encoder.family.maps(block, encoder.family.shared_weights).values())
         bias = 0 if projection.bias is None else projection.bias.numel()  # stays when all of its heads go
         heads = [kept for unit, kept in stays.items() if unit.kind == "head" and unit.layer == layer]
-        gone += (whole - inner - bias) * (1 - sum(heads) / max(1, len(heads)))
+        gone += (whole - inner - shared - bias) * (1 - sum(heads) / max(1, len(heads)))
+        if (read := sharing(block, encoder.family)) is not None:  # stays as long as one head reads it
+            gone += shared * (1 - len(set(compress(read, heads))) / max(1, len(set(read))))
         gone += inner * (not stays.get(Unit("mlp", layer), True))
         total += whole
     return float(1 - gone / total)
@@ -130,8 +136,8 @@ def _draw_weights(arm: Arm, good: np.ndarray, tuned: Encoder, generator: np.rand
 
 @contextmanager
 def only(encoder: Encoder, subnetwork: Subnetwork) -> Iterator[Encoder]:
-    """The encoder reduced to the subnetwork for the length of the block. Heads and MLPs are cut out where the family
-    allows it, which is the same and faster; otherwise their gates are closed."""
+    """The encoder reduced to the subnetwork for the length of the block. Heads and MLPs are cut out, which is the
+    same and faster; where one block serves many layers their gates are closed."""
     from bertscope.models.masks import masked
 
     if subnetwork.method == "m":
@@ -139,7 +145,7 @@ def only(encoder: Encoder, subnetwork: Subnetwork) -> Iterator[Encoder]:
             yield encoder
         return
     off = [unit for unit, kept in zip(parts(encoder), subnetwork.kept, strict=True) if not kept]
-    if encoder.family.whole_because:
+    if encoder.shares_blocks:
         with encoder.gates(off):
             yield encoder
     else:

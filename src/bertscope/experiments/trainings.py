@@ -85,16 +85,16 @@ def only_model(result: Result) -> ModelRecord:
 
 def refuse_losing(base: Step | Root, sets: Iterable[Layers]) -> None:
     """Refuse to leave out layers that models of the base's family can't do without."""
-    family, name = family_of(_config(base)["model_type"]), _root(base).source
+    config, name = _config(base), _root(base).source
     for layers in sets:
-        family.refuse_losing(layers.numbers, name)
+        family_of(config["model_type"]).refuse_losing(layers.numbers, config, name)
 
 
 def _refuse_unfit(base: Step | Root, how: Sequence[FinetuneConfig]) -> None:
     config, whole, name = _config(base), depth(base), _root(base).source  # once: each look at a hub id asks the hub
     family, kind = family_of(config["model_type"]), config["model_type"]
     for each in how:
-        family.refuse_losing(each.left_out.numbers, name)
+        family.refuse_losing(each.left_out.numbers, config, name)
         left = whole - len(each.left_out.numbers)
         family.refuse_holding(each.held.numbers, left, int(config.get("num_hidden_groups", 1)), name)
         if not each.pooler:

@@ -169,7 +169,7 @@ def _shape_fits(shape: Any, config: Mapping[str, Any], family: Family) -> bool:
     """Whether each layer has a count of heads and of neurons that the config's sizes leave room for."""
     names = {"heads": ("num_attention_heads", "n_heads"), "neurons": (family.mlp_width,)}
     layers = next((config[name] for name in ("num_hidden_layers", "n_layers") if name in config), None)
-    if not isinstance(shape, dict) or layers is None or family.whole_because:
+    if not isinstance(shape, dict) or layers is None:
         return False
     for part, called in names.items():
         most = next((config[name] for name in called if name in config), 0)
@@ -178,8 +178,17 @@ def _shape_fits(shape: Any, config: Mapping[str, Any], family: Family) -> bool:
             return False
         if not all(_is_whole(count, 0, most) for count in counts):
             return False
+    places = next((config[name] for name in names["heads"] if name in config), 0)
     without = shape.get("without_mlp")
-    return isinstance(without, list) and all(_is_whole(layer, 1, layers) for layer in without)
+    if not isinstance(without, list) or not all(_is_whole(layer, 1, layers) for layer in without):
+        return False
+    which, heads = shape.get("which"), shape["heads"]
+    return which is None or (
+        isinstance(which, list)
+        and [len(kept) for kept in which if isinstance(kept, list)] == heads
+        and all(_is_whole(head, 1, places) for kept in which for head in kept)
+        and all(kept == sorted(set(kept)) for kept in which)
+    )
 
 
 def _parser_fits(parser: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ from bertscope.core.predictions import Predictions
 from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import WINDOW
 from bertscope.models.config_notes import PARSER, notes_in, origin_in, origin_note
-from bertscope.models.families import Family, descend
+from bertscope.models.families import Family, descend, head_size_of
 from bertscope.models.gates import Gates, open_gates
 from bertscope.models.means import Means, means
 from bertscope.models.outputs.kinds import model_output
@@ -98,8 +99,7 @@ class Encoder:
 
     @property
     def head_size(self) -> int:
-        config = self.model.config
-        return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        return head_size_of(self.model.config)
 
     @property
     def hidden_size(self) -> int:
@@ -121,6 +121,11 @@ class Encoder:
     def layers(self) -> list[nn.Module]:
         """The block of each layer; a block that serves several layers is there several times."""
         return self.family.blocks(self.model.base_model, self.model.config.num_hidden_layers)
+
+    @property
+    def shares_blocks(self) -> bool:
+        """Whether a block serves several layers, so that a cut in one is a cut in all (ALBERT)."""
+        return len(set(self.layers)) < self.n_layers
 
     def parts(self, block: nn.Module) -> tuple[Any, Any, Any, Any]:
         """A block's attention, its output projection, the MLP's entry and the MLP's last linear layer."""
@@ -234,6 +239,11 @@ class Encoder:
             if self.base and origin_in(config) is None:
                 config.bertscope |= origin_note(self.record.origin)  # a copy's files say no more where it came from
             # Where only we can open it, weights have the names that the library's modules have, not an older file's.
-            self.model.save_pretrained(scratch, save_original_format="top" not in config.bertscope)
-            self.tokenizer.save_pretrained(scratch)
+            self.model.save_pretrained(scratch, save_original_format=not {"top", "shape"} & set(config.bertscope))
+            tokenizer = copy.copy(self.tokenizer)
+            # Some families' tokenizers open as another class than they were, which would forget the segments. And
+            # whoever pads on the left, as Gemma's does, puts the padding where a classifier reads.
+            names = list(tokenizer.model_input_names)
+            tokenizer.init_kwargs = tokenizer.init_kwargs | {"model_input_names": names, "padding_side": "right"}
+            tokenizer.save_pretrained(scratch)
         return folder

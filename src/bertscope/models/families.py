@@ -5,12 +5,13 @@ A new family is a row here. Paths are attribute paths: `layers` from the base mo
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.models.config_notes import PARSER
+from bertscope.models.unsupported import UNSUPPORTED
 
 if TYPE_CHECKING:
     from torch import nn
@@ -34,14 +35,17 @@ class Family:
     """The module that takes the MLP's input."""
     mlp_out: str
     """The linear layer whose output, bias included, is the MLP's output before residual and LayerNorm."""
-    head_weights: tuple[str, ...] = ()
-    """The linear layers of queries, keys and values, in which each head has rows of its own."""
-    mlp_weights: tuple[str, ...] = ()
-    """The linear layers whose rows are the MLP's neurons."""
+    head_weights: tuple[str, ...]
+    """The linear layers of queries, keys and values (and of positions), in which each head has rows of its own: once,
+    or, where they are fused, several times. A model may lack some of them."""
+    mlp_weights: tuple[str, ...]
+    """The linear layers whose rows are the MLP's neurons: once, or, where a gate is fused in, twice."""
     mlp_width: str = "intermediate_size"
     """What the config calls the number of neurons."""
-    whole_because: str | None = None
-    """Why models of this family can't be cut; None if they can."""
+    shared_weights: tuple[str, ...] = ()
+    """Those of `head_weights` in which several heads may share rows."""
+    head_bias: int | None = None
+    """Which argument of the attention module is a bias with a matrix for each head, the same in all layers."""
     value: str | None = None
     """Families that don't ask transformers' attention interface: the layer that gives the values, read by a hook."""
     mask: Literal["added", "allowed"] = "added"
@@ -64,11 +68,13 @@ class Family:
     """The norm after the last layer, where there is one."""
     first_stays_because: str | None = None
     """Why the first layer can't be left out; None if it can."""
+    first_stays_with: str | None = None
+    """What the config has to have for that; None where it holds of every model of the family."""
     last_linear: str = "classifier"
     """The linear layer that gives a classifier's outputs. This path and the next ones start at the whole model."""
     pooler: tuple[tuple[str, PoolerKind], ...] = ()
     """The modules between the encoder and that layer, and what takes their place in a classifier without them; none
-    where the family's code has them in a form that can't be replaced."""
+    where there are none, or the family's code has them in a form that can't be replaced."""
     dropout: str | None = "classifier_dropout"
     """What the config calls the dropout before that layer; None where it has no name of its own."""
 
@@ -86,9 +92,10 @@ class Family:
         """Whether a classifier of this family looks at nothing but the first token's last state."""
         return self.reads is None or getattr(config, self.reads) in ("cls", "bos")
 
-    def refuse_losing(self, layers: Collection[int], name: str) -> None:
+    def refuse_losing(self, layers: Collection[int], config: Mapping[str, Any], name: str) -> None:
         """Refuse to leave these layers (by number) out of a model of that name, if it can't do without."""
-        if self.first_stays_because and 1 in layers:
+        holds = self.first_stays_with is None or config.get(self.first_stays_with)
+        if self.first_stays_because and 1 in layers and holds:
             raise UserError(f"layer 1 of {name} can't be left out: {self.first_stays_because}")
 
     def refuse_holding(self, layers: Collection[int], n_layers: int, blocks: int, name: str) -> None:
@@ -100,8 +107,8 @@ class Family:
         """Refuse to take off what is between the encoder and the last linear layer, where that can't be."""
         if not self.pooler:
             raise UserError(
-                f"the layer before the classifier of a {model_type} can't be taken off: it is part of the family's "
-                "code, not a module; leave the pooler on"
+                f"the layer before the classifier of a {model_type} can't be taken off: there is none, or it is "
+                "part of the family's code and no module; leave the pooler on"
             )
 
     def need_dropout(self, model_type: str) -> str:
@@ -111,6 +118,11 @@ class Family:
                 f"a {model_type} has no setting of its own for the dropout before the classifier; leave it out"
             )
         return self.dropout
+
+    def maps(self, block: nn.Module, paths: Collection[str]) -> dict[str, nn.Linear]:
+        """Those of a block's linear layers at these paths that it has."""
+        found = {path: descend(block, path, None) for path in paths}
+        return {path: linear for path, linear in found.items() if linear is not None}
 
     def blocks(self, base_model: nn.Module, n_layers: int) -> list[nn.Module]:
         """The block of each layer, in the order of the forward pass; a shared one occurs more than once."""
@@ -139,8 +151,18 @@ _LLAMA_LIKE = Family(
     projection="self_attn.o_proj",
     mlp="mlp",
     mlp_out="mlp.down_proj",
-    whole_because="its MLPs are gated, with two maps to one neuron, which the cutter doesn't know",
+    head_weights=("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    mlp_weights=("mlp.gate_proj", "mlp.up_proj"),
     relative_positions_dropped=False,
+)
+_EUROBERT = replace(
+    _LLAMA_LIKE,
+    shared_weights=("self_attn.k_proj", "self_attn.v_proj"),
+    reads="classifier_pooling",
+    closing="norm",
+    dropout=None,
+    pooler=(("dense", "nothing"), ("activation", "nothing")),
+    pretraining_heads=("lm_head",),
 )
 
 FAMILIES = {
@@ -173,7 +195,8 @@ FAMILIES = {
         projection="attention.dense",
         mlp="ffn",
         mlp_out="ffn_output",
-        whole_because="one block serves all of its layers, so that a cut in one would be a cut in all",
+        head_weights=("attention.query", "attention.key", "attention.value"),
+        mlp_weights=("ffn",),
         pooler=(("base_model.pooler", "nothing"), ("base_model.pooler_activation", "nothing")),
         dropout="classifier_dropout_prob",
         pretraining_heads=("predictions", "sop_classifier"),
@@ -182,19 +205,26 @@ FAMILIES = {
         layers="layers", attention="attn", projection="attn.Wo", mlp="mlp", mlp_out="mlp.Wo",
         reads="classifier_pooling", closing="final_norm", pooler=(("head", "nothing"),),
         first_stays_because="it is built unlike the others, without a norm before its attention",
-        whole_because="its queries, keys and values are one fused map, which the cutter doesn't know",
+        head_weights=("attn.Wqkv",), mlp_weights=("mlp.Wi",),
         pretraining_heads=("head", "decoder"), relative_positions_dropped=False,
     ),
     "nomic_bert": replace(_LLAMA_LIKE, pooler=(("base_model.pooler", "first_token"),)),
-    "eurobert": replace(
-        _LLAMA_LIKE, reads="classifier_pooling", closing="norm", dropout=None,
-        pooler=(("dense", "nothing"), ("activation", "nothing")), pretraining_heads=("lm_head",),
+    "gte": replace(_LLAMA_LIKE, pooler=(("base_model.pooler", "first_token"),), pretraining_heads=("lm_head",)),
+    "jina_embeddings_v3": replace(
+        _LLAMA_LIKE, mlp_weights=("mlp.fc1",), mlp_out="mlp.fc2", pretraining_heads=("lm_head",),
+        last_linear="classifier.out_proj", pooler=(("classifier", "task_head"),),
+    ),
+    "eurobert": _EUROBERT,
+    "ultrabert": replace(
+        _EUROBERT, dropout="classifier_dropout", pooler=(), pretraining_heads=("head", "cls"),
     ),
     "deberta-v2": replace(
         _BERT, value="attention.self.value_proj", mask="allowed", dropout="cls_dropout",
+        head_weights=tuple(
+            f"attention.self.{name}_proj" for name in ("query", "key", "value", "pos_query", "pos_key")
+        ),
         pooler=(("pooler", "first_token"),),
-        first_stays_because="a convolution follows it",
-        whole_because="its positions have maps of their own for each head, which the cutter doesn't know",
+        first_stays_because="a convolution follows it", first_stays_with="conv_kernel_size",
         pretraining_heads=("cls.predictions", "lm_predictions", "mask_predictions"),
         relative_positions_dropped=False,
     ),
@@ -203,30 +233,45 @@ FAMILIES = {
         attention="attention.attn",
         projection="attention.attn.o",
         value="attention.attn.v",
+        head_weights=("attention.attn.q", "attention.attn.k", "attention.attn.v"),
+        head_bias=2,
         padding=1,
         dropout=None,
-        whole_because="its position bias has a column for each head, which the cutter doesn't know",
         relative_positions_dropped=False,
     ),
     "roformer": replace(
-        _WITH_DENSE, value="attention.self.value", dropout=None,
-        whole_because="it counts its heads itself when it adds positions, which the cutter doesn't know",
-        relative_positions_dropped=False,
+        _WITH_DENSE, value="attention.self.value", dropout=None, relative_positions_dropped=False,
     ),
+    "data2vec-text": _ROBERTA,
+    "roberta-prelayernorm": replace(_ROBERTA, closing="LayerNorm"),
+    "xlm-roberta-xl": replace(_ROBERTA, closing="encoder.LayerNorm"),
+    "megatron-bert": replace(_BERT, value="attention.self.value", closing="encoder.ln", dropout=None),
+    "rembert": replace(_BERT, value="attention.self.value", dropout="classifier_dropout_prob"),
 }  # fmt: skip
 
 
 def family_of(model_type: str) -> Family:
     """The row of that `model_type` (as config.json names it); unknown ones are refused."""
     if model_type not in FAMILIES:
+        known = f"known: {', '.join(sorted(FAMILIES))}"
+        if why := UNSUPPORTED.get(model_type):
+            raise UserError(f"models of type {model_type!r} are not supported: {why}; {known}")
         close = did_you_mean(model_type, FAMILIES)
-        known = "" if close.startswith("known") else f" known: {', '.join(sorted(FAMILIES))}"
+        close = "" if close.startswith("known") else f"{close} "
         raise UserError(f"models of type {model_type!r} are not supported; {close}{known}")
     return FAMILIES[model_type]
 
 
-def descend(module: Any, path: str) -> Any:
-    """The part of a module that an attribute path leads to."""
+def head_size_of(config: Any) -> int:
+    """How wide each head is, by a model's config."""
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+
+
+_NEEDED: Any = object()
+
+
+def descend(module: Any, path: str, default: Any = _NEEDED) -> Any:
+    """The part of a module that an attribute path leads to; where there is none, the default, if one is given."""
     for name in path.split("."):
-        module = getattr(module, name)
+        module = getattr(module, name) if default is _NEEDED else getattr(module, name, default)
     return module

@@ -44,7 +44,7 @@ def library_config(folder: Path, config: dict[str, Any]) -> Any:
 
 
 def refuse_larger(
-    folder: Path, opener: Any, config: Any, family: Family, shape: dict[str, list[int]] | None, weights: list[Path]
+    folder: Path, opener: Any, config: Any, family: Family, shape: dict[str, Any] | None, weights: list[Path]
 ) -> None:
     """Refuse a config that describes another model than the weights are of, before memory is taken for it."""
     held = weights_held(weights)
@@ -52,7 +52,7 @@ def refuse_larger(
     with library_failures(f"no model can be built as {path} says", CONFIG_AGAIN), torch.device("meta"):
         model = opener.from_config(config, dtype=torch.float32)
     if shape is not None:
-        reshape(model, family, model.config.hidden_size // model.config.num_attention_heads, shape)
+        reshape(model, family, shape)
     asked = sum(parameter.numel() for parameter in model.parameters())
     if held is not None and asked > 2 * held:  # a pooler may lack, and what is on top
         raise UserError(f"{path} describes a model of {asked:,} weights, and there are {held:,}: they don't belong "

@@ -169,7 +169,7 @@ def _open(opener: Any, folder: Path, config: Any, family: Family, weights: list[
     model = opener.from_config(config, dtype=torch.float32)
     form.put_on(model, family)
     if shape is not None:
-        reshape(model, family, model.config.hidden_size // model.config.num_attention_heads, shape)
+        reshape(model, family, shape)
     with _reading(folder):
         state = {name: tensor for path in weights for name, tensor in load_file(path).items()}
         return model, Fit.of_state(model, state)
@@ -179,7 +179,7 @@ def _reading(folder: Path) -> AbstractContextManager[None]:
     return library_failures(f"the weights in {folder} can't be read", "copy the model again")
 
 
-def _shape(config: Any) -> dict[str, list[int]] | None:
+def _shape(config: Any) -> dict[str, Any] | None:
     """The shape that was written down when the model was cut; None for a model as its family makes it."""
     return notes_in(config).get("shape")
 

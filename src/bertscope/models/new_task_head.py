@@ -45,7 +45,7 @@ def with_new_task_head(
         torch.manual_seed(seed)
         model = build(config)
     if "shape" in noted:  # a cut encoder stays cut
-        reshape(model, base.family, base.head_size, noted["shape"])
+        reshape(model, base.family, noted["shape"])
     if init == "pretrained":
         # Not strict: neither a pooler nor an old parser need be the same.
         missing, _ = model.base_model.load_state_dict(base.model.base_model.state_dict(), strict=False)

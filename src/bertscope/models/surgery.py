@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-import torch
-from torch import nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.model_record import Origin
 from bertscope.core.units import Unit
 from bertscope.models.config_notes import notes_in, origin_in, origin_note
-from bertscope.models.families import Family, descend
+from bertscope.models.families import Family, descend, head_size_of
+from bertscope.models.trimming import kept_heads, trim
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from bertscope.models.encoder import Encoder
 
 
@@ -28,7 +28,7 @@ def cut(encoder: Encoder, off: str | Iterable[str | Unit]) -> Encoder:
     """A copy of the encoder without these heads, MLPs, neurons and layers; the encoder itself is untouched.
 
     Numbers are the encoder's own. A layer may lose all of its heads (its output bias stays, as under a gate) or its
-    MLP (whose bias goes with it). Whole layers can be cut from any family.
+    MLP (whose bias goes with it). Where one block serves many layers (ALBERT), all of these lose the same.
     """
     units = {unit.check(encoder.head_counts, encoder.neuron_counts) for unit in Unit.parse_all(off)}
     layers_off = {unit.layer_index for unit in units if unit.kind == "layer"}
@@ -36,41 +36,72 @@ def cut(encoder: Encoder, off: str | Iterable[str | Unit]) -> Encoder:
         raise UserError(f"all {encoder.n_layers} layers would go; leave at least one")
     if len(layers_off) == len(units):
         return without_layers(encoder, {unit.layer for unit in units})
-    refuse_whole(encoder)
+    _refuse_losing(encoder, {unit.layer for unit in units if unit.kind == "layer"})
     model = copy.deepcopy(encoder.model)
-    smaller = replace(encoder, model=model)
-    for layer, block in enumerate(smaller.layers):
-        here = {unit for unit in units if unit.layer_index == layer}
-        kinds = {unit.kind for unit in here}
-        heads_off = {unit.index for unit in here if unit.kind == "head"}
-        neurons_off = {unit.index for unit in here if unit.kind == "neuron"}
-        n_heads, n_neurons = encoder.head_counts[layer], encoder.neuron_counts[layer]
-        heads = [head for head in range(n_heads) if "heads" not in kinds and head not in heads_off]
-        neurons = [neuron for neuron in range(n_neurons) if "mlp" not in kinds and neuron not in neurons_off]
-        _trim(block, encoder.family, encoder.head_size, heads, neurons, mlp="mlp" not in kinds)
+    done: dict[nn.Module, _Left] = {}
+    for layer, block in enumerate(replace(encoder, model=model).layers):
+        if layer in layers_off:
+            continue
+        left = _Left.of(encoder, layer, units)
+        if block not in done:
+            trim(block, encoder.family, encoder.head_size, left.heads, left.neurons, mlp=left.mlp)
+        elif done[block] != left:
+            raise UserError(
+                f"{encoder.name} has one block for many layers, and a cut in one would be a cut in all: cut the same "
+                "heads, neurons and MLPs in each of them, or switch parts off with gates instead"
+            )
+        done[block] = left
     _drop_layers(model, encoder.family, layers_off)
     return _written_down(encoder, model, units)
 
 
+@dataclass(frozen=True)
+class _Left:
+    """What a cut leaves of a layer, by 0-based index."""
+
+    heads: tuple[int, ...]
+    neurons: tuple[int, ...]
+    mlp: bool
+
+    @classmethod
+    def of(cls, encoder: Encoder, layer: int, units: Collection[Unit]) -> _Left:
+        here = {unit for unit in units if unit.layer_index == layer}
+        kinds = {unit.kind for unit in here}
+        heads_off = {unit.index for unit in here if unit.kind == "head"}
+        neurons_off = {unit.index for unit in here if unit.kind == "neuron"}
+        heads = () if "heads" in kinds else range(encoder.head_counts[layer])
+        neurons = () if "mlp" in kinds else range(encoder.neuron_counts[layer])
+        return cls(
+            tuple(head for head in heads if head not in heads_off),
+            tuple(neuron for neuron in neurons if neuron not in neurons_off),
+            "mlp" not in kinds,
+        )
+
+
 def without_layers(encoder: Encoder, layers: Collection[int]) -> Encoder:
     """A copy of an encoder of any family without these layers (by number); none at all may be left."""
+    _refuse_losing(encoder, layers)
+    model, units = copy.deepcopy(encoder.model), {Unit("layer", layer) for layer in layers}
+    _drop_layers(model, encoder.family, {unit.layer_index for unit in units})
+    return _written_down(encoder, model, units)
+
+
+def _refuse_losing(encoder: Encoder, layers: Collection[int]) -> None:
     family = encoder.family
-    family.refuse_losing(layers, encoder.name)
-    if family.groups and len(set(encoder.layers)) > 1:
+    family.refuse_losing(layers, vars(encoder.model.config), encoder.name)
+    if layers and family.groups and len(set(encoder.layers)) > 1:
         raise UserError(
             f"{encoder.name} can't lose layers: {len(set(encoder.layers))} blocks share them out evenly, and others "
             "would serve other layers"
         )
-    model, units = copy.deepcopy(encoder.model), {Unit("layer", layer) for layer in layers}
-    _drop_layers(model, family, {unit.layer_index for unit in units})
-    return _written_down(encoder, model, units)
 
 
-def refuse_whole(encoder: Encoder) -> None:
-    """Refuse a family that can't be cut, with the reason."""
-    if encoder.family.whole_because:
+def refuse_shared(encoder: Encoder) -> None:
+    """Refuse a model whose layers can't be cut one by one, where that is what is to be done."""
+    if encoder.shares_blocks:
         raise UserError(
-            f"{encoder.name} can't be cut: {encoder.family.whole_because}; switch parts off with gates instead"
+            f"{encoder.name} has one block for many layers, and a cut in one would be a cut in all; leave whole "
+            "layers out with truncate, or cut the same parts of every layer in Python: encoder.cut([...])"
         )
 
 
@@ -79,45 +110,20 @@ def is_plain(encoder: Encoder) -> bool:
     return "shape" not in notes_in(encoder.model.config)
 
 
-def reshape(model: Any, family: Family, head_size: int, shape: dict[str, list[int]]) -> None:
+def reshape(model: Any, family: Family, shape: dict[str, Any]) -> None:
     """Give a freshly made model the shape that was written down when it was cut; its weights are still to come."""
-    blocks = list(descend(model.base_model, family.layers))
-    for layer, (block, heads, neurons) in enumerate(zip(blocks, shape["heads"], shape["neurons"], strict=True), 1):
-        _trim(block, family, head_size, range(heads), range(neurons), mlp=layer not in shape["without_mlp"])
+    blocks, seen = family.blocks(model.base_model, model.config.num_hidden_layers), set()
+    which = shape.get("which") or [_numbers(range(heads)) for heads in shape["heads"]]
+    for layer, (block, heads, neurons) in enumerate(zip(blocks, which, shape["neurons"], strict=True), 1):
+        if block not in seen:
+            places, mlp = [Unit("head", layer, head).index for head in heads], layer not in shape["without_mlp"]
+            trim(block, family, head_size_of(model.config), places, range(neurons), mlp=mlp)
+        seen.add(block)
 
 
-def _trim(
-    block: nn.Module, family: Family, head_size: int, heads: Sequence[int], neurons: Sequence[int], *, mlp: bool
-) -> None:
-    """Leave only these heads and neurons in a block (by 0-based index)."""
-    places = [head * head_size + place for head in heads for place in range(head_size)]
-    for path in family.head_weights:
-        _keep(descend(block, path), rows=places)
-    _keep(descend(block, family.projection), columns=places)
-    for path in family.mlp_weights:
-        _keep(descend(block, path), rows=neurons)
-    mlp_out = descend(block, family.mlp_out)
-    _keep(mlp_out, columns=neurons)
-    if not mlp:
-        mlp_out.bias = None  # a gate at 0 silences the bias too
-    attention = descend(block, family.attention)
-    if not heads:
-        # Fused attention over no heads at all crashes on a GPU in half precision; the plain form takes it.
-        attention.config = copy.deepcopy(attention.config)
-        attention.config._attn_implementation = "eager"
-    for name, value in (("num_attention_heads", len(heads)), ("n_heads", len(heads)), ("all_head_size", len(places))):
-        if hasattr(attention, name):
-            setattr(attention, name, value)
-
-
-def _keep(linear: nn.Linear, *, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None) -> None:
-    axis, wanted = (0, rows) if rows is not None else (1, columns)
-    assert wanted is not None
-    index = torch.tensor(list(wanted), dtype=torch.long, device=linear.weight.device)
-    linear.weight = nn.Parameter(linear.weight.detach().index_select(axis, index), linear.weight.requires_grad)
-    if axis == 0 and linear.bias is not None:
-        linear.bias = nn.Parameter(linear.bias.detach()[index], linear.bias.requires_grad)
-    linear.out_features, linear.in_features = linear.weight.shape
+def _numbers(heads: Iterable[int]) -> list[int | None]:
+    """The numbers of heads by their 0-based index."""
+    return [Unit.at("head", 0, head).number for head in heads]
 
 
 def _drop_layers(model: Any, family: Family, layers_off: Collection[int]) -> None:
@@ -154,11 +160,17 @@ def _written_down(encoder: Encoder, model: Any, units: set[Unit]) -> Encoder:
     # A model that is cut again and again was made from what it was before the first cut.
     base = before.base if before and before.by == "cut" else encoder.record
     noted |= origin_note(Origin("cut", base, removed="; ".join(map(_in_brief, noted["cut"]))))
+    parts = [smaller.parts(block) for block in smaller.layers]
     without_mlp = [
-        layer for layer, block in enumerate(smaller.layers, 1)
-        if encoder.family.mlp_weights and smaller.parts(block)[3].bias is None
-    ]  # fmt: skip
+        layer for layer, (*_, mlp_out) in enumerate(parts, 1) if mlp_out.bias is None and not mlp_out.in_features
+    ]
     noted["shape"] = {"heads": smaller.head_counts, "neurons": smaller.neuron_counts, "without_mlp": without_mlp}
+    kept = [kept_heads(attention) for attention, *_ in parts]
+    if any(one is not None for one in kept):
+        noted["shape"]["which"] = [
+            _numbers(range(heads) if one is None else one)
+            for one, heads in zip(kept, smaller.head_counts, strict=True)
+        ]
     widths, even_heads = set(smaller.neuron_counts), {config.num_attention_heads}.issuperset(smaller.head_counts)
     even_neurons = len(widths) < 2 and not without_mlp
     if even_neurons and widths:

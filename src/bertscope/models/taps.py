@@ -280,7 +280,7 @@ def _attention_hooks(run: Run, encoder: Encoder, block: nn.Module) -> list[Any]:
         return args, kwargs
 
     def after(module: nn.Module, args: Any, output: tuple) -> None:
-        if run.wants_maps:
+        if run.wants_maps and output[1] is not None and output[1].shape[1]:  # else no heads: see the context's hook
             run.show_maps(output[1])
 
     return [

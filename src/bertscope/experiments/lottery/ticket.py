@@ -87,8 +87,11 @@ def measure(
 ) -> Trained:
     from bertscope.training.loop import Trained
 
-    if config.keep_models and base.family.whole_because:
-        raise UserError(f"{base.name} can't be kept pruned: {base.family.whole_because}; leave out --keep-models")
+    if config.keep_models and base.shares_blocks:
+        raise UserError(
+            f"{base.name} can't be kept pruned: it has one block for many layers, and a cut in one would be a cut in "
+            "all; leave out --keep-models"
+        )
     found = [Subnetwork.of(one) for one in pruned]
     subnetwork = draw(config.arm, found, model, config.seed)
     scored = _Scored(task, hans)

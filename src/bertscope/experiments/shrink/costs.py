@@ -44,14 +44,24 @@ class Cost:
 
 def parameter_cost(encoder: Encoder) -> Cost:
     """The parameters of the blocks; embeddings, pooler and classifier aren't cut and don't count."""
-    block, family, size = encoder.layers[0], encoder.family, encoder.head_size
-    _, projection, _, mlp_out = encoder.parts(block)
-    maps, inner = ([descend(block, path) for path in paths] for paths in (family.head_weights, family.mlp_weights))
-    head = size * (projection.out_features + sum(one.in_features + (one.bias is not None) for one in maps))
-    neuron = mlp_out.out_features + sum(one.in_features + (one.bias is not None) for one in inner)
+    family = encoder.family
+    own = [path for path in family.head_weights if path not in family.shared_weights]
+    head = _in_each(encoder, encoder.head_counts, own, family.projection)
+    neuron = _in_each(encoder, encoder.neuron_counts, family.mlp_weights, family.mlp_out)
     inside = head * sum(encoder.head_counts) + neuron * sum(encoder.neuron_counts)
     layer = (block_parameters(*encoder.layers) - inside) / encoder.n_layers  # one that lost its MLP lost a bias too
     return Cost("parameters", 0.0, layer, head, neuron)
+
+
+def _in_each(encoder: Encoder, counts: Sequence[int], rows: Sequence[str], columns: str) -> int:
+    """The parameters of each head or neuron, counted in the first layer that has any: in the maps that have rows for
+    it, and in the one that has columns. What heads share stays as long as one of them reads it: it is the layer's."""
+    layer = next((layer for layer, count in enumerate(counts) if count), None)
+    if layer is None:
+        return 0
+    block = encoder.layers[layer]
+    maps = encoder.family.maps(block, rows).values()
+    return (block_parameters(*maps) + descend(block, columns).weight.numel()) // counts[layer]
 
 
 def block_parameters(*blocks: nn.Module) -> int:

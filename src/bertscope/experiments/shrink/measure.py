@@ -31,7 +31,7 @@ from bertscope.models.latency import Inputs, sample_batches
 from bertscope.models.load import load
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.source import EXPORT
-from bertscope.models.surgery import is_plain, refuse_whole
+from bertscope.models.surgery import is_plain, refuse_shared
 from bertscope.training.distill import Teacher
 from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
@@ -69,7 +69,7 @@ class Shrinking:
     """One model, one task, one target."""
 
     def __init__(self, encoder: Encoder, task: Task, config: ShrinkConfig, pruned: Result | None) -> None:
-        refuse_whole(encoder)
+        refuse_shared(encoder)
         task = task.asked_of(encoder)
         if config.onnx:
             need_onnx()
