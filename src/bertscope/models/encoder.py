@@ -32,7 +32,8 @@ from bertscope.models.quiet import quiet_library
 from bertscope.models.source import KIND
 from bertscope.models.surgery import cut
 
-TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
+TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator",
+                   "multiple-choice"]  # fmt: skip
 _PASSING = ("_name_or_path", "architectures", "bertscope", "dtype", "torch_dtype", "transformers_version")
 """Of a config: where it came from and how it was last saved, and what the weights say as well."""
 
@@ -67,6 +68,8 @@ class Encoder:
     """The files that it was read from."""
     base: ModelRecord | None = None
     """What it was fine-tuned from, as the user or its files say, where its maker didn't record it."""
+    opening_notes: tuple[str, ...] = ()
+    """What a reader should know of how it was opened: every result about it says so."""
 
     def __repr__(self) -> str:
         least, most = min(self.head_counts, default=0), self.n_heads

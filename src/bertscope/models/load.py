@@ -35,7 +35,7 @@ from bertscope.models.source import (
     written,
 )
 from bertscope.models.states_store import StatesStore
-from bertscope.models.stored_weights import refuse_adapter, refuse_other_positions, refuse_stored
+from bertscope.models.stored_weights import is_encoder_only, refuse_adapter, refuse_other_positions, refuse_stored
 from bertscope.models.surgery import reshape
 from bertscope.models.weight_files import stored_tensors, weight_files
 
@@ -46,8 +46,10 @@ _OPENED_BY: dict[str, tuple[type, TaskHead]] = {
     "ForMaskedLM": (transformers.AutoModelForMaskedLM, "masked-lm"),
     "ForTokenClassification": (transformers.AutoModelForTokenClassification, "token-classifier"),
     "ForQuestionAnswering": (transformers.AutoModelForQuestionAnswering, "span-qa"),
+    "ForMultipleChoice": (transformers.AutoModelForMultipleChoice, "multiple-choice"),
     "Model": (transformers.AutoModel, "none"),
 }
+_PRETRAINING = ("masked-lm", "discriminator")
 _MASKED_LM = ("cls.predictions", "lm_head", "lm_predictions", "vocab_", "predictions", "generator_")
 _TASK_HEADS = ("auto", *get_args(TaskHead))
 
@@ -114,6 +116,12 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     opener, has = _opener(folder, config.get("architectures") or _guess(weights), family)
     parser = parser_of(config) if has == "none" and task_head != "none" else None
     has = "parser" if parser else has
+    notes = ()
+    if has in _PRETRAINING and not _shape(config) and _holds_encoder_only(folder, weights, family):
+        named = (config.get("architectures") or ["no architecture"])[0]
+        notes = (f"{display_name(name, config)} is opened as an encoder with nothing on top: its config.json names "
+                 f"{named}, its weights are the encoder's alone",)  # fmt: skip
+        opener, has = transformers.AutoModel, "none"
     if task_head == "none":
         has = "none"
         if not _shape(config):
@@ -146,7 +154,9 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     own = tokenizer is None
     tokenizer = tokenizer_in(folder, known) if own else tokenizer
     which = f"the tokenizer in {folder}" if own else "the tokenizer that was given"
-    encoder = Encoder(model, fitted(tokenizer, model, which), display_name(name, config), family, has)
+    encoder = Encoder(
+        model, fitted(tokenizer, model, which), display_name(name, config), family, has, opening_notes=notes
+    )
     refuse_mute(encoder, folder)
     encoder.tokenizer.model_max_length = encoder.max_length
     if own:  # with another tokenizer it isn't what its folder holds
@@ -173,6 +183,11 @@ def _open(opener: Any, folder: Path, config: Any, family: Family, weights: list[
     with _reading(folder):
         state = {name: tensor for path in weights for name, tensor in load_file(path).items()}
         return model, Fit.of_state(model, state)
+
+
+def _holds_encoder_only(folder: Path, weights: list[Path], family: Family) -> bool:
+    with _reading(folder):
+        return is_encoder_only(weights, family)
 
 
 def _reading(folder: Path) -> AbstractContextManager[None]:

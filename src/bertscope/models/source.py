@@ -27,6 +27,9 @@ _WEIGHTS = "*.safetensors"
 _WANTED = ["*.json", _WEIGHTS, "*.txt", "*.model"]
 _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
 
+_CHECKPOINT = "checkpoint-"
+_MODEL_MARKS = ("config.json", "adapter_config.json")
+
 KIND, EXPORT = "model", "export"
 """What the seals say of folders that hold a model, and of those that `shrink` wrote, with a card and ONNX files."""
 _READ = (
@@ -142,9 +145,25 @@ def config_of(folder: Path) -> dict[str, Any]:
     """The folder's config.json; refused is what can't be meant, and a folder in which what is read is no file."""
     path = folder / "config.json"
     if not os.path.lexists(path):
-        raise UserError(f"{folder} is not a model folder: there is no config.json in it; name the one that has it")
+        which = (
+            f"give {newest}, its newest checkpoint"
+            if (newest := _newest_checkpoint(folder))
+            else "name the one that has it"
+        )
+        raise UserError(f"{folder} is not a model folder: there is no config.json in it; {which}")
     need_plain_files(folder, (*_READ, *PICKLES, *_READ_BESIDE))
     return checked_config(path, read_json(path))
+
+
+def _newest_checkpoint(folder: Path) -> Path | None:
+    """Of the folder that a training with transformers wrote its checkpoints into: the last of those that hold a
+    model."""
+    found = {
+        int(path.name.removeprefix(_CHECKPOINT)): path
+        for path in folder.glob(f"{_CHECKPOINT}*")
+        if path.name.removeprefix(_CHECKPOINT).isdecimal() and any((path / name).exists() for name in _MODEL_MARKS)
+    }
+    return found[max(found)] if found else None
 
 
 def config_of_root(root: Root) -> dict[str, Any]:

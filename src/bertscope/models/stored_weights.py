@@ -58,6 +58,18 @@ def refuse_stored(weights: Sequence[Path]) -> None:
             found[name] = path
 
 
+def weight_names(weights: Sequence[Path]) -> list[str]:
+    """What the weights in these files are called."""
+    return [name for path in weights for name in _types(path)]
+
+
+def is_encoder_only(weights: Sequence[Path], family: Family) -> bool:
+    """Whether the files hold nothing of what pre-training puts on top, whatever their config says. What lacks only a
+    part of that is damaged."""
+    heads = tuple({f"{path.split('.')[0]}." for path in family.pretraining_heads})
+    return not any(name.startswith(heads) for name in weight_names(weights))
+
+
 def _types(path: Path) -> dict[str, str]:
     """What each tensor of a file holds, by torch's name where it is one of `FLOATING`; no weight is read."""
     if path.suffix == ".safetensors":
