@@ -29,6 +29,8 @@ from bertscope.models.gates import Gates, open_gates
 from bertscope.models.means import Means, means
 from bertscope.models.predict import predict
 from bertscope.models.quiet import quiet_library
+from bertscope.models.sentence_modules import NAME as SENTENCE_MODULES
+from bertscope.models.sentence_modules import SentenceModules, modules_of
 from bertscope.models.source import KIND
 from bertscope.models.surgery import cut
 
@@ -172,6 +174,7 @@ class Encoder:
         config = {name: value for name, value in self.model.config.to_dict().items() if name not in _PASSING}
         notes = {name: value for name, value in notes_in(self.model.config).items() if name not in _ABOUT}
         whole = [type(self.model).__name__, self.fingerprint, config, notes, self.tokenizer_digest]
+        whole += [self.sentence.settings] if self.sentence else []
         return digest_text(canonical_json(whole))
 
     def gates(
@@ -203,6 +206,11 @@ class Encoder:
         if self.task_head != "classifier" or config.num_labels == 1:
             return ()
         return tuple(config.id2label[place] for place in range(config.num_labels))
+
+    @property
+    def sentence(self) -> SentenceModules | None:
+        """How its maker makes a vector of a whole text (a sentence-transformers model); None where nobody said."""
+        return modules_of(self.model)
 
     @property
     def tuned_on(self) -> str | None:
@@ -239,6 +247,10 @@ class Encoder:
             if self.base and origin_in(config) is None:
                 config.bertscope |= origin_note(self.record.origin)  # a copy's files say no more where it came from
             # Where only we can open it, weights have the names that the library's modules have, not an older file's.
-            self.model.save_pretrained(scratch, save_original_format="top" not in config.bertscope)
+            beside = f"{SENTENCE_MODULES}."
+            own = {name: held for name, held in self.model.state_dict().items() if not name.startswith(beside)}
+            self.model.save_pretrained(scratch, state_dict=own, save_original_format="top" not in config.bertscope)
+            if self.sentence:
+                self.sentence.write(scratch, self.hidden_size)
             self.tokenizer.save_pretrained(scratch)
         return folder
