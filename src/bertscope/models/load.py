@@ -145,7 +145,8 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     if parts.adapter:
         with _reading(folder):
             fit = merge(model, fit, parts.adapter)
-    fit.refuse(model, family, folder, left_off=task_head == "none" or parts.adapter is not None)
+    left_off = task_head == "none" or parts.adapter is not None or parts.layout is not None
+    fit.refuse(model, family, folder, left_off=left_off)
     if no_pooler:
         model.pooler = None  # the checkpoint was made without one; a random one would pass for pretrained
     if parts.layout and has == "none":

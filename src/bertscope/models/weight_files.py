@@ -49,6 +49,15 @@ def weight_files(folder: Path, *, allow_pickle: bool, of: Path | None = None) ->
     raise UserError(f"{folder} has a config.json but no weights ({_ONE}); copy the model again")
 
 
+def pickled_files(folder: Path) -> list[Path]:
+    """The pickles in a folder that hold weights, under the library's names or PEFT's; none where safetensors do. A
+    training's own (training_args.bin, optimizer.pt) are nobody's weights."""
+    if (folder / _ONE).exists() or (folder / _INDEX).exists() or (folder / "adapter_model.safetensors").exists():
+        return []
+    adapter = folder / "adapter_model.bin"
+    return _named(folder, _PICKLED, _PICKLED_INDEX) or ([adapter] if adapter.exists() else [])
+
+
 def weights_held(files: Iterable[Path]) -> int | None:
     """How many numbers the files hold, by their headers; None of pickles, which have none."""
     files = list(files)
