@@ -2,8 +2,8 @@
 
 A pickle is a program. torch's reader (`weights_only`) runs nothing of it but what makes tensors, lists and dicts:
 that is what keeps a hostile file out. Should the reader have a hole, the process around it refuses, as far as Python
-is asked, to open a socket, to start a program and to write a file. Code that gets past Python isn't held by that, only
-by the network that the process has left, where the system lets it.
+is asked, to open a socket, to start a program and to write a file. Code that gets past Python isn't held by that,
+only by the network that the process has left, where the system lets it.
 """
 
 from __future__ import annotations
