@@ -1337,8 +1337,9 @@ def sentences(
     """Are the vectors of texts alike where their meanings are?
 
     Nothing is trained. Each text of the test set's pairs is read alone; its vector is the first token's, or the
-    mean of its tokens'. By layer: how the cosine of two texts follows their score (Spearman), how near texts are that
-    mean the same (alignment), and how evenly all lie (uniformity).
+    mean of its tokens', and of a sentence-transformers model its own in the last layer. By
+    layer: how the cosine of two texts follows their score (Spearman), how near texts are that mean the same
+    (alignment), and how evenly all lie (uniformity).
 
     Args:
         least_score: The least score of two texts that mean the same, for alignment; by default four fifths of the highest.

@@ -14,6 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.hashing import hashed
 from bertscope.core.resampling import group_bounds, rank_draws, rank_left_out
 from bertscope.data.task import Task
+from bertscope.models.new_task_head import bare
 from contrast_sets import sts
 
 
@@ -57,7 +58,8 @@ def test_every_measure_is_what_it_says(tiny, task, plain):
             assert table["uniformity", pool, layer] == pytest.approx(np.log(np.mean(near)), abs=1e-4)
     assert np.allclose(result.arrays["cosine"], (plain[:, :, :, 0] * plain[:, :, :, 1]).sum(-1), atol=1e-5)
     assert result["spearman_cls_pool"].low < result["spearman_cls_pool"].value
-    assert {number.key for number in result.headline} == set(sentences.numbers)
+    said = {number.key for number in result.headline}
+    assert said == {key for key in sentences.numbers if not key.endswith("_own")}
     assert result["spearman_mean_pool"].of == {"pool": "mean", "layer": "3"}
     assert [figure.title for figure in result.figures] == ["Spearman", "Alignment", "Uniformity"]
     assert list(result.models) == [tiny.id] and result.subject == {"task": task.name}
@@ -154,3 +156,30 @@ def test_what_cannot_be_measured_is_refused(tiny, task):
         SentencesConfig(sample=9000)
     with pytest.raises(UserError, match="groups is 1; it must be at least 2"):
         SentencesConfig(groups=1)
+
+
+def test_a_model_with_vectors_of_its_own_is_measured_by_them_too(tiny, task, tmp_path):
+    library = pytest.importorskip("sentence_transformers")
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    torch.manual_seed(4)
+    encoder = Transformer(str(bare(tiny, name="bare").save(tmp_path / "plain")))
+    made = library.SentenceTransformer(
+        modules=[encoder, Pooling(24, "max"), Dense(24, 10), Normalize()], device="cpu"
+    )
+    made.save(str(tmp_path / "own"))
+    ones, others = made.encode(list(task.test.text)), made.encode(list(task.test.pair))
+    result = sentences(str(tmp_path / "own"), task)
+    table = result.tables["layers"].set_index(["measure", "pool", "layer"])["value"]
+    assert np.allclose(result.arrays["cosine_own"], (ones * others).sum(-1), atol=1e-5)
+    expected = spearmanr(result.arrays["cosine_own"], task.test.label).statistic  # some texts are there twice
+    assert table["spearman", "own", 3] == pytest.approx(expected, abs=1e-4)
+    assert result["spearman_own"].value == pytest.approx(expected, abs=1e-4)
+    same = task.test.label >= 4
+    assert result["alignment_own"].value == pytest.approx(((ones - others) ** 2).sum(-1)[same].mean(), abs=1e-4)
+    texts = np.concatenate([ones, others])
+    near = [np.exp(-2 * ((texts[i] - texts[j]) ** 2).sum()) for i in range(48) for j in range(48) if i != j]
+    assert result["uniformity_own"].value == pytest.approx(np.log(np.mean(near)), abs=1e-4)
+    assert len(table["spearman", "own"]) == 1 and {number.key for number in result.headline} == set(sentences.numbers)
+    assert "own: the model's own vectors (max, dense to 10, normalised)" in result.figures[0].caption

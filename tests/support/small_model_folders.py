@@ -7,11 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedTokenizerFast
+from transformers import (
+    AutoConfig,
+    AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
+    PreTrainedTokenizerFast,
+)
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "text", "good", "bad", "the", "was", ".", "##s", "##ed")
 ROWS = 20
+_WEIGHTS = "model.safetensors"
 _SIZES = {
     "vocab_size": ROWS, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12,
     "max_position_embeddings": 24, "pad_token_id": 0, "initializer_range": 0.3, "num_labels": 3,
@@ -51,6 +58,16 @@ def small_folder(folder: Path, family: str = "bert", **changes: Any) -> Path:
         model = AutoModelForSequenceClassification.from_config(config)
     model.save_pretrained(folder)
     small_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def small_masked_folder(folder: Path) -> Path:
+    """A BERT that guesses masked words, with a pooler, as bert-base-uncased has one."""
+    whole = small_folder(folder.with_name(f"{folder.name}-classifier"))
+    AutoModelForMaskedLM.from_pretrained(whole).save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    pooler = {name: held for name, held in load_file(whole / _WEIGHTS).items() if "pooler" in name}
+    save_file(load_file(folder / _WEIGHTS) | pooler, folder / _WEIGHTS)
     return folder
 
 

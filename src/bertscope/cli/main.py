@@ -51,6 +51,7 @@ _COMMANDS = (
     ("demo", "demo:demo", "Try everything once on the built-in model and language.", _START),
     ("data", "data:data", "What a data set holds: describe, show or write it.", _START),
     ("study", "study:study", "Run many questions from one file.", _START),
+    ("convert", "convert:convert", "Turn pickled weights into safetensors.", _START),
     ("ls", "stored:ls", "List what is stored.", _GROUPS["stored"]),
     ("show", "stored:show", "Print a stored answer again.", _GROUPS["stored"]),
     ("report", "stored:report", "Turn stored results into one page.", _GROUPS["stored"]),

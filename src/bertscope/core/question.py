@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -208,7 +208,8 @@ class Question:
 
     def part(self, **opened: Any) -> Any:
         """Its part in a pass over attention, from its opened inputs and `config`."""
-        return registry.resolve(f"{self._measuring}:part")(**opened)
+        made = registry.resolve(f"{self._measuring}:part")(**opened)
+        return replace(made, finish=lambda passed: _with_notes(made.finish(passed), opened))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Answer it for models, results and data, by name or as they are, in memory or with `store=` stored."""
@@ -244,6 +245,8 @@ class Question:
         else:
             answered = registry.resolve(f"{self._measuring}:measure")(**opened)
         result = answered.result if self.keeps else answered
+        if not self.shares_pass:
+            _with_notes(result, opened)
         result.provenance = capture(time.perf_counter() - started) | result.provenance
         return answered
 
@@ -254,6 +257,14 @@ class Question:
         if one.many:
             return [opened(one.kind, each, how) for each in (value if isinstance(value, list | tuple) else [value])]
         return opened(one.kind, value, how)
+
+
+def _with_notes(result: Result, inputs: Mapping[str, Any]) -> Result:
+    """The result, with what is to be known of how its models were opened."""
+    for value in inputs.values():
+        for one in value if isinstance(value, list) else [value]:
+            result.notes += [note for note in getattr(one, "opening_notes", ()) if note not in result.notes]
+    return result
 
 
 def opened(kind: str, value: Any, how: Mapping[str, Any] | None) -> Any:

@@ -39,7 +39,8 @@ _WIDTHS = (("hidden_size", "num_attention_heads"), ("dim", "n_heads"), ("num_att
 _WIDEST = 100
 """How many times as wide as the model its MLPs can be; real ones are 4 times."""
 _READ_BY_NAME = (
-    "config.json", "generation_config.json", "adapter_config.json", "README.md",
+    "config.json", "generation_config.json", "adapter_config.json", "adapter_model.safetensors", "README.md",
+    "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json",
     "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json",
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja",
     "tokenizer.model", "spm.model", "sentencepiece.bpe.model", "vocab.txt", "vocab.json", "merges.txt",

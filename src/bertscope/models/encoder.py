@@ -30,10 +30,13 @@ from bertscope.models.means import Means, means
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.predict import predict
 from bertscope.models.quiet import quiet_library
+from bertscope.models.sentence_modules import NAME as SENTENCE_MODULES
+from bertscope.models.sentence_modules import SentenceModules, modules_of
 from bertscope.models.source import KIND
 from bertscope.models.surgery import cut
 
-TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator"]
+TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator",
+                   "multiple-choice"]  # fmt: skip
 _PASSING = ("_name_or_path", "architectures", "bertscope", "dtype", "torch_dtype", "transformers_version")
 """Of a config: where it came from and how it was last saved, and what the weights say as well."""
 
@@ -68,6 +71,8 @@ class Encoder:
     """The files that it was read from."""
     base: ModelRecord | None = None
     """What it was fine-tuned from, as the user or its files say, where its maker didn't record it."""
+    opening_notes: tuple[str, ...] = ()
+    """What a reader should know of how it was opened: every result about it says so."""
 
     def __repr__(self) -> str:
         least, most = min(self.head_counts, default=0), self.n_heads
@@ -174,6 +179,7 @@ class Encoder:
         config = {name: value for name, value in self.model.config.to_dict().items() if name not in _PASSING}
         notes = {name: value for name, value in notes_in(self.model.config).items() if name not in _ABOUT}
         whole = [type(self.model).__name__, self.fingerprint, config, notes, self.tokenizer_digest]
+        whole += [self.sentence.settings] if self.sentence else []
         return digest_text(canonical_json(whole))
 
     def gates(
@@ -213,6 +219,11 @@ class Encoder:
         return tuple(config.id2label[place] for place in range(config.num_labels))
 
     @property
+    def sentence(self) -> SentenceModules | None:
+        """How its maker makes a vector of a whole text (a sentence-transformers model); None where nobody said."""
+        return modules_of(self.model)
+
+    @property
     def tuned_on(self) -> str | None:
         """The fingerprint of the data that this package trained it on last, if it did."""
         data = self.record.trained_on
@@ -239,7 +250,12 @@ class Encoder:
             if self.base and origin_in(config) is None:
                 config.bertscope |= origin_note(self.record.origin)  # a copy's files say no more where it came from
             # Where only we can open it, weights have the names that the library's modules have, not an older file's.
-            self.model.save_pretrained(scratch, save_original_format=not {"top", "shape"} & set(config.bertscope))
+            beside = f"{SENTENCE_MODULES}."
+            own = {name: held for name, held in self.model.state_dict().items() if not name.startswith(beside)}
+            original = not {"top", "shape"} & set(config.bertscope)
+            self.model.save_pretrained(scratch, state_dict=own, save_original_format=original)
+            if self.sentence:
+                self.sentence.write(scratch, self.hidden_size)
             tokenizer = copy.copy(self.tokenizer)
             # Some families' tokenizers open as another class than they were, which would forget the segments. And
             # whoever pads on the left, as Gemma's does, puts the padding where a classifier reads.

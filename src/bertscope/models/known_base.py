@@ -52,6 +52,12 @@ def told_base(base: str | Path, of: str) -> ModelRecord | None:
     return None if found.source == of else found
 
 
+def adapted_base(folder: Path) -> ModelRecord | None:
+    """What an adapter was trained on: it can't be opened without, so that its content is known."""
+    parts = source.parts_of(folder)
+    return told_base(parts.adapter.base, "") if parts.adapter else None
+
+
 def noted_base(name: str, folder: Path, config: Mapping[str, Any]) -> ModelRecord | None:
     """What a checkpoint's own files say that it was fine-tuned from: transformers' note in config.json, or the model
     card. What lies there now may not be what it was made from: it is known by where it is, not by what it holds."""

@@ -17,27 +17,31 @@ from bertscope.models.config_notes import PARSER, encoder_notes_in, notes_in
 from bertscope.models.encoder import Encoder, Opened, TaskHead
 from bertscope.models.evaluating import best_device
 from bertscope.models.families import Family, family_of
-from bertscope.models.known_base import noted_base, told_base
+from bertscope.models.known_base import adapted_base, noted_base, told_base
 from bertscope.models.library_failures import library_failures, reason
 from bertscope.models.library_model import library_config, refuse_larger, refuse_mute
+from bertscope.models.merge_adapter import merge
 from bertscope.models.open_tokenizer import fitted, tokenizer_in, usable_tokenizer
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
+from bertscope.models.sentence_modules import NAME as SENTENCE_MODULES
+from bertscope.models.sentence_modules import read_modules
 from bertscope.models.sound_weights import Fit, refuse_unsound
 from bertscope.models.source import (
+    FolderParts,
     config_of,
     display_name,
     locate,
     model_digest,
     not_a_model,
     own_folder,
-    refuse_changed_model,
+    parts_of,
     written,
 )
 from bertscope.models.states_store import StatesStore
-from bertscope.models.stored_weights import refuse_adapter, refuse_other_positions, refuse_stored
+from bertscope.models.stored_weights import is_encoder_only, refuse_other_positions, refuse_stored
 from bertscope.models.surgery import reshape
-from bertscope.models.weight_files import stored_tensors, weight_files
+from bertscope.models.weight_files import stored_tensors
 
 # Which class opens a checkpoint, by how its architecture's name ends, and what then sits on top.
 _OPENED_BY: dict[str, tuple[type, TaskHead]] = {
@@ -46,8 +50,10 @@ _OPENED_BY: dict[str, tuple[type, TaskHead]] = {
     "ForMaskedLM": (transformers.AutoModelForMaskedLM, "masked-lm"),
     "ForTokenClassification": (transformers.AutoModelForTokenClassification, "token-classifier"),
     "ForQuestionAnswering": (transformers.AutoModelForQuestionAnswering, "span-qa"),
+    "ForMultipleChoice": (transformers.AutoModelForMultipleChoice, "multiple-choice"),
     "Model": (transformers.AutoModel, "none"),
 }
+_PRETRAINING = ("masked-lm", "discriminator")
 _MASKED_LM = ("cls.predictions", "lm_head", "lm_predictions", "vocab_", "predictions", "generator_")
 _TASK_HEADS = ("auto", *get_args(TaskHead))
 
@@ -81,7 +87,9 @@ def load(
         encoder = _from_folder(name, folder, task_head, device, allow_pickle, tokenizer)
         told = told_base(base, str(own_folder(name) or name)) if base else None
         is_base = told is not None and told.id == encoder.id  # a copy of it
-        encoder.base = None if is_base else told or noted_base(name, folder, config_of(folder))
+        encoder.base = (
+            None if is_base else told or adapted_base(folder) or noted_base(name, folder, config_of(folder))
+        )
         return encoder
     if isinstance(name_or_module, transformers.PreTrainedModel):
         encoder = _from_memory(name_or_module, task_head, device, tokenizer)
@@ -105,54 +113,80 @@ def accept_states(given: Any, *, tokenizer: Any = None, base: str | None = None)
 
 
 def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
-    refuse_adapter(folder)
+    parts = parts_of(folder, allow_pickle=allow_pickle)
     config = config_of(folder)
     family = family_of(config["model_type"])
     refuse_other_positions(config, family, str(folder))
-    weights = weight_files(folder, allow_pickle=allow_pickle)
-    refuse_changed_model(folder)
-    opener, has = _opener(folder, config.get("architectures") or _guess(weights), family)
+    weights = parts.weights(allow_pickle=allow_pickle)
+    parts.refuse_changed()
+    opener, has, notes = _what_it_is(display_name(name, config), parts, config, weights)
     parser = parser_of(config) if has == "none" and task_head != "none" else None
     has = "parser" if parser else has
     if task_head == "none":
         has = "none"
-        if not _shape(config):
+        if not _shape(config) and not parts.adapter:
             opener = transformers.AutoModel
     elif task_head not in ("auto", has):
         raise UserError(
             f"{name} has no {task_head} on top (it is: {has}); fine-tune it first, or load it with task_head='auto'"
         )
-    known = library_config(folder, config)
+    known = library_config(parts.encoder, config)
     with quiet_library():
-        refuse_larger(folder, opener, known, family, _shape(config), weights)
-        with _reading(folder):
+        refuse_larger(parts.encoder, opener, known, family, _shape(config), weights)
+        with _reading(parts.encoder):
             refuse_stored(weights)
-        model, fit = _open(opener, folder, known, family, weights)
+        model, fit = _open(opener, parts.encoder, known, family, weights)
         if parser:
             with _reading(folder):
                 fit = fit.without_parser(add_parser(model, parser, weights))
-    no_pooler = has in ("none", "parser") and any("pooler" in key for key in fit.missing)
+    no_pooler = opener is transformers.AutoModel and any("pooler" in key for key in fit.missing)
     if no_pooler:
         fit.missing = {key for key in fit.missing if "pooler" not in key}
-    fit.refuse(model, family, folder, left_off=task_head == "none")
+    if parts.adapter:
+        with _reading(folder):
+            fit = merge(model, fit, parts.adapter)
+    left_off = task_head == "none" or parts.adapter is not None or parts.layout is not None
+    fit.refuse(model, family, folder, left_off=left_off)
     if no_pooler:
         model.pooler = None  # the checkpoint was made without one; a random one would pass for pretrained
+    if parts.layout and has == "none":
+        modules = read_modules(parts.layout, model.config.hidden_size, allow_pickle=allow_pickle)
+        setattr(model.base_model, SENTENCE_MODULES, modules)
     refuse_unsound(model, str(folder))
     if has == "none":
-        model = model.base_model  # a cut model is opened with its task head, which is left off here
+        model = model.base_model  # one that was cut or adapted is opened with its task head, which is left off here
         if noted := encoder_notes_in(model.config):
             model.config.bertscope = noted
     model.eval().to(_device(device))
     own = tokenizer is None
-    tokenizer = tokenizer_in(folder, known) if own else tokenizer
+    tokenizer = tokenizer_in(parts.tokenizer, known, parts.sentence) if own else tokenizer
     which = f"the tokenizer in {folder}" if own else "the tokenizer that was given"
-    encoder = Encoder(model, fitted(tokenizer, model, which), display_name(name, config), family, has)
+    tokenizer = fitted(tokenizer, model, which)
+    encoder = Encoder(model, tokenizer, display_name(name, config), family, has, opening_notes=notes)
     refuse_mute(encoder, folder)
     encoder.tokenizer.model_max_length = encoder.max_length
     if own:  # with another tokenizer it isn't what its folder holds
         where = str(own_folder(name) or name)
-        encoder.opened = Opened(model_digest(folder), where, written(weights), encoder.content_digest)
+        newest = [*weights, parts.adapter.weights] if parts.adapter else weights
+        encoder.opened = Opened(model_digest(folder), where, written(newest), encoder.content_digest)
     return encoder
+
+
+def _what_it_is(
+    name: str, parts: FolderParts, config: dict[str, Any], weights: list[Path]
+) -> tuple[Any, TaskHead, tuple[str, ...]]:
+    """What opens the folder's model, what is on top of it, and what is to be said of that."""
+    family = family_of(config["model_type"])
+    notes = parts.sentence.notes if parts.sentence else ()
+    opener, has = _opener(parts.encoder, config.get("architectures") or _guess(weights), family)
+    if parts.layout:  # what makes vectors of texts reads an encoder's states, whatever was on top once
+        return transformers.AutoModel, "none", notes
+    if has in _PRETRAINING and not _shape(config) and _holds_encoder_only(parts.encoder, weights, family):
+        named = (config.get("architectures") or ["no architecture"])[0]
+        alone = f"its config.json names {named}, its weights are the encoder's alone"
+        notes += (f"{name} is opened as an encoder with nothing on top: {alone}",)
+        return transformers.AutoModel, "none", notes
+    return opener, has, notes
 
 
 def _open(opener: Any, folder: Path, config: Any, family: Family, weights: list[Path]) -> tuple[Any, Fit]:
@@ -173,6 +207,11 @@ def _open(opener: Any, folder: Path, config: Any, family: Family, weights: list[
     with _reading(folder):
         state = {name: tensor for path in weights for name, tensor in load_file(path).items()}
         return model, Fit.of_state(model, state)
+
+
+def _holds_encoder_only(folder: Path, weights: list[Path], family: Family) -> bool:
+    with _reading(folder):
+        return is_encoder_only(weights, family)
 
 
 def _reading(folder: Path) -> AbstractContextManager[None]:

@@ -13,6 +13,7 @@ import transformers
 from bertscope.core.model_record import Origin
 from bertscope.models.classifier_form import ClassifierForm, set_dropout
 from bertscope.models.config_notes import PARSER, encoder_notes_in, origin_note
+from bertscope.models.sentence_modules import NAME as SENTENCE_MODULES
 from bertscope.models.surgery import reshape
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ def with_classifier(
 def bare(base: Encoder, *, name: str, origin: Origin | None = None) -> Encoder:
     """A copy of the encoder with nothing on top, as which a training begins; the base is untouched."""
     model = copy.deepcopy(base.model.base_model).eval()
-    if hasattr(model, PARSER):
-        delattr(model, PARSER)
+    for part in (PARSER, SENTENCE_MODULES):
+        if hasattr(model, part):
+            delattr(model, part)
     model.config.bertscope = (
         encoder_notes_in(model.config) | {"name": name} | origin_note(origin or Origin("bare", base.record))
     )

@@ -8,20 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import transformers
+from tokenizers.normalizers import Lowercase, Sequence
 from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from bertscope.core.errors import UserError
 from bertscope.models.growing_texts import refuse_growing_texts
 from bertscope.models.library_failures import library_failures
 from bertscope.models.quiet import quiet_library
+from bertscope.models.sentence_layout import SentenceFolder
 from bertscope.models.source import locate, need_vocabulary
 
 _TRIAL = "A text, with 7 words that \u2603 \U00013000 no vocabulary has."
 
 
-def tokenizer_in(folder: Path, config: Any = None) -> Any:
+def tokenizer_in(folder: Path, config: Any = None, sentence: SentenceFolder | None = None) -> Any:
     """The tokenizer of a folder. `config` is the library's of the model there, where it has one: it says which class
-    opens the tokenizer."""
+    opens the tokenizer. `sentence` may have its own length, and lower case."""
     need_vocabulary(folder)
     if (folder / "tokenizer.json").exists():
         refuse_growing_texts(folder / "tokenizer.json")
@@ -36,6 +38,11 @@ def tokenizer_in(folder: Path, config: Any = None) -> Any:
         raise UserError(f"the tokenizer in {folder} reads at most {longest!r} tokens; correct model_max_length "
                         "in its tokenizer_config.json")  # fmt: skip
     tokenizer.model_max_length = int(min(longest, VERY_LARGE_INTEGER))
+    if sentence and sentence.longest:
+        tokenizer.model_max_length = sentence.longest
+    if sentence and sentence.lower:
+        rest = tokenizer.backend_tokenizer.normalizer
+        tokenizer.backend_tokenizer.normalizer = Sequence([Lowercase(), *([rest] if rest else [])])
     return tokenizer
 
 

@@ -6,19 +6,30 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.core.files import digest_files
+from bertscope.core.files import digest_files, digest_text
 from bertscope.core.seal import refuse_changed
 from bertscope.core.step import Root
+from bertscope.models.adapter import CONFIG as ADAPTER_CONFIG
+from bertscope.models.adapter import Adapter, adapted_config, adapter_in
 from bertscope.models.config_check import checked_config, need_plain_files, read_json
 from bertscope.models.config_notes import notes_in
 from bertscope.models.families import family_of
-from bertscope.models.stored_weights import refuse_adapter, refuse_other_positions, refuse_stored
+from bertscope.models.sentence_layout import (
+    ABOUT,
+    ENCODER_SETTINGS,
+    MODULES,
+    SentenceFolder,
+    SentenceLayout,
+    sentence_folder,
+)
+from bertscope.models.stored_weights import refuse_other_positions, refuse_stored
 from bertscope.models.weight_files import PICKLES, weight_files
 
 POCKET = Path(__file__).with_name("pocket")
@@ -27,6 +38,11 @@ _WEIGHTS = "*.safetensors"
 _WANTED = ["*.json", _WEIGHTS, "*.txt", "*.model"]
 _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "sentencepiece.bpe.model")
 
+_OF_SENTENCES = (MODULES, ABOUT, *ENCODER_SETTINGS, "*/config.json")
+"""What else is read of a sentence-transformers folder."""
+_CHECKPOINT = "checkpoint-"
+_MODEL_MARKS = ("config.json", ADAPTER_CONFIG)
+
 KIND, EXPORT = "model", "export"
 """What the seals say of folders that hold a model, and of those that `shrink` wrote, with a card and ONNX files."""
 _READ = (
@@ -34,7 +50,7 @@ _READ = (
     "special_tokens_map.json", "added_tokens.json", "spm.model", "sentencepiece*",
 )  # fmt: skip
 """Of what a folder holds, what opening it reads: somebody's results.json beside it changes no model."""
-_READ_BESIDE = ("generation_config.json", "adapter_config.json", "chat_template*", "*.index.json", "README.md")
+_READ_BESIDE = ("generation_config.json", ADAPTER_CONFIG, "chat_template*", "*.index.json", "README.md")
 """What the library looks into as well, though it changes no model here."""
 
 
@@ -90,25 +106,83 @@ def model_root(name: Any) -> Root:
             raise not_a_model(name)
         return Root("model", name.name, name.id, held=name)
     folder = locate(name)
-    refuse_adapter(folder)
+    parts = parts_of(folder)
     config = config_of(folder)
     refuse_other_positions(config, family_of(config["model_type"]), str(folder))
-    refuse_stored(weight_files(folder, allow_pickle=False))
-    need_vocabulary(folder)
-    refuse_changed_model(folder)
+    refuse_stored(parts.weights())
+    need_vocabulary(parts.tokenizer)
+    parts.refuse_changed()
     return Root("model", str(own_folder(name) or name), model_digest(folder))
 
 
-def refuse_changed_model(folder: Path) -> None:
-    """Refuse a model that we wrote and that isn't the same any more: what it says of itself needn't be true of it."""
-    refuse_changed(folder, _READ)
+@dataclass(frozen=True)
+class FolderParts:
+    """What a model's folder is made of: plain ones are all of it themselves."""
+
+    folder: Path
+    """As it was named."""
+    encoder: Path
+    """Where config.json and the weights are: here, in a folder inside, or where an adapter's base is."""
+    tokenizer: Path
+    sentence: SentenceFolder | None = None
+    adapter: Adapter | None = None
+    base: Path | None = None
+    """An adapter's."""
+
+    def weights(self, *, allow_pickle: bool = False) -> list[Path]:
+        """The files that the encoder's weights are read from. What is read beside them is looked at too."""
+        for layer in filter(None, self.layout.dense if self.layout else ()):
+            weight_files(layer.folder, allow_pickle=allow_pickle, of=self.folder)
+        return weight_files(self.encoder, allow_pickle=allow_pickle, of=self.base or self.folder)
+
+    @property
+    def layout(self) -> SentenceLayout | None:
+        """What makes a text's vector, where its maker says so."""
+        return self.sentence.layout if self.sentence else None
+
+    def refuse_changed(self) -> None:
+        """Refuse what we wrote and isn't the same any more: what it says of itself needn't be true of it."""
+        for folder in filter(None, (self.folder, self.base)):
+            refuse_changed(folder, (*_READ, *_OF_SENTENCES))
+
+
+def parts_of(folder: Path, *, allow_pickle: bool = False) -> FolderParts:
+    """What the folder is made of; refused is one of which that can't be told. `allow_pickle` is for an adapter's base
+    that has to be downloaded."""
+    sentence = sentence_folder(folder)
+    inside = sentence.encoder if sentence else folder
+    adapter = adapter_in(inside)
+    if adapter is None:
+        if not os.path.lexists(inside / "config.json"):
+            newest = _newest_checkpoint(folder)
+            which = f"give {newest}, its newest checkpoint" if newest else "name the one that has it"
+            raise UserError(f"{inside} is not a model folder: there is no config.json in it; {which}")
+        return FolderParts(folder, inside, inside, sentence)
+    try:
+        base = locate(adapter.base, allow_pickle=allow_pickle)
+    except UserError as error:
+        raise UserError(
+            f"the base of the adapter in {folder} isn't found: {error}; or put its folder into "
+            f"base_model_name_or_path of {inside / ADAPTER_CONFIG}"
+        ) from error
+    below = parts_of(base, allow_pickle=allow_pickle)
+    if below.adapter:
+        raise UserError(f"the base of the adapter in {folder}, {base}, is an adapter itself; merge that one first")
+    return FolderParts(
+        folder, below.encoder, inside if _has_vocabulary(inside) else below.tokenizer, sentence, adapter, base
+    )
 
 
 def model_digest(folder: Path) -> str:
     """What a model is: what its folder holds. The tokenizer is part of it: the same weights read other pieces of the
-    text through another one."""
-    files = sorted({path for pattern in (*_READ, *PICKLES) for path in folder.glob(pattern) if not path.is_dir()})
-    return _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
+    text through another one. Of an adapter, what its base holds is part of it too."""
+    parts = parts_of(folder)
+    inside = parts.adapter.folder if parts.adapter else parts.encoder
+    files = {path for pattern in (*_READ, *PICKLES) for path in inside.glob(pattern) if not path.is_dir()}
+    files |= {parts.adapter.folder / ADAPTER_CONFIG} if parts.adapter else set()
+    files |= set(parts.sentence.files) if parts.sentence else set()
+    own = _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(files)))
+    return digest_text(f"{own} {model_digest(parts.base)}") if parts.base else own
 
 
 @lru_cache(maxsize=64)
@@ -139,12 +213,25 @@ def own_folder(name: str) -> Path | None:
 
 
 def config_of(folder: Path) -> dict[str, Any]:
-    """The folder's config.json; refused is what can't be meant, and a folder in which what is read is no file."""
-    path = folder / "config.json"
-    if not os.path.lexists(path):
-        raise UserError(f"{folder} is not a model folder: there is no config.json in it; name the one that has it")
-    need_plain_files(folder, (*_READ, *PICKLES, *_READ_BESIDE))
-    return checked_config(path, read_json(path))
+    """The folder's config.json, of an adapter what its base becomes with it; refused is what can't be meant, and a
+    folder in which what is read is no file."""
+    parts = parts_of(folder)
+    for place in {parts.encoder, parts.tokenizer}:
+        need_plain_files(place, (*_READ, *PICKLES, *_READ_BESIDE))
+    path = parts.encoder / "config.json"
+    config = checked_config(path, read_json(path))
+    return adapted_config(config, parts.adapter) if parts.adapter else config
+
+
+def _newest_checkpoint(folder: Path) -> Path | None:
+    """Of the folder that a training with transformers wrote its checkpoints into: the last of those that hold a
+    model."""
+    found = {
+        int(path.name.removeprefix(_CHECKPOINT)): path
+        for path in folder.glob(f"{_CHECKPOINT}*")
+        if path.name.removeprefix(_CHECKPOINT).isdecimal() and any((path / name).exists() for name in _MODEL_MARKS)
+    }
+    return found[max(found)] if found else None
 
 
 def config_of_root(root: Root) -> dict[str, Any]:
@@ -163,8 +250,12 @@ def layers_of(root: Root) -> int:
 
 def need_vocabulary(folder: Path) -> None:
     """Refuse a folder without a tokenizer: the library would make up an empty vocabulary and say nothing."""
-    if not any((folder / name).exists() for name in _VOCABULARIES):
+    if not _has_vocabulary(folder):
         raise UserError(f"{folder} has no tokenizer (no tokenizer.json in it); copy the tokenizer's files there")
+
+
+def _has_vocabulary(folder: Path) -> bool:
+    return any((folder / name).exists() for name in _VOCABULARIES)
 
 
 def _download(name: str, patterns: list[str]) -> Path:

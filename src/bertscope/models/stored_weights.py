@@ -11,22 +11,12 @@ from bertscope.core.errors import UserError
 from bertscope.models.families import Family
 from bertscope.models.weight_files import stored_tensors
 
-_ADAPTER = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
 _STORED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}  # safetensors' names and torch's
 FLOATING = tuple(_STORED.values())
 """How weights may be held. Floating-point numbers of 8 bits are none without a scale, as whole numbers are none."""
 _ABSOLUTE = "absolute"
 COUNTERS = re.compile(r"(^|\.)(position_ids|token_type_ids|rotary_emb\.inv_freq)$")
 """What older files hold beside weights, and newer models count out themselves."""
-
-
-def refuse_adapter(folder: Path) -> None:
-    """Refuse a model with an adapter beside it: the library would open the model alone."""
-    if found := next((name for name in _ADAPTER if (folder / name).exists()), None):
-        raise UserError(
-            f"{folder} has an adapter beside its weights ({found}), which would be left out; merge it first "
-            "(peft's merge_and_unload) and save the whole model, or take its adapter_* files away"
-        )
 
 
 def refuse_other_positions(config: Mapping[str, Any], family: Family, which: str) -> None:
@@ -56,6 +46,18 @@ def refuse_stored(weights: Sequence[Path]) -> None:
                     "take the file away that isn't"
                 )
             found[name] = path
+
+
+def weight_names(weights: Sequence[Path]) -> list[str]:
+    """What the weights in these files are called."""
+    return [name for path in weights for name in _types(path)]
+
+
+def is_encoder_only(weights: Sequence[Path], family: Family) -> bool:
+    """Whether the files hold nothing of what pre-training puts on top, whatever their config says. What lacks only a
+    part of that is damaged."""
+    heads = tuple({f"{path.split('.')[0]}." for path in family.pretraining_heads})
+    return not any(name.startswith(heads) for name in weight_names(weights))
 
 
 def _types(path: Path) -> dict[str, str]:

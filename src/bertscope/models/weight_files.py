@@ -24,14 +24,15 @@ _OF_MANY_MACHINES = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 """Parts of a training on many machines, which the library would read in the place of everything else."""
 
 
-def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
-    """The files that weights are read from; pickles only if the user insists, since opening one can run any code."""
+def weight_files(folder: Path, *, allow_pickle: bool, of: Path | None = None) -> list[Path]:
+    """The files that weights are read from; pickles only if the user insists, since opening one can run any code.
+    `of` is the model's folder, where this is one inside it."""
     found = _files(folder, "*.safetensors")
     if parts := [path for path in found if _OF_MANY_MACHINES.fullmatch(path.name)]:
         raise UserError(f"{parts[0]} is a part of a training on many machines; save the model as one file first")
     if read := _named(folder, _ONE, _INDEX):
         for path in read:
-            _refuse_damaged(path)
+            refuse_damaged(path)
         return read
     pickled = _files(folder, *PICKLES)
     if pickled and allow_pickle:
@@ -40,12 +41,21 @@ def weight_files(folder: Path, *, allow_pickle: bool) -> list[Path]:
         raise UserError(f"{folder} has no {_PICKLED}, only {pickled[0].name}; give the weights the library's name")
     if pickled:
         raise UserError(
-            f"{pickled[0]} is a pickle, which can run any code when opened; convert it to safetensors, "
-            "or load it in Python with allow_pickle=True if you trust where it came from"
+            f"{pickled[0]} is a pickle, which can run any code when opened; if you trust where it came from, convert "
+            f"it: bertscope convert {of or folder} --allow-pickle (or load it in Python with allow_pickle=True)"
         )
     if found:
         raise UserError(f"{folder} has weights, {found[0].name}, under a name that isn't read; call them {_ONE}")
     raise UserError(f"{folder} has a config.json but no weights ({_ONE}); copy the model again")
+
+
+def pickled_files(folder: Path) -> list[Path]:
+    """The pickles in a folder that hold weights, under the library's names or PEFT's; none where safetensors do. A
+    training's own (training_args.bin, optimizer.pt) are nobody's weights."""
+    if (folder / _ONE).exists() or (folder / _INDEX).exists() or (folder / "adapter_model.safetensors").exists():
+        return []
+    adapter = folder / "adapter_model.bin"
+    return _named(folder, _PICKLED, _PICKLED_INDEX) or ([adapter] if adapter.exists() else [])
 
 
 def weights_held(files: Iterable[Path]) -> int | None:
@@ -89,7 +99,7 @@ def _named(folder: Path, one: str, index: str) -> list[Path]:
     return sorted(folder / name for name in set(places.values()))
 
 
-def _refuse_damaged(path: Path) -> None:
+def refuse_damaged(path: Path) -> None:
     """Refuse weights that end before their header says: of a copy that was broken off, or that Git LFS stands for."""
     size = path.stat().st_size
     with path.open("rb") as file:

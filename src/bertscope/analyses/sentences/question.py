@@ -48,8 +48,9 @@ def check(task: Task, config: SentencesConfig) -> None:
 sentences = Question(
     __name__,
     """Nothing is trained. Each text of the test set's pairs is read alone; its vector is the first token's, or the
-    mean of its tokens'. By layer: how the cosine of two texts follows their score (Spearman), how near texts are that
-    mean the same (alignment), and how evenly all lie (uniformity).""",
+    mean of its tokens', and of a sentence-transformers model its own in the last layer. By
+    layer: how the cosine of two texts follows their score (Spearman), how near texts are that mean the same
+    (alignment), and how evenly all lie (uniformity).""",
     config=SentencesConfig,
     inputs={"model": MODEL, "task": TASK},
     version=1,
@@ -65,6 +66,9 @@ sentences = Question(
         "spearman_mean_pool": "Spearman, mean",
         "alignment_mean_pool": "alignment, mean",
         "uniformity_mean_pool": "uniformity, mean",
+        "spearman_own": "Spearman, the model's own vectors",
+        "alignment_own": "alignment, the model's own vectors",
+        "uniformity_own": "uniformity, the model's own vectors",
     },
     words={"measure": {"spearman": "Spearman", "alignment": "alignment", "uniformity": "uniformity"}},
 )
