@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
-from support import plain_entities
 
+import plain_entities
 from bertscope.data.entities import ERRORS, entity_counts, entity_counts_by_type, entity_types, error_kinds
 
 TAGS = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-creative-work", "I-creative-work")

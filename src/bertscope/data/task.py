@@ -24,8 +24,9 @@ from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs.classes import Classes
 from bertscope.data.outputs.scores import OneScore, summary
 
-Kind = Literal["classification", "regression", "spans", "trees"]
-"""What is learnt: a label, a score, a span of a text (`SpanTask`), a dependency tree (`TreeTask`)."""
+Kind = Literal["classification", "regression", "spans", "trees", "tokens"]
+"""What is learnt: a label, a score, a span of a text (`SpanTask`), a dependency tree (`TreeTask`), a tag for each
+word."""
 NEEDS_LABELS = "finetune takes it, but this question needs a task of classification or regression"
 
 
