@@ -17,7 +17,7 @@ from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.sheet import Sheet, clean
 from bertscope.data.splits import Own, Splits, make_splits, mixed_order
-from bertscope.data.table import Table, shown
+from bertscope.data.table import Table, shown, unpacked_suffix
 from bertscope.data.table_files import read_table
 from bertscope.data.task import Kind, Task
 from bertscope.data.tasks import Declared
@@ -137,7 +137,7 @@ def noting_repeats(task: Task) -> Task:
 
 def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, ...]:
     """A note on texts that a program quoted as CSV has it: a .tsv file is read without quotes."""
-    if material.declared or material.own.train[0].path.suffix.lower() != ".tsv":
+    if material.declared or unpacked_suffix(material.own.train[0].path) != ".tsv":
         return ()
     quoted = sum(text.startswith('"') and '""' in text[1:] for part in examples for text in part.text)
     note = (

@@ -24,8 +24,8 @@ from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs import output_of
 from bertscope.data.outputs.scores import summary
 
-Kind = Literal["classification", "regression", "spans", "trees"]
-"""What is learnt: a label, a score, a span of a text, a dependency tree; see `data/outputs`."""
+Kind = Literal["classification", "regression", "spans", "trees", "tokens"]
+"""What is learnt: a label, a score, a span of a text, a dependency tree, a tag for each word; see `data/outputs`."""
 
 
 SPLITS = ("train", "validation", "test")
