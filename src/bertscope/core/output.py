@@ -18,6 +18,9 @@ import numpy as np
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
 
+SILENT = -(2.0**100)
+"""Stands among a model's numbers for labels where it says nothing: of a label that it lacks, of a word that it doesn't
+read, behind a sentence's end. A number that is finite, and that no probability is left of."""
 
 class Output(Protocol):
     @property

@@ -102,7 +102,9 @@ def with_metric(task: Task, options: TaskOptions) -> Task:
         raise UserError(f"metric {metric} isn't for {task.kind}, which {task.name} is; leave out --metric")
     if metric == "f1" and len(task.labels) != 2:
         raise UserError(f"metric f1 is for two labels, and {task.name} has {len(task.labels)}; give macro_f1")
-    return replace(task, metric=metric)
+    task = replace(task, metric=metric)
+    _ = task.output  # which may know better: tags of words need not be those of entities
+    return task
 
 
 def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:

@@ -63,7 +63,7 @@ def make(name: str, seed: int, kind: Kind | None = None) -> Task:
     if kind == "trees" and recipe.kind != "unlabelled":
         raise UserError(f"{name} has a task of its own; leave out --kind, or take the trees of demo/corpus")
     if recipe.kind == "unlabelled" and kind != "trees":
-        tasks = ", ".join(other for other, each in _RECIPES.items() if each.metric)
+        tasks = ", ".join(other for other in _RECIPES if can_train(other))
         raise UserError(
             f"{name} has no labels: to train a parser on its trees, say --kind trees; or choose one of {tasks}"
         )
@@ -77,11 +77,11 @@ def make(name: str, seed: int, kind: Kind | None = None) -> Task:
 
 def can_train(name: str, kind: Kind | None = None) -> bool:
     """Whether it is a task; the corpus is one only where its trees are asked for."""
-    return bool(_recipe(name).metric) or kind == "trees"
+    return _recipe(name).kind != "unlabelled" or kind == "trees"
 
 
 def is_labelled(name: str) -> bool:
-    """Whether it has classes or scores, rather than spans or trees."""
+    """Whether it has classes or scores, rather than spans, trees or tags."""
     return _recipe(name).kind in ("classification", "regression")
 
 

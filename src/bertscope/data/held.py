@@ -193,10 +193,6 @@ class HubRows(TaskSource):
     def _task(self) -> Task:
         return self._loaded._task()
 
-    def _examples(self, split: Part) -> Examples:
-        rows = self._loaded
-        return rows._examples(split) if isinstance(rows, TaggedRows) else super()._examples(split)
-
     @cached_property
     def _loaded(self) -> HeldRows | TaggedRows:
         id, config = self._place

@@ -69,7 +69,7 @@ class TaskSource(Source):
 
     @property
     def labelled(self) -> bool:
-        """Whether it has classes or scores, rather than spans or trees."""
+        """Whether it has classes or scores, rather than spans, trees or tags."""
         return True
 
     @property

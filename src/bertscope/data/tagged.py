@@ -10,7 +10,7 @@ They become `Examples` with `words` and `marks["tag"]`: IOB2 where tags speak of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from bertscope.data.bad_rows import BadRows
 from bertscope.data.conll_columns import TaggedWords, looks_like_columns, read_columns
 from bertscope.data.json_files import first_object
 from bertscope.data.options import TaskOptions
+from bertscope.data.outputs.tags import TAG, usual_metric
 from bertscope.data.packed_files import is_collection
 from bertscope.data.sentences import Sentence, to_examples
 from bertscope.data.splits import Splits
@@ -32,8 +33,6 @@ from bertscope.data.tag_schemes import ill_formed, tag_scheme, to_iob2, with_typ
 from bertscope.data.task import Task
 from bertscope.data.treebank import read_treebank
 
-TAG = "tag"
-"""The kind of mark that tags are."""
 TABLES = (".jsonl", ".json", ".parquet")
 _TREEBANK = ".conllu"
 _WORDS = ("tokens", "words")
@@ -102,8 +101,12 @@ def table_is_tagged(table: Table, options: TaskOptions) -> bool:
 
 def tags_of(examples: Examples) -> tuple[str, ...]:
     """The tags that examples have: O first, then by the alphabet, a type's B before its I."""
-    names = {tag for row in examples.marks[TAG] for tag in row}
-    return tuple(sorted(names, key=lambda tag: (tag != "O", tag.partition("-")[2] or tag, tag)))
+    return ordered_tags(tag for row in examples.marks[TAG] for tag in row)
+
+
+def ordered_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Each tag once, in the order that tasks have."""
+    return tuple(sorted(set(tags), key=lambda tag: (tag != "O", tag.partition("-")[2] or tag, tag)))
 
 
 def with_tag(examples: Examples, tags: tuple[tuple[str, ...], ...]) -> Examples:
@@ -131,8 +134,8 @@ def _iob2_of_marks(marks: Sequence[str], governors: Sequence[int]) -> tuple[str,
 
 def make_tokens(name: str, splits: Splits, notes: tuple[str, ...] = ()) -> Task:
     """The task of tagging the words of these splits."""
-    del splits, notes
-    raise UserError(f"{name} has words with tags (kind tokens), which are read as texts, and not yet trained on")
+    labels = ordered_tags(tag for split in splits for row in split.marks[TAG] for tag in row)
+    return Task(name, "tokens", labels, *splits, usual_metric(labels), notes)
 
 
 def _columns(header: tuple[str, ...], options: TaskOptions) -> tuple[str, str]:

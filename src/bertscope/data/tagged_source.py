@@ -17,11 +17,10 @@ from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.step import Root
 from bertscope.data.accept import Rows
-from bertscope.data.assemble import few
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.packed_files import files_of
-from bertscope.data.plain_files import digest_plain, explained
-from bertscope.data.source_kinds import Part, TaskSource
+from bertscope.data.plain_files import digest_plain
+from bertscope.data.source_kinds import TaskSource
 from bertscope.data.splits import Own, Splits, make_splits
 from bertscope.data.structured import structured_files
 from bertscope.data.tagged import make_tokens, read_tagged
@@ -33,24 +32,12 @@ class Tagged(TaskSource):
     """Words with tags, in splits."""
 
     @property
-    def can_train(self) -> bool:
-        return False  # until `make_tokens` makes a task: `_examples` isn't needed then either
-
-    @property
     def labelled(self) -> bool:
         return False
 
     def _task(self) -> Task:
         splits, notes = self._splits
         return make_tokens(self._called, splits, notes)
-
-    def _examples(self, split: Part) -> Examples:
-        if split not in ("train", "validation", "test"):
-            return super()._examples(split)
-        with explained(self.name):
-            splits, notes = self._splits
-        found = splits[("train", "validation", "test").index(split)]
-        return replace(few(found, "regression", self.options), name=self._called, notes=notes)
 
     @cached_property
     def _splits(self) -> tuple[Splits, tuple[str, ...]]:

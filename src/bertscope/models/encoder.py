@@ -185,7 +185,7 @@ class Encoder:
         tokens: int | None = None,
         window: int = WINDOW,
     ) -> Predictions:
-        """The outputs of what is on top (classifier, regressor, spans, parser) for every example, in their order; or
+        """The outputs of what is on top (classifier, regressor, spans, parser, tagger) for every example, in their order; or
         those of a task's `output`, where one model can give several kinds."""
         return predict(self, Examples.of(examples), output, tokens=tokens, window=window)
 
@@ -199,11 +199,14 @@ class Encoder:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What a classifier's outputs, or a parser's relations, are called, in order; empty for scores and spans."""
+        """What a classifier's outputs, a tagger's tags, or a parser's relations, are called, in order; empty for scores
+        and spans."""
         config = self.model.config
         if self.task_head == "parser":
             return tuple(notes_in(config)[PARSER]["relations"])
-        if self.task_head != "classifier" or config.num_labels == 1:
+        if self.task_head == "classifier" and config.num_labels == 1:
+            return ()
+        if self.task_head not in ("classifier", "token-classifier"):
             return ()
         return tuple(config.id2label[place] for place in range(config.num_labels))
 
