@@ -29,7 +29,8 @@ METRICS: dict[str, tuple[MetricName, ...]] = {
     "trees": ("las", "uas", "las_no_punct", "uas_no_punct"),
     "tokens": ("entity_f1", "strict_entity_f1", "entity_precision", "entity_recall", "word_accuracy"),
 }
-"""The metrics of each kind of task; the first stands for it, unless the task names another, as one of tags that aren't entities does."""
+"""The metrics of each kind of task; the first stands for it, unless the task names another, as one does whose tags
+are no entities."""
 
 # A variance smaller than this share of the mean square is rounding: the predictions are constant.
 _ROUNDING = 1e-12

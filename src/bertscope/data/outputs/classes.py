@@ -128,11 +128,10 @@ class Classes:
         }
 
 
-def model_by_model(
-    of_model: Callable[[np.ndarray], np.ndarray], outputs: np.ndarray, axes: int = 2
-) -> np.ndarray:
-    """What is computed of one model's outputs [n, ..., c], which have that many axes, for outputs [..., n, ..., c]: in
-    double precision, those of hundreds of models over thousands of classes would be gigabytes, several times over."""
+def model_by_model(of_model: Callable[[np.ndarray], np.ndarray], outputs: np.ndarray, axes: int = 2) -> np.ndarray:
+    """What is computed of one model's outputs [n, ..., c], which have that many axes, for outputs [..., n, ..., c]:
+    in double precision, those of hundreds of models over thousands of classes would be gigabytes, several times
+    over."""
     models = outputs.reshape(-1, *outputs.shape[-axes:])
     return np.array([of_model(one) for one in models]).reshape(outputs.shape[: 1 - axes])
 

@@ -75,7 +75,7 @@ class Tags:
         try:
             numbered = [[place[tag] for tag in row] for row in tags]
         except KeyError as error:
-            raise UserError(f"a word has the tag {error}, which {self.task} hasn't; mend it or leave it out") from None
+            raise UserError(f"a word has the tag {error}, which {self.task} hasn't; mend it") from None
         return padded(numbered, np.array([len(row) for row in tags], dtype=np.int64))
 
     def learnt(self, examples: Examples) -> Any:

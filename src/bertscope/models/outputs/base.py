@@ -143,6 +143,17 @@ class ModelOutput(ABC):
         long = f"longer than {self.encoder.max_length} tokens, and cut there: {of_all}"
         return (long,) if truncated else ()
 
+    def notes_on_scored(self, examples: Examples) -> tuple[str, ...]:
+        """What a reader must know of how examples are read that are scored, beside how many are truncated."""
+        return ()
+
+    def nothing_predicted(self, examples: Examples, dtype: Any) -> np.ndarray:
+        """Predictions of these examples [example, ...] before the model, whose outputs have that type, has said
+        anything."""
+        assert self.output is not None
+        one = self.output.predictions(np.full((1, *self.width(examples)), self.padding, dtype=dtype))
+        return np.repeat(one, len(examples), 0)
+
     def double(self, raw: Any) -> Any:
         """The same in double precision, in which losses of thousands of examples are compared."""
         return raw.double()

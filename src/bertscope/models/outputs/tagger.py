@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,7 @@ class Tagger(ModelOutput):
         if examples.words is not None:
             most = max(map(len, examples.words), default=0)
         else:
-            parts = (range(first, min(first + WINDOW, len(examples))) for first in range(0, len(examples), WINDOW))
-            read = (whole_sentences(self.encoder.tokenizer, examples.take(part)) for part in parts)
+            read = (whole_sentences(self.encoder.tokenizer, part) for part in _parts(examples))
             most = max((int(tokens.words.max(initial=NO_WORD)) + 1 for tokens in read), default=0)
         return (most, self.encoder.model.config.num_labels)
 
@@ -100,17 +100,21 @@ class Tagger(ModelOutput):
         at[owner[speaks], word[speaks]] = (row * tokens.lengths[own].max() + place)[speaks]
         read[owner[speaks], word[speaks]] = True
         known = {each.name: getattr(made, each.name) for each in fields(made)}
-        on_device = (torch.from_numpy(each).to(self.encoder.device) for each in (at, read))
-        return WordBatch(**known, **dict(zip(("at", "read"), on_device, strict=True)))
+        known |= {name: torch.from_numpy(each).to(self.encoder.device) for name, each in (("at", at), ("read", read))}
+        return WordBatch(**known)
 
     def notes_on(self, rows: Rows) -> tuple[str, ...]:
-        return self._on_windows(rows, "training")
+        return self._on_windows(np.bincount(rows.example), "training")
 
-    def _on_windows(self, rows: Rows, split: str) -> tuple[str, ...]:
-        long = int((np.bincount(rows.example, minlength=1) > 1).sum())
-        if not long:
-            return ()
-        return (f"{long:,} {split} sentences are longer than {self.encoder.max_length} tokens: read in windows",)
+    def notes_on_scored(self, examples: Examples) -> tuple[str, ...]:
+        counts = [np.bincount(self.rows(part).example) for part in _parts(examples)]
+        return self._on_windows(np.concatenate([np.zeros(0, dtype=np.int64), *counts]), "scored")
+
+    def _on_windows(self, windows: np.ndarray, split: str) -> tuple[str, ...]:
+        """A note on how many sentences have several."""
+        long = f"{(windows > 1).sum():,} {split} sentences"
+        many = f"{long} are longer than {self.encoder.max_length} tokens, and read in windows"
+        return (many,) if (windows > 1).any() else ()
 
     def run(self, batch: WordBatch) -> Tensor:  # type: ignore[override]
         logits = self.encoder.model(**batch.inputs).logits.float()
@@ -151,6 +155,12 @@ class Tagger(ModelOutput):
             return raw
         silent = raw.new_full(raw.shape[:-1], SILENT)
         return torch.stack([raw[..., list(at)].logsumexp(-1) if at else silent for at in self._match.places], -1)
+
+
+def _parts(examples: Examples) -> Iterator[Examples]:
+    """A window at a time."""
+    for first in range(0, len(examples), WINDOW):
+        yield examples.take(range(first, min(first + WINDOW, len(examples))))
 
 
 def _is_said(scores: Tensor) -> Tensor:
