@@ -1,8 +1,8 @@
 """A model's tags and a task's: which of them are the same.
 
 They are matched by name, whatever the case and the order. Where a model ends entities with tags of their own
-(`E-PER`, `S-PER`) these are what IOB2 has for them. What only one side has stays: a task's tag that the model lacks is
-never predicted, and a model's that the task lacks is never right.
+(`E-PER`, `S-PER`) these are what IOB2 has for them. What only one side has stays: a task's tag that the model lacks
+is never predicted, and a model's that the task lacks is never right.
 """
 
 from __future__ import annotations
