@@ -61,8 +61,9 @@ def test_prune_keeps_it_alone(model):
 
 
 def test_redundancy_runs_on_it(model):
-    found = redundancy(model, task(), RedundancyConfig(together=["head:1.2", "head:1.3"], repeats=100))
-    assert found.tables
+    config = RedundancyConfig(together=[NEEDED, "head:1.3"], mode="zero", repeats=100)
+    found = redundancy(model, task(), config).tables["together"].groupby("set")["effect"]
+    assert found.get_group("named").tolist() == [-0.5] and set(found.get_group("random")) <= {0.0, -0.5}
 
 
 def test_replay_equals_running_all_of_the_model(model):

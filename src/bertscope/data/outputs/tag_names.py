@@ -23,8 +23,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class TagMatch:
-    """Where a model has each tag of a task; and behind these, if it has others, one place for all that are no
-    entities, and then two, to begin and to go on, for each type of entity that the task lacks."""
+    """Where a model has each tag of a task; and behind these, if it has others, those that `other_tags` names."""
 
     places: tuple[tuple[int, ...], ...]
     """Several that mean the same are one tag, and their probabilities add up; none where the model lacks it."""
@@ -65,7 +64,30 @@ def match_tags(names: Sequence[str], labels: Sequence[str], task: str) -> TagMat
     places = [tuple(at for at, one in enumerate(theirs) if one == name) for name in mine]
     lacks = [label for label, at in zip(labels, places, strict=True) if not at]
     other = [at for at, one in enumerate(theirs) if one not in mine]
-    return TagMatch((*places, *_others(theirs, other, entities)), _notes(task, lacks, [names[at] for at in other]))
+    types = [name.casefold() for name in types_of(labels)] if entities else []
+    further = _others(theirs, other, types, entities) if other else []
+    return TagMatch((*places, *further), _notes(task, lacks, [names[at] for at in other]))
+
+
+def other_tags(labels: Sequence[str], places: int) -> list[str]:
+    """What stands behind a task's labels at so many places: first all that is no entity, then, to begin and to go on,
+    each type of entity that the task has and each that it lacks. A model may go on with what the task only begins.
+
+    >>> other_tags(("O", "B-LOC"), 5)
+    ['O', 'B-LOC', 'I-LOC', 'B-another 1', 'I-another 1']
+    """
+    own = types_of(labels)
+    lacks = [f"another {at}" for at in range(1, max(places - 1, 0) // 2 - len(own) + 1)]
+    return ["O", *(f"{letter}-{name}" for name in (*own, *lacks) for letter in "BI")]
+
+
+def types_of(labels: Sequence[str]) -> list[str]:
+    """The types of entities that IOB2 tags name.
+
+    >>> types_of(("O", "B-PER", "I-PER", "B-LOC"))
+    ['LOC', 'PER']
+    """
+    return sorted({label[2:] for label in labels if label != "O"})
 
 
 def speak_of_entities(labels: Sequence[str]) -> bool:
@@ -79,15 +101,16 @@ def speak_of_entities(labels: Sequence[str]) -> bool:
     )
 
 
-def _others(theirs: Sequence[str], other: Sequence[int], entities: bool) -> list[tuple[int, ...]]:
-    """Where the model has what the task lacks, as `TagMatch` has it."""
-    if not other:
-        return []
+def _others(
+    theirs: Sequence[str], other: Sequence[int], types: Sequence[str], entities: bool
+) -> list[tuple[int, ...]]:
+    """Where the model has what the task lacks, in the order of `other_tags`."""
     typed = [at for at in other if entities and theirs[at][:2] in ("b-", "i-")]
-    types = sorted({theirs[at][2:] for at in typed})
+    lacks = sorted({theirs[at][2:] for at in typed} - set(types))
+    named = (letter + name for name in (*types, *lacks) for letter in ("b-", "i-"))
     return [
         tuple(at for at in other if at not in typed),
-        *(tuple(at for at in typed if theirs[at] == letter + name) for name in types for letter in ("b-", "i-")),
+        *(tuple(at for at in typed if theirs[at] == name) for name in named),
     ]
 
 

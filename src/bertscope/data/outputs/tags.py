@@ -2,7 +2,7 @@
 
 Outputs are a number for each tag of each word, [..., n, longest, c]; `SILENT` where nothing is said. Predictions and
 gold are places among the task's tags, `NOTHING` behind a sentence's end, and in predictions also of words that aren't
-read. What a model predicts that the task doesn't know has places behind the task's own (`TagMatch`).
+read. What a model predicts that the task doesn't know has places behind the task's own (`other_tags`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bertscope.core.resampling import Value
 from bertscope.data.entities import entity_counts, entity_counts_by_type, entity_types, error_kinds
 from bertscope.data.metrics import METRICS
 from bertscope.data.outputs.classes import log_shares, model_by_model
-from bertscope.data.outputs.tag_names import TagMatch, match_tags, speak_of_entities
+from bertscope.data.outputs.tag_names import TagMatch, match_tags, other_tags, speak_of_entities
 from bertscope.data.outputs.trees import padded
 
 TAG = "tag"
@@ -198,9 +198,8 @@ class Tags:
         counted = gold >= 0
         starts = np.concatenate([[0], np.cumsum(counted.sum(1))])
         words = predicted[..., counted]
-        further = max(int(words.max(initial=0)) + 1 - len(self.labels), 0) // 2
-        foreign = [f"{letter}-(another {at})" for at in range(further) for letter in "BI"]
-        tags = (*self.labels, "O", *foreign)
+        further = int(words.max(initial=0)) + 1 - len(self.labels)
+        tags = (*self.labels, *other_tags(self.labels, further | 1))
         return np.where(words < 0, len(self.labels), words), gold[counted], starts, tags
 
     def _refuse_other_words(self, predicted: np.ndarray, gold: np.ndarray) -> None:
