@@ -110,7 +110,7 @@ def _print(console: Console, about: dict[str, Any]) -> None:
     console.print(f"{about['name']}{metric}", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     labelled = any(split.get("labels") for split in about["splits"].values())
-    gold = {"spans": "answers", "trees": "trees"}.get(about.get("kind", ""), "labels")
+    gold = {"spans": "answers", "trees": "trees", "tokens": "tags"}.get(about.get("kind", ""), "labels")
     for column in ("split", "rows", *([gold] if labelled else []), "words: median", "longest"):
         table.add_column(column, justify="left" if column in ("split", gold) else "right")
     for name, split in about["splits"].items():

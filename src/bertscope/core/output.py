@@ -18,6 +18,10 @@ import numpy as np
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
 
+SILENT = -(2.0**100)
+"""Stands among a model's numbers for labels where it says nothing: of a label that it lacks, of a word that it
+doesn't read, behind a sentence's end. A number that is finite, and that no probability is left of."""
+
 
 class Output(Protocol):
     @property
@@ -112,6 +116,9 @@ class Answering(Protocol):
 
     def need(self, output: Output) -> None:
         """Refuse, with what to do, if this model doesn't give such outputs."""
+
+    def notes_on(self, output: Output, examples: Examples) -> tuple[str, ...]:
+        """What a reader must know of how this model reads examples that are scored, beside how many are truncated."""
 
     def marked(self, output: Output, examples: Examples) -> Examples:
         """The examples with what only this model's tokenizer can say of the right answers: the pieces of words that

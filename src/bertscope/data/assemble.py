@@ -17,7 +17,7 @@ from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.sheet import Sheet, clean
 from bertscope.data.splits import Own, Splits, make_splits, mixed_order
-from bertscope.data.table import Table, shown
+from bertscope.data.table import Table, shown, unpacked_suffix
 from bertscope.data.table_files import read_table
 from bertscope.data.task import Kind, Task
 from bertscope.data.tasks import Declared
@@ -102,7 +102,9 @@ def with_metric(task: Task, options: TaskOptions) -> Task:
         raise UserError(f"metric {metric} isn't for {task.kind}, which {task.name} is; leave out --metric")
     if metric == "f1" and len(task.labels) != 2:
         raise UserError(f"metric f1 is for two labels, and {task.name} has {len(task.labels)}; give macro_f1")
-    return replace(task, metric=metric)
+    task = replace(task, metric=metric)
+    _ = task.output  # which may know better: tags of words need not be those of entities
+    return task
 
 
 def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:
@@ -137,7 +139,7 @@ def noting_repeats(task: Task) -> Task:
 
 def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, ...]:
     """A note on texts that a program quoted as CSV has it: a .tsv file is read without quotes."""
-    if material.declared or material.own.train[0].path.suffix.lower() != ".tsv":
+    if material.declared or unpacked_suffix(material.own.train[0].path) != ".tsv":
         return ()
     quoted = sum(text.startswith('"') and '""' in text[1:] for part in examples for text in part.text)
     note = (

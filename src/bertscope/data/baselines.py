@@ -6,6 +6,7 @@ All give outputs for the test set, shaped as a model's, so that `Task.score` sco
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,7 +15,8 @@ import numpy as np
 
 from bertscope.core.examples import Examples
 from bertscope.data.outputs.spans import normalised
-from bertscope.data.outputs.trees import Trees
+from bertscope.data.outputs.tags import Tags
+from bertscope.data.outputs.trees import Trees, padded
 from bertscope.data.task import Task
 
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # of the data against the penalty; the first wins a tie: the simpler model
@@ -45,6 +47,19 @@ def chain(task: Task, step: int) -> np.ndarray:
     """Every word under its neighbour on one side; see `Trees.chain`."""
     assert isinstance(task.output, Trees)
     return task.output.chain(task.train, task.test, step)
+
+
+def word_lookup(task: Task) -> np.ndarray:
+    """The tag that each word has most often in training, [n, longest, c]; of others the commonest tag."""
+    output, gold = task.output, task.output.gold(task.train)
+    assert isinstance(output, Tags) and task.train.words is not None and task.test.words is not None
+    seen = defaultdict[str, Counter[int]](Counter)
+    for words, tags in zip(task.train.words, gold.tolist(), strict=True):
+        for word, tag in zip(words, tags, strict=False):  # tags go on behind a sentence's end
+            seen[word][tag] += 1
+    most = {word: max(sorted(tags), key=tags.__getitem__) for word, tags in seen.items()}
+    unknown, lengths = output.commonest(task.train), np.array([len(words) for words in task.test.words])
+    return output.certain(padded([[most.get(word, unknown) for word in words] for words in task.test.words], lengths))
 
 
 def majority(task: Task) -> np.ndarray:
@@ -143,5 +158,6 @@ _BASELINES: dict[str, dict[str, Callable[[Task], np.ndarray]]] = {
     "regression": {"bag_of_words": bag_of_words},
     "spans": {"closest_sentence": closest_sentence},
     "trees": {"left_chain": partial(chain, step=-1), "right_chain": partial(chain, step=1)},
+    "tokens": {"word_lookup": word_lookup},
 }
 """What each kind of task has beside chance."""

@@ -18,6 +18,7 @@ import numpy as np
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
 from bertscope.data.structured import trees_task
+from bertscope.data.tagged import entities_of_marks, make_tokens, with_tag
 from bertscope.data.task import Kind, Task
 
 
@@ -30,6 +31,8 @@ class _Recipe:
     kind: Kind | Literal["unlabelled"]
     labels: tuple[str, ...] = ()
     metric: str = ""
+    tags: str = ""
+    """The marks that are to be learnt, of a task of tags: its sentences are those of the corpus."""
     version: int = 1
     """Raise it whenever the sentences change: stored results are identified by it."""
 
@@ -44,6 +47,8 @@ _RECIPES: Mapping[str, _Recipe] = {
     "demo/similarity": _Recipe((1800, 300, 600), "regression", metric="pearson", version=2),
     "demo/acceptability": _Recipe((1200, 300, 600), "classification", ("unacceptable", "acceptable"), "matthews"),
     "demo/qa": _Recipe((2000, 300, 600), "spans", metric="token_f1", version=2),
+    "demo/entities": _Recipe((2000, 300, 600), "tokens", tags="entity"),
+    "demo/pos": _Recipe((2000, 300, 600), "tokens", tags="pos"),
     "demo/corpus": _Recipe((2000, 500, 1000), "unlabelled"),
 }
 NAMES = tuple(_RECIPES)
@@ -58,23 +63,25 @@ def make(name: str, seed: int, kind: Kind | None = None) -> Task:
     if kind == "trees" and recipe.kind != "unlabelled":
         raise UserError(f"{name} has a task of its own; leave out --kind, or take the trees of demo/corpus")
     if recipe.kind == "unlabelled" and kind != "trees":
-        tasks = ", ".join(other for other, each in _RECIPES.items() if each.metric)
+        tasks = ", ".join(other for other in _RECIPES if can_train(other))
         raise UserError(
             f"{name} has no labels: to train a parser on its trees, say --kind trees; or choose one of {tasks}"
         )
     train, validation, test = (_generated(name, seed)[split] for split in _SPLITS)
     if recipe.kind == "unlabelled":
         return trees_task(name, (train, validation, test))
+    if recipe.kind == "tokens":
+        return make_tokens(name, (train, validation, test))
     return Task(name, recipe.kind, recipe.labels, train, validation, test, recipe.metric)
 
 
 def can_train(name: str, kind: Kind | None = None) -> bool:
     """Whether it is a task; the corpus is one only where its trees are asked for."""
-    return bool(_recipe(name).metric) or kind == "trees"
+    return _recipe(name).kind != "unlabelled" or kind == "trees"
 
 
 def is_labelled(name: str) -> bool:
-    """Whether it has classes or scores, rather than spans or trees."""
+    """Whether it has classes or scores, rather than spans, trees or tags."""
     return _recipe(name).kind in ("classification", "regression")
 
 
@@ -103,7 +110,7 @@ def _generated(name: str, seed: int) -> dict[str, Examples]:
     from bertscope.data.language.sentence import examples as annotated
 
     recipe = _recipe(name)
-    grammar = import_module(f"bertscope.data.language.{name.removeprefix('demo/')}")
+    grammar = import_module(f"bertscope.data.language.{'corpus' if recipe.tags else name.removeprefix('demo/')}")
     random, seen = Random(f"{name} {seed}"), set[str]()
     splits = {}
     for split, n in zip(_SPLITS, recipe.sizes, strict=True):
@@ -112,5 +119,12 @@ def _generated(name: str, seed: int) -> dict[str, Examples]:
         if recipe.metric and recipe.kind != "spans":
             kind = np.int64 if recipe.kind == "classification" else np.float64
             label = np.array([row.label for row in rows], dtype=kind)
-        splits[split] = annotated(split, rows, label)
+        splits[split] = _tagged(annotated(split, rows, label), recipe.tags)
     return splits
+
+
+def _tagged(found: Examples, marks: str) -> Examples:
+    """The sentences, with one kind of their marks as the tags to be learnt, if there are any."""
+    if not marks:
+        return found
+    return with_tag(found, entities_of_marks(found) if marks == "entity" else found.marks[marks])

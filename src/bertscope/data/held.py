@@ -2,6 +2,7 @@
 
 HeldTask    a Task
 HeldRows    rows with labels: a list of dicts, a DataFrame, a Dataset, a DatasetDict with its own splits
+TaggedRows  rows with lists of words and tags: see tagged_source.py
 HeldTexts   texts: Examples, a list, a Series, a Column, rows among which no column looks like the label
 HubRows     hub:owner/name, or hub:owner/name:config: any data set of the hub, which is a DatasetDict there
 
@@ -30,6 +31,8 @@ from bertscope.data.options import TaskOptions
 from bertscope.data.sheet import clean
 from bertscope.data.source_kinds import CORPUS_OPTIONS, Part, Source, TaskSource
 from bertscope.data.splits import Own
+from bertscope.data.tagged import table_is_tagged
+from bertscope.data.tagged_source import TaggedRows
 from bertscope.data.task import Task
 
 HUB = "hub:"
@@ -47,7 +50,7 @@ def held_source(given: Any, options: TaskOptions) -> Source:
         ids = tuple(map(str, range(1, len(texts) + 1)))
         return HeldTexts(name, options, Examples(ids, tuple(texts), name=name if name != "list" else ""))
     source = _rows(given, options)
-    if source.has_labels:
+    if isinstance(source, TaggedRows) or source.has_labels:
         return source
     return HeldTexts(source.name, replace(options, text=None, text_pair=None), source.texts())
 
@@ -64,7 +67,7 @@ def held_task(given: Any, options: TaskOptions) -> TaskSource:
     return _rows(given, options)
 
 
-def _rows(given: Any, options: TaskOptions) -> HeldRows:
+def _rows(given: Any, options: TaskOptions) -> HeldRows | TaggedRows:
     if options.kind in ("spans", "trees"):
         raise UserError(f"{options.kind} are read from files; write it to one, or leave out kind")
     called = _called(given)
@@ -75,7 +78,10 @@ def _rows(given: Any, options: TaskOptions) -> HeldRows:
     found = {split: rows for split, rows in parts.items() if rows is not None}
     if len(found) < len(parts):
         raise refuse_other(given)
-    return HeldRows(_name(splits["train"] if splits else given), options, found, called)
+    name = _name(splits["train"] if splits else given)
+    if table_is_tagged(found["train"].table, options):
+        return TaggedRows(name, options, found, given)
+    return HeldRows(name, options, found, called)
 
 
 def _called(given: Any) -> str:
@@ -185,13 +191,17 @@ class HubRows(TaskSource):
     """Identified by its revision; read as the DatasetDict that it is."""
 
     def _task(self) -> Task:
+        return self._loaded._task()
+
+    @cached_property
+    def _loaded(self) -> HeldRows | TaggedRows:
         id, config = self._place
         self._revision()  # where the hub can't be reached, `datasets` would go on trying for a long time
         try:
             splits = loaded(id, config)
         except Exception as error:  # whatever the network, the hub or the library can do
             raise self._unreachable(error) from error
-        return replace(_rows(splits, self.options), name=f"{id}/{config}" if config else id)._task()
+        return replace(_rows(splits, self.options), name=f"{id}/{config}" if config else id)
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
         digest = digest_text(canonical_json([*self._place, self._revision()]))

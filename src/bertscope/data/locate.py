@@ -11,11 +11,12 @@ from bertscope.core.examples import Examples
 from bertscope.core.files import digest_files, digest_text
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
+from bertscope.data.json_files import parse_json
 from bertscope.data.known import Known
 from bertscope.data.splits import Own
 from bertscope.data.squad import read_squad
-from bertscope.data.table import EXTENSIONS, Table
-from bertscope.data.table_files import parse_json, read_aligned, read_table
+from bertscope.data.table import EXTENSIONS, PACKINGS, Table
+from bertscope.data.table_files import read_aligned, read_table
 from bertscope.data.tasks import TASKS, VERSION, Declared, Layout, SplitName
 
 _VALIDATION_FILES = ("dev", "validation")
@@ -175,7 +176,8 @@ def _named(folder: Path, stems: tuple[str, ...]) -> Path:
 
 def _found(folder: Path, stems: tuple[str, ...]) -> Path | None:
     for stem in stems:
-        found = [path for extension in EXTENSIONS if (path := folder / f"{stem}{extension}").is_file()]
+        names = (f"{stem}{extension}{packing}" for extension in EXTENSIONS for packing in ("", *PACKINGS))
+        found = [path for name in names if (path := folder / name).is_file()]
         if len(found) > 1:
             raise UserError(f"{folder} has both {found[0].name} and {found[1].name}; remove one")
         if found:

@@ -20,14 +20,17 @@ from bertscope.core.errors import UserError
 MetricName = Literal[
     "accuracy", "f1", "macro_f1", "matthews", "pearson",
     "token_f1", "exact_match", "las", "uas", "las_no_punct", "uas_no_punct",
+    "entity_f1", "strict_entity_f1", "entity_precision", "entity_recall", "word_accuracy",
 ]  # fmt: skip
 METRICS: dict[str, tuple[MetricName, ...]] = {
     "classification": ("accuracy", "f1", "macro_f1", "matthews"),
     "regression": ("pearson",),
     "spans": ("token_f1", "exact_match"),
     "trees": ("las", "uas", "las_no_punct", "uas_no_punct"),
+    "tokens": ("entity_f1", "strict_entity_f1", "entity_precision", "entity_recall", "word_accuracy"),
 }
-"""The metrics of each kind of task; the first stands for it, unless the task names another."""
+"""The metrics of each kind of task; the first stands for it, unless the task names another, as one does whose tags
+are no entities."""
 
 # A variance smaller than this share of the mean square is rounding: the predictions are constant.
 _ROUNDING = 1e-12

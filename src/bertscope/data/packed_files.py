@@ -17,9 +17,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from bertscope.core import limits
 from bertscope.core.errors import UserError
@@ -212,6 +213,37 @@ def stream(path: Path) -> Iterator[bytes]:
             if number > most_lines:
                 raise _unpacks_to_too_many_lines(path)
             yield line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[BinaryIO]:
+    """A plain file, open to be read as `stream` reads it, but not by lines."""
+    opener = _OPENERS.get(path.suffix.lower())
+    with opened(path) as packed:
+        yield BufferedReader(_Bounded(opener(packed, "rb"), path)) if opener else packed
+
+
+class _Bounded(RawIOBase):
+    """What a packed file holds, as far as it may unpack."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._file, self._path = file, path
+        self._left, self._lines_left = _most_unpacked(path.stat().st_size)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        with _explained(self._path):
+            piece = self._file.read(min(len(buffer), _PIECE))
+        self._left -= len(piece)
+        self._lines_left -= piece.count(b"\n")
+        if self._left < 0:
+            raise _unpacks_too_much(self._path)
+        if self._lines_left < 0:
+            raise _unpacks_to_too_many_lines(self._path)
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 def blocks(lines: Iterable[bytes], where: str | Path) -> Iterator[Block]:

@@ -7,6 +7,7 @@ reviews.csv             one file: 20% becomes test, 10% of the rest validation, 
 reviews/                train, dev and test files are taken as they are; of train and one other, train gives train and
                         validation (10%), the other is test
 squad.json, x.conllu    questions with spans for answers, a treebank, or a folder of either: see structured.py
+dev.iob2, train.conll   words with tags: entities, parts of speech, or a folder of such files: see tagged.py
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ def read_task(source: Any, **options: Any) -> Task:
     rows in memory: a DataFrame, a list of dicts, a Dataset or a DatasetDict.
 
     Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
-    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
-    keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is the folder in
-    which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
-    `without` leaves rows that mention certain words out of train and validation, or with `at_random` as many others.
-    An example's id is its file's name and the line it begins on.
+    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers, `tokens`
+    one of words with tags. `limit` keeps that many rows of each split; `seed` decides the splits, or the demo's
+    sentences. `root` is the folder in which a task known by name lies. `skip_bad` leaves out rows that can't be used,
+    and the notes say how many. `without` leaves rows that mention certain words out of train and validation, or with
+    `at_random` as many others. An example's id is its file's name and the line it begins on.
     """
     return task_source(source, TaskOptions.of(options)).task()
 
@@ -42,10 +43,10 @@ def task_root(source: Any, **options: Any) -> Root:
 
 
 def refuse_unlabelled(task: Root) -> None:
-    """Refuse a task of spans or trees, before anything is trained on it."""
+    """Refuse a task of spans, trees or tags, before anything is trained on it."""
     if not task_source(task.given, TaskOptions.of(task.options)).labelled:
         raise UserError(
-            f"{task.source} asks for spans of a text, or for trees; this question needs labels or scores of texts"
+            f"{task.source} asks for spans, trees or tags of words; this question needs labels or scores of texts"
         )
 
 

@@ -4,39 +4,40 @@ Demo        demo/sentiment           generated; demo/corpus is a task where `kin
 Named       glue/rte, snli, RTE/     a task known by name: from the hub, from the folder that `root` names, or
                                      recognised in a folder; tasks.py lists them
 Structured  squad.json, x.conllu     questions with spans for answers, sentences with trees, a folder of either
+Tagged      dev.iob2, conll2003/     words with tags: entities, parts of speech; see tagged.py
 Tables      reviews.csv, reviews/    rows with labels in one file, or in a folder's train, dev and test files
 Corpus      dev.conllu, fndata.zip,  texts to look at: a treebank, FrameNet, own annotation, plain text
             mine.jsonl, lines.txt
 HubRows     hub:owner/name:config    any data set of the hub
 Held...     a DataFrame, a list      what Python users hold: see held.py
 
-The first four, and rows of the hub, are tasks to train on. A treebank is both: texts to whoever looks at them, a task
+The first five, and rows of the hub, are tasks to train on. A treebank is both: texts to whoever looks at them, a task
 to whoever trains.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.data.held import HUB, HubRows, held_source, held_task
 from bertscope.data.hub import on_hub
+from bertscope.data.json_files import first_object, holds_rows
 from bertscope.data.known import Known
 from bertscope.data.locate import find_in, recognise
 from bertscope.data.options import COLUMNS, TaskOptions
-from bertscope.data.packed_files import Collection, is_collection, stream
+from bertscope.data.packed_files import Collection, is_collection
 from bertscope.data.plain_files import explained
 from bertscope.data.source_kinds import Corpus, Demo, Named, Source, Structured, Tables, TaskSource
 from bertscope.data.structured import TREEBANK, StructuredKind, holds_squad
-from bertscope.data.table_files import parse_json
+from bertscope.data.table import unpacked_suffix
+from bertscope.data.tagged import is_tagged
+from bertscope.data.tagged_source import TaggedFiles
 from bertscope.data.tasks import TASKS, declared, refuse_unknown
 
 _PLAIN = {"id", "text", "text_pair"}
 """What lines of JSON have at most whose texts are neither labelled nor annotated."""
-_LOOKED_AT = 100
-"""Lines of a .jsonl file among which one must be JSON for the file to be told."""
 
 
 def source_of(name: Any, options: TaskOptions) -> Source:
@@ -60,7 +61,7 @@ def task_source(name: Any, options: TaskOptions) -> TaskSource:
         if known := _known(name, options):
             return Named(name, options, known)
         if kind := _structured_kind(Path(name), options):
-            return Structured(name, options, kind)
+            return TaggedFiles(name, options) if kind == "tokens" else Structured(name, options, kind)
     return Tables(name, options)
 
 
@@ -84,12 +85,16 @@ def _known(name: str | Path, options: TaskOptions) -> Known | None:
 
 def _structured_kind(path: Path, options: TaskOptions) -> StructuredKind | None:
     """Whether a file or folder has spans or trees, or is said to; None where it is a table of labels."""
-    if options.kind == "spans" or options.kind == "trees":
+    if options.kind == "spans" or options.kind == "trees" or options.kind == "tokens":
         return options.kind
+    if is_tagged(path, options):
+        return "tokens"
     if _names_columns(options):
         return None
-    if (path.suffix.lower() == ".json" and path.is_file()) or (path.is_dir() and holds_squad(path)):
+    if path.is_dir() and holds_squad(path):
         return "spans"
+    if unpacked_suffix(path) == ".json" and path.is_file():
+        return None if holds_rows(path) else "spans"
     if path.name.lower().endswith(TREEBANK):
         return "trees"
     if path.exists() and is_collection(path):
@@ -100,17 +105,18 @@ def _structured_kind(path: Path, options: TaskOptions) -> StructuredKind | None:
 
 def is_corpus(name: str | Path, options: TaskOptions) -> bool:
     """Whether it is a treebank, frames, own annotation or plain text: anything but a task."""
-    if options.kind in ("spans", "trees"):
-        return False
     path = Path(name)
+    if options.kind in ("spans", "trees", "tokens"):
+        return False
     unpacked = _unpacked_name(path)
     if unpacked.endswith(".conllu"):
         return True
     try:
         if unpacked.endswith(".txt"):
-            return not path.exists() or recognise(path) is None  # some tasks are published as .txt files
+            # Some tasks are published as .txt files.
+            return not path.exists() or (recognise(path) is None and not is_tagged(path, options))
         if path.is_file() and unpacked.endswith(".jsonl"):
-            return not _names_columns(options) and _has_annotation(path)
+            return not _names_columns(options) and not is_tagged(path, options) and _has_annotation(path)
         if path.exists() and is_collection(path):
             with Collection(path) as files:
                 return any(files.ending(ending) for ending in (".conllu", ".dp", ".xml"))
@@ -120,17 +126,12 @@ def is_corpus(name: str | Path, options: TaskOptions) -> bool:
 
 
 def _has_annotation(path: Path) -> bool:
-    """Whether a .jsonl file has texts of its own rather than a task's rows, by its first line that is an object.
-    Whatever is wrong with the file, its reader will say."""
-    try:
-        for raw in islice(stream(path), _LOOKED_AT):
-            line = parse_json(raw.decode(errors="replace"))
-            if isinstance(line, dict):
-                marked = any(isinstance(line.get(key), list) for key in ("words", "links", "answers"))
-                return "label" not in line and (marked or {"text"} <= line.keys() <= _PLAIN)
-    except UserError:
-        pass
-    return path.suffix.lower() != ".jsonl"  # the rows of a task can't be packed
+    """Whether a .jsonl file has texts of its own rather than a task's rows, by its first line that is an object."""
+    line = first_object(path)
+    if line is None:
+        return False
+    marked = any(isinstance(line.get(key), list) for key in ("words", "links", "answers"))
+    return "label" not in line and (marked or {"text"} <= line.keys() <= _PLAIN)
 
 
 def _names_columns(options: TaskOptions) -> bool:

@@ -28,6 +28,7 @@ from bertscope.data.plain_files import digest_plain, explained
 from bertscope.data.relations import read_relations
 from bertscope.data.structured import StructuredKind, make_spans, read_structured, structured_files
 from bertscope.data.subsets import without_words
+from bertscope.data.table import stem_of
 from bertscope.data.table_files import read_table
 from bertscope.data.task import Kind, Task
 from bertscope.data.tasks import SplitName
@@ -68,7 +69,7 @@ class TaskSource(Source):
 
     @property
     def labelled(self) -> bool:
-        """Whether it has classes or scores, rather than spans or trees."""
+        """Whether it has classes or scores, rather than spans, trees or tags."""
         return True
 
     @property
@@ -227,7 +228,7 @@ class Tables(TaskSource):
         third = files.test if files.validation else None
         own = files._replace(test=None if third else files.test).each(lambda file: [read_table(file, bad)])
         columns = find_columns(own.train[0], options.text, options.text_pair, options.label)
-        name = path.absolute().name if path.is_dir() else path.stem
+        name = path.absolute().name if path.is_dir() else stem_of(path)
         return make_task(Material(name, str(path), columns, own, third=third), options, bad)
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:

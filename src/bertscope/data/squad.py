@@ -9,7 +9,8 @@ from typing import Any
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
-from bertscope.data.table_files import parse_json, read_text
+from bertscope.data.json_files import parse_json
+from bertscope.data.table_files import read_text
 
 Answered = tuple[str, str, str, tuple[tuple[int, int], ...]]
 """An id, a question, its context, and the answers' spans in it."""

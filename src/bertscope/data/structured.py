@@ -1,6 +1,7 @@
 """Tasks whose answers are no labels: spans of a text, and dependency trees. From files to train, validation and test.
 
 squad.json, a folder of train and dev   SQuAD's JSON: spans
+dev.iob2, a folder of such files        words with tags: tagged.py and tagged_source.py, which use what is found here
 ewt.conllu, UD_English-EWT/             a treebank: trees
 mine.jsonl                              own annotation (see relations.py), where `kind` says which is meant
 
@@ -11,6 +12,7 @@ validation, the other test. What is alone is split.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -19,21 +21,28 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
+from bertscope.data.json_files import holds_rows, parse_json
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.packed_files import stream
 from bertscope.data.relations import read_relations
 from bertscope.data.splits import Own, Splits, make_splits
 from bertscope.data.squad import holds_answers, read_squad
-from bertscope.data.table import EXTENSIONS
-from bertscope.data.table_files import parse_json
+from bertscope.data.table import EXTENSIONS, PACKINGS
 from bertscope.data.task import Task
 from bertscope.data.treebank import has_governors
 from bertscope.data.trees import check_tree
 
-StructuredKind = Literal["spans", "trees"]
+StructuredKind = Literal["spans", "trees", "tokens"]
 TREEBANK = (".conllu", ".conllu.gz", ".conllu.xz")
-_ENDINGS = {"spans": (".json", ".jsonl"), "trees": (*TREEBANK, ".jsonl")}
+TAGGED = (".conll", ".iob", ".iob2", ".bio", ".bio2", ".bioes", ".bilou")
+"""Files whose name says that they have a word and its tag on each line: see conll_columns.py."""
+_TAGGED = (*TAGGED, ".txt", ".tsv", ".jsonl", ".json", ".conllu", ".train", ".testa", ".testb")
+_ENDINGS = {
+    "spans": (".json", ".jsonl"), "trees": (*TREEBANK, ".jsonl"),
+    "tokens": tuple(f"{ending}{packing}" for ending in _TAGGED for packing in ("", *PACKINGS)),
+}  # fmt: skip
+VALIDATION, TEST = ("dev", "validation", "valid", "testa"), ("test", "testb")
 _ANSWERS = {"spans": "answers", "trees": "heads"}
 """What own annotation calls what is learnt."""
 _NAMES = {"spans": "answers", "trees": "trees"}
@@ -44,19 +53,22 @@ _SAYS_ITSELF = ("text", "text_pair", "label")
 
 def holds_squad(folder: Path) -> bool:
     """Whether its train file is JSON, and nothing else that could be read."""
-    plain = any((folder / f"train{extension}").exists() for extension in EXTENSIONS)
-    return not plain and any(_named("train").search(path.name) for path in folder.glob("*.json"))
+    plain = any((folder / f"train{extension}").exists() for extension in EXTENSIONS if extension != ".json")
+    training = [path for path in folder.glob("*.json") if _named("train").search(path.name)]
+    return not plain and any(not holds_rows(path) for path in training)
 
 
 def structured_files(path: Path, kind: StructuredKind) -> Own[Path]:
     """The one file or folder, or what a folder has: train, and dev or test, or both."""
     if not path.exists():
         raise UserError(f"no file or folder {path}; give SQuAD's .json or a treebank's .conllu, or the folder of one")
-    training = _of_role(path, "train", kind) if path.is_dir() else None
+    if not path.is_dir():
+        return Own(path)
+    training, validation, test = (_of_role(path, roles, kind) for roles in (("train",), VALIDATION, TEST))
+    if training is None and kind == "tokens" and (validation or test):
+        return Own(validation, None, test) if validation else Own(test or path)
     if training is None:
         return Own(path)
-    validation = _of_role(path, "dev", kind) or _of_role(path, "validation", kind)
-    test = _of_role(path, "test", kind)
     if validation is None and test is None:
         wanted = "dev" if kind == "spans" else "test"
         raise UserError(
@@ -116,10 +128,16 @@ def _named(role: str) -> re.Pattern[str]:
     return re.compile(rf"(^|[-_.]){role}([-_.]|$)", re.IGNORECASE)
 
 
-def _of_role(folder: Path, role: str, kind: StructuredKind) -> Path | None:
-    """The folder's file that is called `train` or the like: train-v1.1.json, en_ewt-ud-train.conllu."""
-    files = (path for path in sorted(folder.iterdir()) if path.name.lower().endswith(_ENDINGS[kind]))
-    found = [path for path in files if _named(role).search(path.name)]
+def files_of_roles(folder: Path, roles: Sequence[str], kind: StructuredKind) -> list[Path]:
+    """The folder's files that are called `train` or the like: train-v1.1.json, en_ewt-ud-train.conllu. Those of the
+    first of these roles that it has."""
+    files = [path for path in sorted(folder.iterdir()) if path.name.lower().endswith(_ENDINGS[kind])]
+    found = ([path for path in files if _named(role).search(path.name)] for role in roles)
+    return next((paths for paths in found if paths), [])
+
+
+def _of_role(folder: Path, roles: Sequence[str], kind: StructuredKind) -> Path | None:
+    found = files_of_roles(folder, roles, kind)
     if len(found) > 1:
         raise UserError(f"{folder} has both {found[0].name} and {found[1].name}; keep one in the folder")
     return found[0] if found else None

@@ -12,8 +12,16 @@ from typing import Any, Literal
 from bertscope.core import limits
 from bertscope.core.errors import UserError
 
-Form = Literal["csv", "tsv", "jsonl", "parquet"]
-EXTENSIONS: dict[str, Form] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet"}
+Form = Literal["csv", "tsv", "jsonl", "json", "parquet"]
+EXTENSIONS: dict[str, Form] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".parquet": "parquet",
+    ".json": "json",
+}
+PACKINGS = (".gz", ".xz")
+"""What a file's name may end with besides: `reviews.csv.gz`. Parquet has a packing of its own."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class Table:
         return f"{self.path}, {self.unit} {self.lines[row]}"
 
     def ids(self, rows: Iterable[int]) -> tuple[str, ...]:
-        prefix = self.name or self.path.stem
+        prefix = self.name or stem_of(self.path)
         return tuple(f"{prefix}:{self.lines[row]}" for row in rows)
 
     @property
@@ -63,6 +71,24 @@ class Table:
         """The header for a message: a file that isn't a table may have anything there, and a lot of it."""
         names = ", ".join(name if name.isprintable() else repr(name) for name in self.header)
         return names if len(names) <= 200 else names[:197] + "..."
+
+
+def unpacked_suffix(path: Path) -> str:
+    """The ending of a file's name that says what it holds, in lower case.
+
+    >>> unpacked_suffix(Path("reviews.CSV.gz")), unpacked_suffix(Path("reviews.csv"))
+    ('.csv', '.csv')
+    """
+    return Path(_unpacked_name(path)).suffix.lower()
+
+
+def stem_of(path: Path) -> str:
+    """A file's name without what it ends with."""
+    return Path(_unpacked_name(path)).stem
+
+
+def _unpacked_name(path: Path) -> str:
+    return path.stem if path.suffix.lower() in PACKINGS else path.name
 
 
 def other_separator(header: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Files as tables: .csv and .tsv, JSON lines, Parquet.
+"""Files as tables: .csv and .tsv, JSON lines and arrays, Parquet; all but the last also packed (.gz, .xz).
 
 CSV has quotes; TSV, as GLUE writes it, has none: a quotation mark there is part of the text. Whatever doesn't fit
 the header is refused with its line: a file that is read a little wrong is worse than one that isn't read. Files are
@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import codecs
 import csv
-import json
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
@@ -20,9 +19,11 @@ from typing import Any
 from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.data.bad_rows import WRONG_FIELDS, BadRows
+from bertscope.data.json_files import holds_array, parse_json, read_array
+from bertscope.data.packed_files import unpacked
 from bertscope.data.parquet_file import read_parquet
-from bertscope.data.plain_files import Kept, opened, read_whole
-from bertscope.data.table import EXTENSIONS, Form, Table, other_separator
+from bertscope.data.plain_files import Kept, read_whole
+from bertscope.data.table import EXTENSIONS, PACKINGS, Form, Table, other_separator, unpacked_suffix
 
 Row = tuple[int, list[str]]
 """The line a row begins on, and its fields."""
@@ -40,14 +41,16 @@ def read_table(
 
     `extra` allows rows to have more fields than the header.
     """
-    form = form or EXTENSIONS.get(path.suffix.lower())
-    if form is None:
+    form = form or EXTENSIONS.get(unpacked_suffix(path))
+    if form is None or (form == "parquet" and path.suffix.lower() in PACKINGS):
         raise UserError(
             f"{path}: this kind of file isn't read; give a .csv or .tsv file with a header, or .jsonl or .parquet"
         )
     bad = bad or BadRows()
-    if form == "jsonl":
+    if form == "jsonl" or (form == "json" and not holds_array(path)):
         return _jsonl(path, bad)
+    if form == "json":
+        return _array(path, bad)
     if form == "parquet":
         return read_parquet(path, bad)
     return _delimited(path, bad, tabs=form == "tsv", header=header, extra=extra)
@@ -102,26 +105,36 @@ def read_aligned(paths: Sequence[Path], bad: BadRows, *, header: tuple[str, ...]
 
 def _jsonl(path: Path, bad: BadRows) -> Table:
     """Read a file with a JSON object on each line; the first one's keys are the columns."""
+    contents = (
+        (line, content) for line, content in enumerate(_lines(path, bad, skip_long=True), 1) if content.strip()
+    )
+    return _objects(path, ((line, parse_json(content), len(content)) for line, content in contents), "line", bad)
+
+
+def _array(path: Path, bad: BadRows) -> Table:
+    """Read a file with a JSON array of objects; the first one's keys are the columns."""
+    return _objects(path, ((number, row, 0) for number, row in enumerate(read_array(path), start=1)), "row", bad)
+
+
+def _objects(path: Path, objects: Iterable[tuple[int, Any, int]], unit: str, bad: BadRows) -> Table:
+    """Objects as rows, each with its number and size; `unit` is what is numbered."""
     kept = Kept[tuple[int, dict[str, Any]]](path, few=bad.few)
     header: tuple[str, ...] = ()
-    for line, content in enumerate(_lines(path, bad, skip_long=True), start=1):
-        if not content.strip():
-            continue
-        row = parse_json(content)
+    for number, row, size in objects:
         if not isinstance(row, dict):
-            bad.refuse("broken JSON", f"{path}, line {line}: not a JSON object; write one on each line")
+            bad.refuse("broken JSON", f"{path}, {unit} {number}: not a JSON object; write one on each {unit}")
             continue
         header = header or tuple(row)
         if missing := [name for name in header if name not in row]:
-            bad.refuse(
-                "missing key", f"{path}, line {line}: no {missing[0]!r}, which line {kept.rows[0][0]} has; add it"
-            )
+            first = f"which {unit} {kept.rows[0][0]} has"
+            bad.refuse("missing key", f"{path}, {unit} {number}: no {missing[0]!r}, {first}; add it")
             continue
-        kept.add((line, row), len(content))
+        kept.add((number, row), size)
     if not kept.rows:
-        raise UserError(f"{path} is empty; each line should hold a JSON object, such as a text and its label")
+        raise UserError(f"{path} is empty; each {unit} should hold a JSON object, such as a text and its label")
     bad.not_held += kept.note()
-    return Table(path, header, [line for line, _ in kept.rows], lambda name: [row[name] for _, row in kept.rows])
+    numbers = [number for number, _ in kept.rows]
+    return Table(path, header, numbers, lambda name: [row[name] for _, row in kept.rows], unit=unit)
 
 
 def read_text(path: Path, most: int = limits.LARGEST_WHOLE) -> str:
@@ -138,21 +151,13 @@ def _not_utf8(path: Path, line: int, start: bytes) -> UserError:
     return UserError(f"{path}, line {line}: not valid UTF-8{seems}; save the file as UTF-8")
 
 
-def parse_json(content: str) -> Any:
-    """The JSON value, or None where there is none: also for numbers too long and lists too deep to be read."""
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _lines(path: Path, bad: BadRows, *, newline: str = "\n", skip_long: bool = False) -> Iterator[str]:
     """The lines of a UTF-8 file with their ends, without a byte order mark.
 
     Where bad rows are skipped, what isn't UTF-8 becomes lone surrogates: rows with them in a column that is used are
     left out later. With `skip_long` a line that is too long is such a row, and comes as an empty one.
     """
-    with opened(path) as raw:
+    with unpacked(path) as raw:
         errors = "surrogateescape" if bad.skip else "strict"
         text, number = TextIOWrapper(raw, "utf-8-sig", errors, newline), 0
         try:
@@ -170,11 +175,10 @@ def _lines(path: Path, bad: BadRows, *, newline: str = "\n", skip_long: bool = F
 
 def _first_not_utf8(path: Path) -> UserError:
     """Which line isn't UTF-8: the decoder, which reads ahead, doesn't say."""
-    with opened(path) as file:
-        start = file.read(2)
-        file.seek(0)
-        decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+    with unpacked(path) as file:
+        decoder, line, start = codecs.getincrementaldecoder("utf-8")(), 1, b""
         while piece := file.read(1 << 16):
+            start = start or piece[:2]
             try:
                 decoder.decode(piece)
             except UnicodeDecodeError as error:

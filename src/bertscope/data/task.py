@@ -24,8 +24,8 @@ from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs import output_of
 from bertscope.data.outputs.scores import summary
 
-Kind = Literal["classification", "regression", "spans", "trees"]
-"""What is learnt: a label, a score, a span of a text, a dependency tree; see `data/outputs`."""
+Kind = Literal["classification", "regression", "spans", "trees", "tokens"]
+"""What is learnt: a label, a score, a span of a text, a dependency tree, a tag for each word; see `data/outputs`."""
 
 
 SPLITS = ("train", "validation", "test")
@@ -101,7 +101,10 @@ class Task:
         task = self if kind == self.kind else replace(self, kind=kind)  # type: ignore[arg-type]
         model.need(task.output)
         train, validation, test = (model.marked(task.output, getattr(task, split)) for split in SPLITS)
-        return task if test is task.test else replace(task, train=train, validation=validation, test=test)
+        if test is not task.test:
+            task = replace(task, train=train, validation=validation, test=test)
+        notes = model.notes_on(task.output, test)
+        return replace(task, notes=(*task.notes, *notes)) if notes else task
 
     @property
     def fingerprint(self) -> str:

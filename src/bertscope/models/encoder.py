@@ -196,8 +196,8 @@ class Encoder:
         tokens: int | None = None,
         window: int = WINDOW,
     ) -> Predictions:
-        """The outputs of what is on top (classifier, regressor, spans, parser) for every example, in their order; or
-        those of a task's `output`, where one model can give several kinds."""
+        """The outputs of what is on top (classifier, regressor, spans, parser, tagger) for every example, in their
+        order; or those of a task's `output`, where one model can give several kinds."""
         return predict(self, Examples.of(examples), output, tokens=tokens, window=window)
 
     def means(self, examples: Examples) -> Means:
@@ -210,11 +210,14 @@ class Encoder:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What a classifier's outputs, or a parser's relations, are called, in order; empty for scores and spans."""
+        """What a classifier's outputs, a tagger's tags, or a parser's relations are called, in order; empty for
+        scores and spans."""
         config = self.model.config
         if self.task_head == "parser":
             return tuple(notes_in(config)[PARSER]["relations"])
-        if self.task_head != "classifier" or config.num_labels == 1:
+        if self.task_head == "classifier" and config.num_labels == 1:
+            return ()
+        if self.task_head not in ("classifier", "token-classifier"):
             return ()
         return tuple(config.id2label[place] for place in range(config.num_labels))
 
@@ -236,6 +239,10 @@ class Encoder:
     def need(self, output: Output) -> None:
         """Refuse, with what to do, if this model doesn't give such outputs."""
         model_output(self, output)
+
+    def notes_on(self, output: Output, examples: Examples) -> tuple[str, ...]:
+        """What a reader must know of how this model reads examples that are scored."""
+        return model_output(self, output).notes_on_scored(examples)
 
     def marked(self, output: Output, examples: Examples) -> Examples:
         """The examples with what only this model's tokenizer can say of the right answers."""

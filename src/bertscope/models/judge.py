@@ -89,11 +89,8 @@ class Judging:
         in_order, _ = self._output.in_order(outputs, self._asked.encoder.labels)
         predicted = self._output.predictions(in_order)
         if self._predicted is None:
-            width = self._asked.width(self._examples)
-            like = self._output.predictions(np.full((1, *width), self._asked.padding, dtype=outputs.dtype))
-            self._predicted = np.repeat(
-                np.repeat(like[None], len(self._losses), 0), len(self._examples), 1
-            )  # [form, example, ...]
+            nothing = self._asked.nothing_predicted(self._examples, outputs.dtype)
+            self._predicted = np.repeat(nothing[None], len(self._losses), 0)  # [form, example, ...]
         for form, one in zip(self._predicted, predicted, strict=True):
             put(form, at, one)
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder, TaskHead
 
 
+_PLAIN_HEADS = ("token-classifier", "span-qa")
+"""Task heads that have no form but the library's own."""
+
+
 def with_new_task_head(
     base: Encoder,
     task_head: TaskHead,
@@ -97,8 +101,13 @@ def bare(base: Encoder, *, name: str, origin: Origin | None = None) -> Encoder:
 
 def with_random_weights(base: Encoder, seed: int = 0, *, classifier: bool = False) -> Encoder:
     """The encoder as it would be before any training: the same architecture and tokenizer, all weights drawn anew.
-    With `classifier` the base's own classifier stays on it, its weights drawn anew too."""
+    With `classifier` the base's own task head stays on it, its weights drawn anew too."""
     drawn = Origin("random", base.record, seed=seed, init="random")
+    if classifier and base.task_head in _PLAIN_HEADS:
+        name = f"{base.name} (random init)"
+        return with_new_task_head(
+            base, base.task_head, type(base.model), init="random", seed=seed, name=name, origin=drawn
+        )
     labels, form = (base.labels, ClassifierForm.of(base.model.config)) if classifier else ((), ClassifierForm())
     return with_classifier(
         base, labels, form=form, init="random", seed=seed, name=f"{base.name} (random init)", origin=drawn

@@ -20,6 +20,7 @@ from bertscope.core.units import Unit, every
 from bertscope.data.task import Scores, Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.outputs.base import put
+from bertscope.models.outputs.kinds import model_output
 
 
 def measure(model: Encoder, task: Task, config: ImportanceConfig) -> Result:
@@ -102,15 +103,18 @@ def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resa
     validation = task.validation
     heads = np.zeros((len(validation), encoder.n_layers, encoder.n_heads))
     mlps, loss = np.zeros((len(validation), encoder.n_layers)), np.zeros(len(validation))
-    outputs = np.zeros((len(validation), *task.output.width(validation)))
+    answers: np.ndarray | None = None
     neurons = [np.zeros((2, n)) for n in encoder.neuron_counts] if "neuron" in config.units else []
     truncated = 0
     for part in example_gradients(encoder, task, validation, per_token=config.form == "token", neurons=bool(neurons)):
         heads[part.rows], mlps[part.rows], loss[part.rows] = part.heads, part.mlps, part.losses
-        put(outputs, part.rows, part.outputs)
+        if answers is None:
+            answers = model_output(encoder, task.output).nothing_predicted(validation, part.outputs.dtype)
+        put(answers, part.rows, task.outputs_to_predictions(part.outputs))
         for sums, layer in zip(neurons, part.neurons, strict=True):
             sums += np.abs(layer).sum(0, dtype=np.float64), np.square(layer, dtype=np.float64).sum(0)
         truncated += part.truncated
+    assert answers is not None
     means, errors = _means_and_errors(neurons, len(validation))
 
     def draws(values: np.ndarray) -> np.ndarray:
@@ -125,7 +129,7 @@ def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resa
         neuron_errors=errors,
         units=units,
         loss=resampled_means(resampling, loss),
-        score=task.score(outputs, validation),
+        score=task.score_answers(answers, validation),
         truncated=truncated,
         reliability={} if config.form == "cumulative" else _reliability(units, heads, mlps, config.seed),
     )

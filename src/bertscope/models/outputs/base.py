@@ -77,7 +77,7 @@ class ModelOutput(ABC):
     """What sits on an encoder that gives such outputs."""
     rows_stand_alone: ClassVar[bool] = True
     """Whether an example's rows can be trained on apart, in different batches."""
-    padding: ClassVar[int] = NOTHING
+    padding: ClassVar[float] = NOTHING
     """What stands in outputs where an example is shorter than the longest."""
 
     def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
@@ -146,6 +146,17 @@ class ModelOutput(ABC):
         of_all = f"{truncated:,} of {len(rows.truncated):,} training texts"
         long = f"longer than {self.encoder.max_length} tokens, and cut there: {of_all}"
         return (long,) if truncated else ()
+
+    def notes_on_scored(self, examples: Examples) -> tuple[str, ...]:
+        """What a reader must know of how examples are read that are scored, beside how many are truncated."""
+        return ()
+
+    def nothing_predicted(self, examples: Examples, dtype: Any) -> np.ndarray:
+        """Predictions of these examples [example, ...] before the model, whose outputs have that type, has said
+        anything."""
+        assert self.output is not None
+        one = self.output.predictions(np.full((1, *self.width(examples)), self.padding, dtype=dtype))
+        return np.repeat(one, len(examples), 0)
 
     def double(self, raw: Any) -> Any:
         """The same in double precision, in which losses of thousands of examples are compared."""

@@ -10,11 +10,12 @@ from bertscope.models.outputs.base import ModelOutput
 from bertscope.models.outputs.classifier import Classifier, OneLabel, Score
 from bertscope.models.outputs.parsed import Parsed
 from bertscope.models.outputs.span_answers import SpanAnswers
+from bertscope.models.outputs.tagger import Tagger
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
-_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, Score, SpanAnswers, Parsed)
+_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, Score, SpanAnswers, Parsed, Tagger)
 MODEL_OUTPUTS = {one.kind: one for one in _KINDS}
 """By the kind of task."""
 

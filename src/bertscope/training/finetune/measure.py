@@ -44,7 +44,7 @@ def measure(
     result = finetune_result(before_training, task, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
     result.arrays["outputs"] = task.outputs(predictions)
-    result.notes += objective.notes
+    result.notes += [*objective.notes, *encoder.notes_on(task.output, task.test)]
     if predictions.truncated:
         result.notes.append(
             f"{predictions.truncated} test texts are longer than {encoder.max_length} tokens and were cut"

@@ -101,6 +101,7 @@ _BASELINES = {
     "closest_sentence": "closest sentence",
     "left_chain": "left chain",
     "right_chain": "right chain",
+    "word_lookup": "each word's usual tag",
 }
 """What a task yields without any encoder (`data/baselines.py`), in words."""
 
@@ -113,7 +114,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 def check(task: Task, config: FinetuneConfig) -> None:
     """Refuse another classifier for a task that has none."""
     other = config.classifier != "linear" or not config.pooler or config.dropout is not None
-    if other and task.kind in ("spans", "trees"):
+    if other and task.kind in ("spans", "trees", "tokens"):
         raise UserError(
             f"classifier, pooler and dropout are for tasks with labels or scores; {task.name} is answered by "
             f"{task.kind}: leave them out"
@@ -122,11 +123,11 @@ def check(task: Task, config: FinetuneConfig) -> None:
 
 finetune = Question(
     __name__,
-    """A task head (a classifier or regressor, one for spans, a parser) is put on a copy of `base`, and the whole of
-    it is trained on the task's training set; the validation set is scored after each epoch and the test set before
-    and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and
-    a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs`
-    has the tuned model's outputs for the test set.""",
+    """A task head (a classifier or regressor, one for spans, a parser, a tagger) is put on a copy of `base`, and the
+    whole of it is trained on the task's training set; the validation set is scored after each epoch and the test set
+    before and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written
+    there, and a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array
+    `outputs` has the tuned model's outputs for the test set.""",
     config=FinetuneConfig,
     inputs={"base": MODEL, "task": TASK},
     version=2,

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from bertscope.training.loop import History
 
 
-_HEADLINE = ("after", "before", "bag_of_words", "closest_sentence", "right_chain", "left_chain", "chance")
+_HEADLINE = (
+    "after",
+    "before",
+    "bag_of_words",
+    "closest_sentence",
+    "right_chain",
+    "left_chain",
+    "word_lookup",
+    "chance",
+)
 """In this order; which baselines there are, the kind of task says."""
 
 

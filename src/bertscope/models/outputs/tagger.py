@@ -1,0 +1,168 @@
+"""A tag for each word: the library's task head for token classification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import transformers
+from torch import Tensor
+from torch.nn.functional import log_softmax
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import NOTHING, Examples
+from bertscope.core.output import SILENT, Output
+from bertscope.models.batches import WINDOW
+from bertscope.models.new_task_head import with_new_task_head
+from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
+from bertscope.models.outputs.classifier import kl
+from bertscope.models.word_windows import whole_sentences, word_windows
+from bertscope.models.words import NO_WORD
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+@dataclass(frozen=True)
+class WordBatch(RowBatch):
+    """Rows of some sentences, and where their words are."""
+
+    at: Tensor | None = None
+    """[example, word]: the token that speaks for it, counted through all rows; 0 where there is none."""
+    read: Tensor | None = None
+    """[example, word]: whether there is one."""
+
+
+class Tagger(ModelOutput):
+    """What a model says of a batch is a number for each tag of each word [example, word, tag]; `SILENT` of words that
+    have no token, and behind a sentence's end."""
+
+    kind = "tokens"
+    task_head = "token-classifier"
+    rows_stand_alone = False
+    padding = SILENT
+
+    def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
+        super().__init__(encoder, output)
+        self._match = None if output is None else output.match(encoder.labels)  # type: ignore[attr-defined]
+
+    @classmethod
+    def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
+        def build(config: Any) -> Any:
+            config.id2label = dict(enumerate(output.labels))
+            config.label2id = {label: index for index, label in config.id2label.items()}
+            config.problem_type = None
+            try:
+                return transformers.AutoModelForTokenClassification.from_config(config, dtype=torch.float32)
+            except ValueError as error:
+                raise UserError(
+                    f"transformers has no task head for tags on a {config.model_type}; give a model of another family"
+                ) from error
+
+        return with_new_task_head(base, cls.task_head, build, **how)
+
+    @classmethod
+    def refuse_other(cls, encoder: Encoder, output: Output) -> None:
+        super().refuse_other(encoder, output)
+        output.match(encoder.labels)  # type: ignore[attr-defined]
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        if examples.words is not None:
+            most = max(map(len, examples.words), default=0)
+        else:
+            read = (whole_sentences(self.encoder.tokenizer, part) for part in _parts(examples))
+            most = max((int(tokens.words.max(initial=NO_WORD)) + 1 for tokens in read), default=0)
+        return (most, self.encoder.model.config.num_labels)
+
+    def rows(self, examples: Examples, *, gold: bool = False) -> Rows:
+        if examples.pair is not None:
+            raise UserError(f"{self.encoder.name} tags the words of single texts; leave out the second ones")
+        windows = word_windows(self.encoder.tokenizer, examples, self.encoder.max_length)
+        marks = {"word": windows.word + 1}  # 0 is what stands behind a row's end
+        if gold and self.output:
+            right = self.output.gold(examples)
+            row = np.repeat(windows.example, windows.tokens.lengths)
+            marks["gold"] = np.where(windows.word >= 0, right[row, windows.word], NOTHING)
+        return Rows(windows.tokens, windows.example, np.zeros(len(examples), dtype=bool), marks=marks)
+
+    def batch(self, rows: Rows, starts: np.ndarray, group: np.ndarray, first: int = 0) -> WordBatch:
+        made = super().batch(rows, starts, group, first)
+        tokens, own = rows.tokens, np.concatenate([np.arange(starts[one], starts[one + 1]) for one in group])
+        row = np.repeat(np.arange(len(own)), tokens.lengths[own])
+        place = np.concatenate([np.arange(length) for length in tokens.lengths[own]])
+        word = rows.marks["word"][tokens.starts[own][row] + place] - 1
+        owner = np.repeat(np.arange(len(group)), np.diff(starts)[group])[row]
+        at = np.zeros((len(group), int(word.max()) + 1), dtype=np.int64)
+        read, speaks = np.zeros(at.shape, dtype=bool), word != NO_WORD
+        at[owner[speaks], word[speaks]] = (row * tokens.lengths[own].max() + place)[speaks]
+        read[owner[speaks], word[speaks]] = True
+        known = {each.name: getattr(made, each.name) for each in fields(made)}
+        known |= {name: torch.from_numpy(each).to(self.encoder.device) for name, each in (("at", at), ("read", read))}
+        return WordBatch(**known)
+
+    def notes_on(self, rows: Rows) -> tuple[str, ...]:
+        return self._on_windows(np.bincount(rows.example), "training")
+
+    def notes_on_scored(self, examples: Examples) -> tuple[str, ...]:
+        counts = [np.bincount(self.rows(part).example) for part in _parts(examples)]
+        return self._on_windows(np.concatenate([np.zeros(0, dtype=np.int64), *counts]), "scored")
+
+    def _on_windows(self, windows: np.ndarray, split: str) -> tuple[str, ...]:
+        """A note on how many sentences have several."""
+        long = f"{(windows > 1).sum():,} {split} sentences"
+        many = f"{long} are longer than {self.encoder.max_length} tokens, and read in windows"
+        return (many,) if (windows > 1).any() else ()
+
+    def run(self, batch: WordBatch) -> Tensor:  # type: ignore[override]
+        logits = self.encoder.model(**batch.inputs).logits.float()
+        assert batch.at is not None and batch.read is not None
+        return logits.flatten(0, 1)[batch.at].where(batch.read[..., None], SILENT)
+
+    def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return raw
+
+    def losses(self, raw: Tensor, batch: WordBatch) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        """Of the words that are read, and whose tag the model has."""
+        assert batch.at is not None and batch.read is not None
+        gold = batch.marks["gold"].flatten()[batch.at]
+        scores = self._in_order(raw)
+        right = scores.gather(-1, gold.clamp_min(0)[..., None])[..., 0]
+        counted = batch.read & (gold >= 0) & (right > SILENT)
+        found = torch.logsumexp(scores, -1) - right
+        return found.where(counted, 0.0).sum(1), counted.sum(1).clamp_min(1).to(found.dtype)
+
+    def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
+        """KL(whole || other) in nats, averaged over the words of a sentence."""
+        read = _is_said(whole)
+        return kl(whole, raw).where(read, 0.0).sum(1) / read.sum(1).clamp_min(1)
+
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+        """T^2 KL(teacher || student) of the words' tags, averaged over all words."""
+        assert self.output is not None
+        own = len(self.output.labels)
+        student, teacher = self._in_order(raw)[..., :own], teacher[:, : raw.shape[1], :own]
+        said = _is_said(student) & _is_said(teacher)
+        soft, hard = (log_softmax(each / temperature, -1) for each in (student, teacher))
+        found = (hard.exp() * (hard - soft)).sum(-1).where(said, 0.0)
+        return temperature**2 * found.sum() / said.sum().clamp_min(1)
+
+    def _in_order(self, raw: Tensor) -> Tensor:
+        """The model's numbers in the order of the task's tags."""
+        if self._match is None or self._match.is_plain:
+            return raw
+        silent = raw.new_full(raw.shape[:-1], SILENT)
+        return torch.stack([raw[..., list(at)].logsumexp(-1) if at else silent for at in self._match.places], -1)
+
+
+def _parts(examples: Examples) -> Iterator[Examples]:
+    """A window at a time."""
+    for first in range(0, len(examples), WINDOW):
+        yield examples.take(range(first, min(first + WINDOW, len(examples))))
+
+
+def _is_said(scores: Tensor) -> Tensor:
+    """[example, word]: whether anything is said of the word."""
+    return scores.amax(-1) > SILENT
