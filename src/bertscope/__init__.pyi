@@ -105,7 +105,8 @@ def read_task(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -128,7 +129,8 @@ def read_task(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -145,7 +147,8 @@ def read_examples(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -165,7 +168,8 @@ def read_examples(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -190,7 +194,8 @@ def ablate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -221,7 +226,8 @@ def ablate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -246,7 +252,8 @@ def bias(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -272,7 +279,8 @@ def bias(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -294,7 +302,8 @@ def change(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -317,7 +326,8 @@ def change(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -367,7 +377,8 @@ def contrast(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -400,7 +411,8 @@ def contrast(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -431,7 +443,8 @@ def contrastive(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -465,7 +478,8 @@ def contrastive(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -496,7 +510,8 @@ def erase(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -531,7 +546,8 @@ def erase(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -554,7 +570,8 @@ def features(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -579,7 +596,8 @@ def features(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -614,7 +632,8 @@ def finetune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -653,7 +672,8 @@ def finetune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -682,7 +702,8 @@ def freeze(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -711,7 +732,8 @@ def freeze(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -737,7 +759,8 @@ def geometry(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -767,7 +790,8 @@ def geometry(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -795,7 +819,8 @@ def importance(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -826,7 +851,8 @@ def importance(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -860,7 +886,8 @@ def lottery(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -894,7 +921,8 @@ def lottery(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -932,7 +960,8 @@ def patterns(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -959,7 +988,8 @@ def patterns(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -989,7 +1019,8 @@ def probe(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1022,7 +1053,8 @@ def probe(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1044,7 +1076,8 @@ def project(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1067,7 +1100,8 @@ def project(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1093,7 +1127,8 @@ def prune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1123,7 +1158,8 @@ def prune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1154,7 +1190,8 @@ def redundancy(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1188,7 +1225,8 @@ def redundancy(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1215,7 +1253,8 @@ def relations(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1247,7 +1286,8 @@ def relations(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1271,7 +1311,8 @@ def scratch(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1295,7 +1336,8 @@ def scratch(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1318,7 +1360,8 @@ def sentences(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1343,7 +1386,8 @@ def sentences(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1379,7 +1423,8 @@ def shrink(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1419,7 +1464,8 @@ def shrink(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1446,7 +1492,8 @@ def similarity(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1475,7 +1522,8 @@ def similarity(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1497,7 +1545,8 @@ def states(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1521,7 +1570,8 @@ def states(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1553,7 +1603,8 @@ def structure(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1586,7 +1637,8 @@ def structure(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1615,7 +1667,8 @@ def truncate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1645,7 +1698,8 @@ def truncate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
