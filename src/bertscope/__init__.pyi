@@ -105,7 +105,8 @@ def read_task(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -128,7 +129,8 @@ def read_task(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -145,7 +147,8 @@ def read_examples(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -165,7 +168,8 @@ def read_examples(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -190,7 +194,8 @@ def ablate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -221,7 +226,8 @@ def ablate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -246,7 +252,8 @@ def bias(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -272,7 +279,8 @@ def bias(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -294,7 +302,8 @@ def change(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -317,7 +326,8 @@ def change(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -367,7 +377,8 @@ def contrast(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -400,7 +411,8 @@ def contrast(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -431,7 +443,8 @@ def contrastive(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -465,7 +478,8 @@ def contrastive(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -496,7 +510,8 @@ def erase(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -531,7 +546,8 @@ def erase(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -554,7 +570,8 @@ def features(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -579,7 +596,8 @@ def features(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -617,7 +635,8 @@ def finetune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -659,7 +678,8 @@ def finetune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -688,7 +708,8 @@ def freeze(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -717,7 +738,8 @@ def freeze(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -743,7 +765,8 @@ def geometry(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -773,7 +796,8 @@ def geometry(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -801,7 +825,8 @@ def importance(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -832,7 +857,8 @@ def importance(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -866,7 +892,8 @@ def lottery(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -900,7 +927,8 @@ def lottery(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -938,7 +966,8 @@ def patterns(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -965,7 +994,8 @@ def patterns(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -995,7 +1025,8 @@ def probe(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1028,7 +1059,8 @@ def probe(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1050,7 +1082,8 @@ def project(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1073,7 +1106,8 @@ def project(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1099,7 +1133,8 @@ def prune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1129,7 +1164,8 @@ def prune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1160,7 +1196,8 @@ def redundancy(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1194,7 +1231,8 @@ def redundancy(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1221,7 +1259,8 @@ def relations(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1253,7 +1292,8 @@ def relations(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1277,7 +1317,8 @@ def scratch(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1301,7 +1342,8 @@ def scratch(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1324,7 +1366,8 @@ def sentences(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1350,7 +1393,8 @@ def sentences(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1386,7 +1430,8 @@ def shrink(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1426,7 +1471,8 @@ def shrink(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1453,7 +1499,8 @@ def similarity(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1482,7 +1529,8 @@ def similarity(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1504,7 +1552,8 @@ def states(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1528,7 +1577,8 @@ def states(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1560,7 +1610,8 @@ def structure(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1593,7 +1644,8 @@ def structure(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1622,7 +1674,8 @@ def truncate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1652,7 +1705,8 @@ def truncate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.

@@ -152,7 +152,7 @@ def _from_table(table: Table, options: TaskOptions, bad: BadRows) -> Examples:
     for name, flag, what in ((words, "--text", "tokens"), (tags, "--label", "tags")):
         if name not in table.header:
             raise UserError(f"{table.path} has no column of {what}, only {table.columns}; name one with {flag}")
-    ids = [str(one) for one in table.cells("id")] if "id" in table.header else table.ids(range(len(table)))
+    ids = _ids(table, options)
     texts = table.cells("text") if "text" in table.header and words != "text" else [None] * len(table)
     found = []
     for row, (id, text, one, other) in enumerate(
@@ -173,6 +173,20 @@ def _from_table(table: Table, options: TaskOptions, bad: BadRows) -> Examples:
     note = f"columns guessed: {', '.join(guessed)}; name them with --text and --label" if guessed else ""
     examples = _checked(found, lambda line: f"{table.path}, {table.unit} {line}", bad)
     return replace(examples, notes=(*examples.notes, *([note] if note else ())))
+
+
+def _ids(table: Table, options: TaskOptions) -> Sequence[str]:
+    column = options.id or ("id" if "id" in table.header else "")
+    if not column:
+        return table.ids(range(len(table)))
+    found = [
+        cell or one for cell, one in zip(table.column(column, "--id"), table.ids(range(len(table))), strict=True)
+    ]
+    if options.id and len(set(found)) < len(found):
+        again = next(row for row, id in enumerate(found) if found.index(id) < row)
+        which = f"id {shown(found[again])} is another row's too"
+        raise UserError(f"{table.place(again)}: {which}; give each row its own, or leave out --id")
+    return found
 
 
 def _not_tagged(words: Any, tags: Any, words_column: str, tags_column: str) -> tuple[str, str] | None:
