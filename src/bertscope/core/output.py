@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bertscope.core.examples import Examples
+from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
 
 
@@ -116,3 +117,6 @@ class Answering(Protocol):
     def marked(self, output: Output, examples: Examples) -> Examples:
         """The examples with what only this model's tokenizer can say of the right answers: the pieces of words that
         are masked."""
+
+    def predict(self, examples: Examples, output: Output | None = None) -> Predictions:
+        """What it says of the examples."""

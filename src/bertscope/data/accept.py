@@ -116,14 +116,20 @@ def _dataset(dataset: Any, path: Path, split: str) -> Rows:
 
     def labels(column: str) -> tuple[str, ...]:
         feature = plain.features.get(column)
+        feature = getattr(feature, "feature", feature)  # of a column of lists: what is in them
         return tuple(name.strip() for name in feature.names) if is_a(feature, "datasets.ClassLabel") else ()
 
     def cells(name: str) -> list[Any]:
         values, names = plain[name][:], labels(name)
         if not names:
             return values
-        # -1 stands for a row without a label
-        return [names[value] if value is not None and value >= 0 else None for value in values]
+
+        def named(value: Any) -> Any:
+            if isinstance(value, list):
+                return [named(one) for one in value]
+            return names[value] if value is not None and value >= 0 else None  # -1 stands for a row without a label
+
+        return [named(value) for value in values]
 
     header = tuple(plain.column_names)
     return Rows(Table(path, header, range(1, len(plain) + 1), cells, split or "row", "row"), labels)
@@ -144,5 +150,5 @@ def _dicts(rows: Sequence[Any], path: Path, split: str) -> Table:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's single values as Python's own."""
-    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    """numpy's single values and arrays as Python's own."""
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value

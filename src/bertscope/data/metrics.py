@@ -19,11 +19,12 @@ from bertscope.core.errors import UserError
 
 MetricName = Literal[
     "accuracy", "f1", "macro_f1", "matthews", "pearson",
-    "token_f1", "exact_match", "las", "uas", "las_no_punct", "uas_no_punct",
+    "micro_f1", "token_f1", "exact_match", "las", "uas", "las_no_punct", "uas_no_punct",
 ]  # fmt: skip
 METRICS: dict[str, tuple[MetricName, ...]] = {
     "classification": ("accuracy", "f1", "macro_f1", "matthews"),
     "regression": ("pearson",),
+    "several": ("micro_f1", "macro_f1", "exact_match"),
     "spans": ("token_f1", "exact_match"),
     "trees": ("las", "uas", "las_no_punct", "uas_no_punct"),
 }
