@@ -1,4 +1,4 @@
-"""Several labels a text, read: lists, a sign, a column for each label; written and read again; and what is refused."""
+"""Several labels a text, read: lists, a sign, a column for each; written and read again; what is refused."""
 
 from __future__ import annotations
 

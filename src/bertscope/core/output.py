@@ -109,7 +109,8 @@ class Answering(Protocol):
 
     def form_of(self, kind: str, *, pairs: bool) -> str:
         """As which kind of output this model answers a task of that kind: mostly as that; an encoder with nothing on
-        top answers scores of pairs by its vectors. Refuses, with what to do, what it can't answer at all."""
+        top answers scores of pairs by its vectors, a reranker two labels by one number. Refuses, with what to do,
+        what it can't answer at all."""
 
     def need(self, output: Output) -> None:
         """Refuse, with what to do, if this model doesn't give such outputs."""

@@ -8,6 +8,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.output import Output
 from bertscope.models.outputs.base import ModelOutput
 from bertscope.models.outputs.classifier import Classifier, OneLabel, Score
+from bertscope.models.outputs.one_logit import SecondLabel
 from bertscope.models.outputs.parsed import Parsed
 from bertscope.models.outputs.several import EachLabel
 from bertscope.models.outputs.span_answers import SpanAnswers
@@ -15,7 +16,7 @@ from bertscope.models.outputs.span_answers import SpanAnswers
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
-_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, Score, EachLabel, SpanAnswers, Parsed)
+_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, SecondLabel, Score, EachLabel, SpanAnswers, Parsed)
 MODEL_OUTPUTS = {one.kind: one for one in _KINDS}
 """By the kind of task."""
 
