@@ -23,7 +23,7 @@ _SCORE = 0.8  # of the highest score: 4 of 5 in STS-B, as SimCSE has it
 def meaning_same(examples: Examples, same: float | None) -> tuple[np.ndarray, str] | None:
     """Which pairs mean the same, [example], and in words; None where the labels don't say."""
     label = examples.label
-    if examples.pair is None or label is None or not len(label):
+    if examples.pair is None or label is None or label.ndim > 1 or not len(label):
         return None
     if label.dtype.kind == "f":
         least = same if same is not None else _SCORE * label.max()

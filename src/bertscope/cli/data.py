@@ -93,7 +93,8 @@ def _describe(
     if task is None:
         split = describe_lengths(examples)
         if examples.label is not None and labels:
-            counts = np.bincount(examples.label, minlength=len(labels)).tolist()
+            places = examples.label if examples.label.ndim == 1 else np.nonzero(examples.label)[1]
+            counts = np.bincount(places, minlength=len(labels)).tolist()
             split["labels"] = dict(zip(labels, counts, strict=True))
         about = {"name": examples.name, "splits": {"all": split}, "notes": list(examples.notes)}
     else:
@@ -133,6 +134,7 @@ def _show(console: Console, examples: Examples, row: int, labels: Sequence[str])
     from bertscope.data.write import label_of
 
     label = label_of(examples, row, labels)
+    label = ", ".join(label) or "(no label)" if isinstance(label, list) else label
     beside = ("", "") if label is None else (f"  {label}", "bold cyan")
     console.print(Text.assemble("\n", (examples.ids[row], "bold"), beside), soft_wrap=True)
     texts = [examples.text[row], *([] if examples.pair is None else [examples.pair[row]])]

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bertscope.core.examples import Examples
+from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
 
 SILENT = -(2.0**100)
@@ -112,7 +113,8 @@ class Answering(Protocol):
 
     def form_of(self, kind: str, *, pairs: bool) -> str:
         """As which kind of output this model answers a task of that kind: mostly as that; an encoder with nothing on
-        top answers scores of pairs by its vectors. Refuses, with what to do, what it can't answer at all."""
+        top answers scores of pairs by its vectors, a reranker two labels by one number. Refuses, with what to do,
+        what it can't answer at all."""
 
     def need(self, output: Output) -> None:
         """Refuse, with what to do, if this model doesn't give such outputs."""
@@ -123,3 +125,6 @@ class Answering(Protocol):
     def marked(self, output: Output, examples: Examples) -> Examples:
         """The examples with what only this model's tokenizer can say of the right answers: the pieces of words that
         are masked."""
+
+    def predict(self, examples: Examples, output: Output | None = None) -> Predictions:
+        """What it says of the examples."""

@@ -116,8 +116,7 @@ def _dataset(dataset: Any, path: Path, split: str) -> Rows:
 
     def labels(column: str) -> tuple[str, ...]:
         feature = plain.features.get(column)
-        if is_a(feature, "datasets.List", "datasets.LargeList", "datasets.Sequence"):  # a label for each word
-            feature = feature.feature
+        feature = getattr(feature, "feature", feature)  # of a column of lists: what is in them
         return tuple(name.strip() for name in feature.names) if is_a(feature, "datasets.ClassLabel") else ()
 
     def cells(name: str) -> list[Any]:
@@ -151,5 +150,5 @@ def _dicts(rows: Sequence[Any], path: Path, split: str) -> Table:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's values, and lists of them, as Python's own."""
+    """numpy's single values and arrays as Python's own."""
     return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value

@@ -12,6 +12,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
+from bertscope.data.label_lists import LabelLists, names_in, to_several
 from bertscope.data.label_notes import alike_note, padding_note, several_note
 from bertscope.data.labels import (
     all_whole,
@@ -54,11 +55,12 @@ class Material:
 def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     """Read the labels, make the splits, and say what a reader must know."""
     declared, columns = material.declared, material.columns
+    material, lists = _with_lists(material, options)
     sheets = material.own.each(lambda tables: [clean(table, columns, bad) for table in tables])
-    kind = _kind(material, options, sheets.train[0])
+    kind = "several" if lists else _kind(material, options, sheets.train[0])
     notes = material.notes
     if material.third is not None:
-        sheets, note = _with_third(material.third, columns, sheets, kind, bad)
+        sheets, note = _with_third(material.third, columns, sheets, kind, bad, lists)
         notes += (note,)
     if kind == "classification" and not (declared or options.kind or material.labels):
         sheets = sheets.each(lambda part: [refuse_missing(sheet, bad) for sheet in part])
@@ -87,6 +89,8 @@ def labelled(
     """The sheet's rows with their labels as numbers."""
     if kind == "regression":
         sheet, label = to_scores(sheet, bad)
+    elif kind == "several":
+        sheet, label = to_several(sheet, labels, bad, numbered=declared is not None)
     else:
         unlabelled = declared.unlabelled if declared else ()
         sheet, label = to_classes(sheet, labels, bad, numbered=declared is not None, unlabelled=unlabelled)
@@ -117,6 +121,15 @@ def with_metric(task: Task, options: TaskOptions) -> Task:
     task = replace(task, metric=metric)
     _ = task.output  # which may know better: tags of words need not be those of entities
     return task
+
+
+def with_threshold(task: Task, options: TaskOptions) -> Task:
+    """The task, with the threshold that the user asks for."""
+    if options.threshold is None:
+        return task
+    if task.kind != "several":
+        raise UserError(f"a threshold is for several labels a text, and {task.name} is {task.kind}; leave it out")
+    return replace(task, threshold=float(np.log(options.threshold / (1 - options.threshold))))
 
 
 def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:
@@ -172,6 +185,24 @@ def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, .
     return (f"{quoted:,} {note}",) if quoted else ()
 
 
+def _with_lists(material: Material, options: TaskOptions) -> tuple[Material, LabelLists | None]:
+    """What a task is made of with each row's labels as a list, and how they became one, where a text can have
+    several."""
+    declared, first = material.declared, material.own.train[0]
+    if declared and declared.kind != "several":
+        return material, None
+    if options.kind not in (None, "several") and not options.several:
+        return material, None
+    sign = declared.several if declared else options.several
+    wanted = options.kind == "several" or declared is not None
+    lists = LabelLists.of(first, material.columns.label, sign, wanted=wanted)
+    if lists is None:
+        return material, None
+    if not declared:
+        lists.need_sign(material.own.train)
+    return replace(material, own=material.own.each(lambda tables: [lists.table(one) for one in tables])), lists
+
+
 def _kind(material: Material, options: TaskOptions, training: Sheet) -> Kind:
     """The kind of task, as declared, as the user says, or as the labels show."""
     if declared := material.declared:
@@ -186,17 +217,22 @@ def _labels(material: Material, kind: Kind, sheets: Sequence[Sheet]) -> tuple[st
         return material.declared.labels
     if kind == "classification" and material.labels:
         return material.labels
+    if kind == "several":
+        return material.labels or names_in(sheets)
     return () if kind == "regression" else class_names(value for sheet in sheets for value in sheet.values)
 
 
 def _refuse_constant(material: Material, training: Examples, labels: tuple[str, ...]) -> None:
     """There is nothing to learn where every row says the same, or none says anything."""
     assert training.label is not None
-    values = np.unique(training.label)
+    values = np.unique(training.label, axis=0)
     if not len(values):
         raise UserError(f"{material.source} has no row that can be used; mend it or give another")
     if len(values) == 1:
-        only = shown(labels[values[0]] if labels else f"{values[0]:g}")
+        if training.label.ndim > 1:
+            only = ", ".join(label for label, has in zip(labels, values[0], strict=True) if has) or "no label"
+        else:
+            only = shown(labels[values[0]] if labels else f"{values[0]:g}")
         raise UserError(
             f"{material.own.train[0].path}: column {material.columns.label!r} says {only} in every row; "
             "a task needs at least two labels: name the right column with --label"
@@ -211,7 +247,12 @@ def _split(first: Path, examples: Own[Examples], kind: Kind, seed: int) -> Split
 
 
 def _with_third(
-    third: Path | Table, columns: Columns, sheets: Own[list[Sheet]], kind: Kind, bad: BadRows
+    third: Path | Table,
+    columns: Columns,
+    sheets: Own[list[Sheet]],
+    kind: Kind,
+    bad: BadRows,
+    lists: LabelLists | None,
 ) -> tuple[Own[list[Sheet]], str]:
     """The sheets with the third file's as test, if it has labels, otherwise with validation's; and a note on it."""
     assert sheets.validation
@@ -219,6 +260,7 @@ def _with_third(
     left_out = BadRows(skip=bad.skip, few=bad.few)
     table = third if isinstance(third, Table) else read_table(third, left_out)
     known = {value for sheet in (*sheets.train, *sheets.validation) for value in sheet.values}
+    table = lists.table(table) if lists and lists.is_in(table) else table
     if lack := lacks_labels(table, columns.label, kind, known):
         note = f"{table.path.name} has {lack}: it isn't taken, and test is {validation}"
         return Own(sheets.train, None, sheets.validation), note
@@ -231,14 +273,17 @@ def _with_third(
 def _without_unseen(source: str, train: Examples, test: Examples, labels: tuple[str, ...], bad: BadRows) -> Examples:
     """A label that no training example has can't be predicted; better to say so than to score it wrong."""
     assert train.label is not None and test.label is not None
-    seen = np.isin(test.label, train.label)
+    several = test.label.ndim > 1
+    unseen = test.label * ~train.label.any(0) if several else None
+    seen = np.isin(test.label, train.label) if unseen is None else ~unseen.any(1)
     if seen.all():
         return test
     first = int(np.flatnonzero(~seen)[0])
+    which = test.label[first] if unseen is None else unseen[first].argmax()
     stem, _, line = test.ids[first].rpartition(":")
     place = f"{stem}, line {line}" if stem else test.ids[first]
     message = (
-        f"{source}: label {shown(labels[test.label[first]])} ({place}) is to be scored, but no "
+        f"{source}: label {shown(labels[which])} ({place}) is to be scored, but no "
         "training row has it; remove such rows or add some to train on"
     )
     bad.refuse("label that no training row has", message, int((~seen).sum()))

@@ -113,11 +113,11 @@ class HeldTask(_Held, TaskSource):
     given: Task
 
     def __post_init__(self) -> None:
-        self.refuse_others(*CORPUS_OPTIONS, "metric", "without", "at_random")
+        self.refuse_others(*CORPUS_OPTIONS, "metric", "threshold", "without", "at_random")
 
     @property
     def labelled(self) -> bool:
-        return self.given.kind in ("classification", "regression")
+        return self.given.kind in ("classification", "regression", "several")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -254,5 +254,7 @@ class HeldTexts(_Held, Source):
 def task_digest(task: Task) -> str:
     """What a task holds, but for its name and its notes."""
     plain = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in ("name", "notes")}
+    if task.threshold is None:  # what is left unsaid is no part of an identity
+        del plain["threshold"]
     said = {name: value.fingerprint if isinstance(value, Examples) else value for name, value in plain.items()}
     return digest_text(canonical_json([type(task).__name__, said]))

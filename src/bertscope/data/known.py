@@ -11,6 +11,7 @@ from bertscope.core.examples import Examples
 from bertscope.data.assemble import Material, joined, labelled
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
+from bertscope.data.label_lists import LabelLists
 from bertscope.data.sheet import clean
 from bertscope.data.splits import Own
 from bertscope.data.table import Table
@@ -88,7 +89,11 @@ class Known(ABC):
             raise UserError(f"{self.task.name} has no {split} split with labels here, only {', '.join(self.there)}")
         if self.task.kind == "answers":
             return self.answers(split, bad)
-        sheets = [clean(table, self.columns, bad) for table in self.tables(split, bad)]
+        tables = self.tables(split, bad)
+        if self.task.kind == "several":
+            lists = LabelLists.of(tables[0], self.columns.label, self.task.several, wanted=True)
+            tables = [lists.table(table) if lists else table for table in tables]
+        sheets = [clean(table, self.columns, bad) for table in tables]
         return joined([labelled(sheet, self.task.kind, self.task.labels, bad, self.task) for sheet in sheets])
 
     def notes(self) -> Iterator[str]:

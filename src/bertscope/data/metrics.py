@@ -19,12 +19,13 @@ from bertscope.core.errors import UserError
 
 MetricName = Literal[
     "accuracy", "f1", "macro_f1", "matthews", "pearson",
-    "token_f1", "exact_match", "las", "uas", "las_no_punct", "uas_no_punct",
+    "micro_f1", "token_f1", "exact_match", "las", "uas", "las_no_punct", "uas_no_punct",
     "entity_f1", "strict_entity_f1", "entity_precision", "entity_recall", "word_accuracy",
 ]  # fmt: skip
 METRICS: dict[str, tuple[MetricName, ...]] = {
     "classification": ("accuracy", "f1", "macro_f1", "matthews"),
     "regression": ("pearson",),
+    "several": ("micro_f1", "macro_f1", "exact_match"),
     "spans": ("token_f1", "exact_match"),
     "trees": ("las", "uas", "las_no_punct", "uas_no_punct"),
     "tokens": ("entity_f1", "strict_entity_f1", "entity_precision", "entity_recall", "word_accuracy"),

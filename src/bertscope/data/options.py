@@ -24,7 +24,10 @@ class ReadOptions:
     text_pair: str | None = None
     """The column with the second text of a pair."""
     label: str | None = None
-    """The column with the label or score."""
+    """The column with the label or score; of several labels a text that have a column each: all of them, with commas
+    between them."""
+    several: str | None = None
+    """What stands between the labels of a text that can have several, such as '|'; lists say it by themselves."""
     id: str | None = None
     """The column with what rows are called, each by another name; their file and line otherwise."""
     kind: Kind | None = None
@@ -39,6 +42,8 @@ class ReadOptions:
     """Leave out rows that can't be used, and count them, instead of stopping at the first."""
     metric: MetricName | None = None
     """The metric that decides; the task's own otherwise."""
+    threshold: float | None = None
+    """Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,10 @@ class TaskOptions(ReadOptions):
             raise UserError(f"seed is {self.seed}; give 0 or more")
         if self.at_random is not None and (self.at_random < 0 or not self.without):
             raise UserError(f"at_random is {self.at_random}; give a seed of 0 or more, and the words of `without`")
+        if self.several is not None and (not self.several or self.several.isalnum()):
+            raise UserError(f"several is {self.several!r}; give the sign that stands between labels, such as '|'")
+        if self.threshold is not None and not 0 < self.threshold < 1:
+            raise UserError(f"threshold is {self.threshold:g}; give a probability between 0 and 1, such as 0.5")
         for name, known in (("kind", get_args(Kind)), ("metric", get_args(MetricName))):
             value = getattr(self, name)
             if value is not None and value not in known:

@@ -17,7 +17,7 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
 from bertscope.core.step import Root
 from bertscope.data import demo
-from bertscope.data.assemble import Material, few, make_task, noting_repeats, with_metric
+from bertscope.data.assemble import Material, few, make_task, noting_repeats, with_metric, with_threshold
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import find_columns
 from bertscope.data.known import Known
@@ -82,7 +82,7 @@ class TaskSource(Source):
         """The task, with everything that the options ask for."""
         options = self.options
         with explained(self.name):
-            task = with_metric(self._task(), options)
+            task = with_threshold(with_metric(self._task(), options), options)
         train, validation, test = (
             few(part, task.kind, options) for part in (task.train, task.validation, task.test)
         )  # fmt: skip
@@ -148,13 +148,15 @@ class Demo(TaskSource):
         name, options = str(self.name), self.options
         if self.can_train:
             return super()._examples(split)
-        options.refuse(name, *COLUMNS, "root", "metric")
+        options.refuse(name, *COLUMNS, "root", "metric", "several", "threshold")
         return replace(few(demo.examples(name, split, options.seed), "regression", options), name=name)
 
     def _refuse_columns(self) -> None:
         """There are no columns to name; that trees are meant may be said of those that have any."""
         trees = self.options.kind == "trees"
-        self.options.refuse(str(self.name), *(name for name in COLUMNS if not (name == "kind" and trees)), "root")
+        self.options.refuse(
+            str(self.name), *(name for name in COLUMNS if not (name == "kind" and trees)), "root", "several"
+        )
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,8 @@ class Named(TaskSource):
 
     def _task(self) -> Task:
         known, bad = self.known, self._bad_rows(self.known.task.drops)
+        if self.options.several not in (None, known.task.several):
+            self.options.refuse(known.task.name, "several")
         if known.task.kind == "answers":
             own = known.roles().each(lambda split: known.answers(split, bad))
             return make_spans(known.task.name, own, self.options, bad, tuple(known.notes()))
@@ -195,7 +199,7 @@ class Named(TaskSource):
         if published is None:
             return super()._examples(split)
         bad = self._bad_rows(known.task.drops)
-        kind: Kind = "regression" if known.task.kind == "regression" else "classification"
+        kind: Kind = "classification" if known.task.kind == "answers" else known.task.kind
         found = few(known.examples(published, bad), kind, self.options)
         return replace(found, name=known.task.name, notes=bad.notes())
 

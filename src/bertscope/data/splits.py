@@ -65,10 +65,13 @@ def make_splits(own: Own[Examples], groups: np.ndarray, order: np.ndarray, name:
 
 def mixed_order(label: np.ndarray, kind: Kind, seed: int) -> np.ndarray:
     """A shuffled order of the rows. For classification every stretch of it holds the labels in about the shares of
-    the whole, so that its slices are stratified splits; a label's only row comes in the middle."""
+    the whole, so that its slices are stratified splits; a label's only row comes in the middle. Of several labels a
+    row counts by its rarest."""
     order = np.random.default_rng(seed).permutation(len(label))
     if kind == "regression":
         return order
+    if label.ndim > 1:
+        label = np.where(label > 0, label.sum(0), len(label) + 1).argmin(1) + label.any(1)  # 0: a row that has none
     shuffled = label[order]
     by_label = np.argsort(shuffled, kind="stable")
     _, starts, counts = np.unique(shuffled[by_label], return_index=True, return_counts=True)

@@ -63,15 +63,20 @@ def _drawn(task: Task, rows: Examples, found: np.ndarray, generator: np.random.G
     return drawn
 
 
+def _present(label: np.ndarray) -> set[int]:
+    """Which labels some row has."""
+    return set((np.flatnonzero(label.any(0)) if label.ndim > 1 else label).tolist())
+
+
 def _refuse_too_little(task: Task, train: Examples, validation: Examples, named: str) -> None:
     """Every label must stay, or a model couldn't learn it and would be wrong on it for that reason alone."""
     assert train.label is not None and task.train.label is not None
-    lost = sorted(set(task.train.label.tolist()) - set(train.label.tolist())) if task.labels else []
+    lost = sorted(_present(task.train.label) - _present(train.label)) if task.labels else []
     if not len(train) or not len(validation):
         left = f"no {'validation' if len(train) else 'training'} row"
     elif lost:
         left = f"no training row labelled {task.labels[lost[0]]}"
-    elif len(np.unique(train.label)) < 2:
+    elif len(np.unique(train.label, axis=0)) < 2:
         left = "only one score"
     else:
         return

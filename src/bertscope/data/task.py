@@ -23,9 +23,11 @@ from bertscope.core.resampling import Value
 from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs import output_of
 from bertscope.data.outputs.scores import summary
+from bertscope.data.outputs.several import SeveralLabels
 
-Kind = Literal["classification", "regression", "spans", "trees", "tokens"]
-"""What is learnt: a label, a score, a span of a text, a dependency tree, a tag for each word; see `data/outputs`."""
+Kind = Literal["classification", "regression", "several", "spans", "trees", "tokens"]
+"""What is learnt: a label, a score, any number of labels, a span of a text, a dependency tree, a tag for each word;
+see `data/outputs`."""
 
 
 SPLITS = ("train", "validation", "test")
@@ -84,6 +86,9 @@ class Task:
     """One of those that `metrics.METRICS` has for the kind."""
     notes: tuple[str, ...] = ()
     """What a reader must know about how the data was read."""
+    threshold: float | None = None
+    """Of several labels a text: above which log-odds a label is given (0 is a probability of .5). None: each model
+    that is asked has its own, the best on the validation set; see `decided_by`."""
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{len(getattr(self, split)):,} {split}" for split in SPLITS)
@@ -93,7 +98,10 @@ class Task:
     @cached_property
     def output(self) -> Output:
         """What a prediction is here."""
-        return output_of(self.kind, self.name, self.labels, self.metric)
+        output = output_of(self.kind, self.name, self.labels, self.metric)
+        if isinstance(output, SeveralLabels) and self.threshold is not None:
+            return replace(output, threshold=self.threshold)
+        return output
 
     def asked_of(self, model: Answering) -> Task:
         """The task as this model answers it; refused, with what to do, where it doesn't."""
@@ -103,8 +111,27 @@ class Task:
         train, validation, test = (model.marked(task.output, getattr(task, split)) for split in SPLITS)
         if test is not task.test:
             task = replace(task, train=train, validation=validation, test=test)
-        notes = model.notes_on(task.output, test)
-        return replace(task, notes=(*task.notes, *notes)) if notes else task
+        if notes := model.notes_on(task.output, test):
+            task = replace(task, notes=(*task.notes, *notes))
+        return task if task.is_decided else task.decided_by(model.predict(task.validation, task.output))
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether nothing is left for a model's answers to the validation set to decide."""
+        return self.threshold is not None or not isinstance(self.output, SeveralLabels)
+
+    def decided_by(self, predicted: Predictions) -> Task:
+        """The task with what a model's answers to the validation set decide: of several labels, from which
+        probability on one is given. Forms of a model with parts off, cut or pruned are held to what the whole model
+        decided; a model that was trained decides for itself."""
+        output = self.output
+        if self.is_decided or not isinstance(output, SeveralLabels):
+            return self
+        outputs = self.outputs(predicted)
+        best = output.best_threshold(outputs, self.gold(self.validation, outputs))
+        share = f"{1 / (1 + np.exp(-best)):.3g}"
+        note = f"a label is given where its probability is above {share}: the best micro F1 on validation"
+        return replace(self, threshold=best, notes=(*self.notes, note))
 
     @property
     def fingerprint(self) -> str:

@@ -69,13 +69,15 @@ class Declared:
     labels: tuple[str, ...]
     """The classes in order; none for scores and answers."""
     cite: str
-    kind: Literal["classification", "regression", "answers"] = "classification"
+    kind: Literal["classification", "regression", "several", "answers"] = "classification"
     metric: MetricName = "accuracy"
     hub: Hub | None = None
     drops: tuple[str, ...] = ()
     """Reasons for which rows are left out, and counted, without being asked to: the published files have such."""
     unlabelled: tuple[str, ...] = ()
     """What stands for a label where annotators didn't agree."""
+    several: str = ""
+    """What stands between the labels of a text that can have several, in its files."""
     evaluation_only: str = ""
     """Why nothing is to be trained on it."""
 
@@ -93,6 +95,11 @@ _WNLI = ("index", "sentence1", "sentence2", "label")
 _STSB = ("genre", "filename", "year", "old_index", "score", "sentence1", "sentence2")
 _PAIR_AND_LABEL = ("sentence1", "sentence2", "label")
 _MSR = Columns("#1 String", "#2 String", "Quality")
+_EMOTIONS = (
+    "admiration", "amusement", "anger", "annoyance", "approval", "caring", "confusion", "curiosity", "desire",
+    "disappointment", "disapproval", "disgust", "embarrassment", "excitement", "fear", "gratitude", "grief", "joy",
+    "love", "nervousness", "optimism", "pride", "realization", "relief", "remorse", "sadness", "surprise", "neutral",
+)  # fmt: skip
 
 
 def _tsv(columns: Columns, dev: str = "dev.tsv", header: tuple[str, ...] = ()) -> Layout:
@@ -197,6 +204,14 @@ _ALL = (
     Declared(
         "webmd", ("webmd",), (Layout(Columns("Reviews", None, "Satisfaction"), ("webmd.csv",)),),
         ("1", "2", "3", "4", "5"), "WebMD Drug Reviews (Kaggle), as in the CS4650 project", drops=(BLANK_TEXT,),
+    ),
+    Declared(
+        "goemotions", ("goemotions",),
+        (_each(Columns("text", None, "labels"), "{}.tsv", header=("text", "labels", "id")),),
+        _EMOTIONS,
+        "Demszky et al. 2020, GoEmotions: A Dataset of Fine-Grained Emotions",
+        kind="several", metric="micro_f1", several=",",
+        hub=Hub("google-research-datasets/go_emotions", "simplified", Columns("text", None, "labels"), test="test"),
     ),
     Declared(
         "hans", ("hans",),

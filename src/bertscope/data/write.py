@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import check_writable, refuse_existing, write_text
@@ -42,10 +44,16 @@ def check_target(path: Path) -> None:
     check_writable(path)
 
 
-def label_of(examples: Examples, row: int, labels: Sequence[str]) -> str | float | None:
-    """A row's label as a person writes it: the name of its class, or its score."""
+SIGN = "|"
+"""What stands between the labels of a text that has several, where a file has no lists."""
+
+
+def label_of(examples: Examples, row: int, labels: Sequence[str]) -> str | float | list[str] | None:
+    """A row's label as a person writes it: the name of its class, its score, or the names of all its labels."""
     if examples.label is None:
         return None
+    if examples.label.ndim > 1:
+        return [labels[place] for place in np.flatnonzero(examples.label[row]).tolist()]
     value = examples.label[row].item()
     return labels[value] if labels else value
 
@@ -76,7 +84,8 @@ def _delimited(examples: Examples, labels: Sequence[str], *, tabs: bool) -> str:
     if examples.pair is not None:
         columns["text_pair"] = examples.pair
     if examples.label is not None:
-        columns["label"] = [label_of(examples, row, labels) for row in range(len(examples))]
+        found = (label_of(examples, row, labels) for row in range(len(examples)))
+        columns["label"] = [SIGN.join(one) if isinstance(one, list) else one for one in found]
     out = io.StringIO()
     if tabs:  # as GLUE writes it: no quotes, so that a text can't hold a tab or a line break
         rows = (

@@ -233,8 +233,10 @@ class Encoder:
         return data.id if data else None
 
     def form_of(self, kind: str, *, pairs: bool) -> str:
-        """As which kind of output this model answers a task of that kind."""
-        return kind
+        """As which kind of output this model answers a task of that kind: of two labels, one with a single output
+        says how far it is the second."""
+        one_output = self.task_head == "classifier" and self.model.config.num_labels == 1
+        return "one_logit" if kind == "classification" and one_output else kind
 
     def need(self, output: Output) -> None:
         """Refuse, with what to do, if this model doesn't give such outputs."""

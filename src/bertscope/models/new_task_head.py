@@ -63,18 +63,21 @@ def with_classifier(
     base: Encoder,
     labels: tuple[str, ...],
     *,
+    several: bool = False,
     form: ClassifierForm = ClassifierForm(),  # noqa: B008 (frozen)
     dropout: float | None = None,
     **how: Any,
 ) -> Encoder:
-    """A copy of the encoder with a new classifier on top, or a regressor where `labels` is empty.
+    """A copy of the encoder with a new classifier on top, or a regressor where `labels` is empty; a text may have
+    `several` labels.
 
     `form` is the classifier's form, `dropout` what is dropped before it, if not as much as the family does; `how` as
     for `with_new_task_head`. With `init="random"` it is the control for what pre-training gave.
     """
 
     def build(config: Any) -> Any:
-        config.problem_type = "single_label_classification" if labels else "regression"
+        one = "single_label_classification" if labels else "regression"
+        config.problem_type = "multi_label_classification" if several else one
         config.id2label = dict(enumerate(labels or ("score",)))
         config.label2id = {label: index for index, label in config.id2label.items()}
         form.write_down(config)
@@ -109,6 +112,8 @@ def with_random_weights(base: Encoder, seed: int = 0, *, classifier: bool = Fals
             base, base.task_head, type(base.model), init="random", seed=seed, name=name, origin=drawn
         )
     labels, form = (base.labels, ClassifierForm.of(base.model.config)) if classifier else ((), ClassifierForm())
+    several = classifier and base.model.config.problem_type == "multi_label_classification"
     return with_classifier(
-        base, labels, form=form, init="random", seed=seed, name=f"{base.name} (random init)", origin=drawn
-    )
+        base, labels, several=several, form=form, init="random", seed=seed, name=f"{base.name} (random init)",
+        origin=drawn,
+    )  # fmt: skip

@@ -105,7 +105,8 @@ class Labelled:
 
     def score(self) -> Scores:
         validation = self.task.validation
-        return self.task.score(self.encoder.predict(validation, self.task.output), validation)
+        predicted = self.encoder.predict(validation, self.task.output)
+        return self.task.decided_by(predicted).score(predicted, validation)
 
     def finish(self) -> None:
         self._scale.fold_into(self.encoder.model)

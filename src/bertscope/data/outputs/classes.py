@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +12,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import metric
-
-NUMBERED = re.compile(r"(label_)?\d+")
-"""What models call outputs that nobody named."""
+from bertscope.data.outputs.label_names import labels_of, match_names, ordered
 
 
 @dataclass(frozen=True)
@@ -66,22 +63,8 @@ class Classes:
             )
 
     def match(self, names: Sequence[str]) -> tuple[list[int], list[str]]:
-        """Labels are matched by name; upper and lower case don't matter. Where one side has only numbers for names,
-        the order decides, and that is said."""
-        theirs, mine = ([name.strip().casefold() for name in side] for side in (names, self.labels))
-        if theirs == mine:
-            return list(range(len(names))), []
-        if sorted(theirs) == sorted(mine):
-            return [theirs.index(label) for label in mine], []
-        bare = [all(name.isdigit() for name in side) for side in (theirs, mine)]
-        numbered = any(all(NUMBERED.fullmatch(name) for name in side) for side in (theirs, mine))
-        if len(theirs) != len(mine) or all(bare) or not numbered:
-            raise UserError(
-                f"the model answers {', '.join(names)}, but {self.task} is labelled {', '.join(self.labels)}; "
-                "rename the labels in the data, or id2label in the model's config.json, or fine-tune it on this task"
-            )
-        pairs = ", ".join(f"{one} is {other}" for one, other in zip(names, self.labels, strict=True))
-        return list(range(len(names))), [f"labels matched by their order: {pairs}"]
+        """Where a model that calls its outputs `names` has each label; see `match_names`."""
+        return match_names(names, self.labels, self.task)
 
     def predictions(self, outputs: np.ndarray) -> np.ndarray:
         return outputs.argmax(-1)
@@ -141,16 +124,3 @@ def log_shares(outputs: np.ndarray) -> np.ndarray:
     outputs = outputs.astype(np.float64)
     outputs = outputs - outputs.max(-1, keepdims=True)
     return outputs - np.log(np.exp(outputs).sum(-1, keepdims=True))
-
-
-def labels_of(examples: Examples, task: str) -> np.ndarray:
-    """The examples' labels; refused where they have none."""
-    if examples.label is None:
-        raise UserError(f"the examples have no labels, so that nothing on {task} can be scored")
-    return examples.label
-
-
-def ordered(outputs: np.ndarray, order: list[int], notes: list[str]) -> tuple[np.ndarray, list[str]]:
-    """Outputs [..., c] in another order, and what is said about it; as they are where that is the same, as it mostly
-    is: outputs can be large."""
-    return outputs if order == list(range(len(order))) else outputs[..., order], notes

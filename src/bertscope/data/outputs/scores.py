@@ -12,7 +12,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import metric, spearman
-from bertscope.data.outputs.classes import labels_of
+from bertscope.data.outputs.label_names import labels_of
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.output import SILENT
-from bertscope.data.outputs.classes import NUMBERED
+from bertscope.data.outputs.label_names import NUMBERED
 from bertscope.data.tag_schemes import with_types
 
 _AS_IOB2 = {"S": "B", "U": "B", "E": "I", "L": "I"}

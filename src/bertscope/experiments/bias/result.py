@@ -85,7 +85,8 @@ def _rows(task: Task, config: BiasConfig) -> pd.DataFrame:
     rows = []
     for split, examples in (("train", task.train), ("validation", task.validation), ("test", task.test)):
         found, label = mentions(examples, config.words), np.asarray(examples.label)
-        groups = [("any", np.ones_like(found)), *((name, label == place) for place, name in enumerate(task.labels))]
+        has = label.astype(bool).T if label.ndim > 1 else [label == place for place in range(len(task.labels))]
+        groups = [("any", np.ones_like(found)), *zip(task.labels, has, strict=True)]
         rows += [
             {"split": split, "label": name, "rows": int(at.sum()), "mention": int(found[at].sum())}
             for name, at in groups

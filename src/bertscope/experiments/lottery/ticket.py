@@ -95,11 +95,12 @@ def measure(
     found = [Subnetwork.of(one) for one in pruned]
     subnetwork = draw(config.arm, found, model, config.seed)
     scored = _Scored(task, hans)
+    whole = task.asked_of(model)
     if config.arm == "good":
-        scored.add("full", model)
+        scored.add("full", model, whole)
     if config.arm != "reinit":
         with only(model, subnetwork) as smaller:
-            scored.add("pruned", smaller)
+            scored.add("pruned", smaller, whole)
     folder = None if out is None else Path(out)
     retrained, epochs = _retrained(base, task, subnetwork, scored, config, folder, resume)
     best = draw("super" if config.arm in EVERY_SEED else "good", found, model, config.seed)
@@ -133,7 +134,7 @@ def _retrained(
     fresh = with_task_head(base, task, init=settings.init, seed=settings.seed, name=name, origin=origin)
     with trainable(fresh, subnetwork) as ready:
         history = train(ready, Labelled(ready, task), settings, out=out, resume=resume)
-        scored.add("retrained", ready)
+        scored.add("retrained", ready, task.asked_of(ready))
     if out is not None:
         Checkpoint.of(out).remove()
         if not config.keep_models:
@@ -155,10 +156,11 @@ class _Scored:
                 )
             self.outputs["hans_labels"] = hans.label
 
-    def add(self, stage: str, encoder: Encoder) -> None:
-        predicted = encoder.predict(self.task.test, self.task.output)
-        self.outputs[stage] = self.task.outputs(predicted)
-        self.scores[stage] = self.task.score(predicted)
+    def add(self, stage: str, encoder: Encoder, task: Task) -> None:
+        """`task` as the model is asked that decides for this stage: without some parts the whole one, else itself."""
+        predicted = encoder.predict(task.test, task.output)
+        self.outputs[stage] = task.outputs(predicted)
+        self.scores[stage] = task.score(predicted)
         if self.hans is not None:
             self.outputs[f"hans_{stage}"] = _right_on_hans(encoder.predict(self.hans), self.task, self.hans)
 

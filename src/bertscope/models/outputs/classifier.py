@@ -38,12 +38,17 @@ class Classifier(ModelOutput):
 
     @classmethod
     def refuse_other(cls, encoder: Encoder, output: Output) -> None:
+        (wanted,) = output.width(Examples((), ()))
+        cls.refuse_other_head(encoder, wanted)
+
+    @classmethod
+    def refuse_other_head(cls, encoder: Encoder, wanted: int) -> None:
+        """Refuse, with what to do, an encoder without a classifier of so many outputs."""
         if encoder.task_head != cls.task_head:
             raise UserError(
                 f"{encoder.name} has no classifier on top (it is: {encoder.task_head}); "
                 f"fine-tune it first: bertscope finetune {encoder.name} --on TASK --out FOLDER"
             )
-        (wanted,) = output.width(Examples((), ()))
         if wanted != encoder.model.config.num_labels:
             raise UserError(
                 f"{encoder.name} gives {encoder.model.config.num_labels} outputs, the task needs {wanted}; "

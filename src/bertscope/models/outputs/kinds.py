@@ -8,14 +8,18 @@ from bertscope.core.errors import UserError
 from bertscope.core.output import Output
 from bertscope.models.outputs.base import ModelOutput
 from bertscope.models.outputs.classifier import Classifier, OneLabel, Score
+from bertscope.models.outputs.one_logit import SecondLabel
 from bertscope.models.outputs.parsed import Parsed
+from bertscope.models.outputs.several import EachLabel
 from bertscope.models.outputs.span_answers import SpanAnswers
 from bertscope.models.outputs.tagger import Tagger
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
-_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, Score, SpanAnswers, Parsed, Tagger)
+_KINDS: tuple[type[ModelOutput], ...] = (
+    OneLabel, SecondLabel, Score, EachLabel, SpanAnswers, Parsed, Tagger,
+)  # fmt: skip
 MODEL_OUTPUTS = {one.kind: one for one in _KINDS}
 """By the kind of task."""
 

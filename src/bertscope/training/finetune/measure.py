@@ -36,15 +36,17 @@ def measure(
         base, task, init=config.init, seed=config.seed, form=form, dropout=config.dropout,
         name=f"{started} tuned on {task.name}", origin=_origin(before_training, learned, settings),
     )  # fmt: skip
-    before = task.score(encoder.predict(task.test, task.output))
+    untuned = task.asked_of(encoder)
+    before = untuned.score(encoder.predict(untuned.test, untuned.output))
     objective = Labelled(encoder, task, balanced=config.class_weights == "balanced")
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
-    predictions = encoder.predict(task.test, task.output)
-    after = task.score(predictions)
-    result = finetune_result(before_training, task, learned, settings, before, after, history)
+    tuned = task.asked_of(encoder)  # what its answers to the validation set decide is its own
+    predictions = encoder.predict(tuned.test, tuned.output)
+    after = tuned.score(predictions)
+    result = finetune_result(before_training, tuned, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
-    result.arrays["outputs"] = task.outputs(predictions)
-    result.notes += [*objective.notes, *encoder.notes_on(task.output, task.test)]
+    result.arrays["outputs"] = tuned.outputs(predictions)
+    result.notes += objective.notes
     if predictions.truncated:
         result.notes.append(
             f"{predictions.truncated} test texts are longer than {encoder.max_length} tokens and were cut"

@@ -1,0 +1,59 @@
+"""One of two labels, by a single output: rerankers and other cross-encoders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from bertscope.core.errors import UserError
+from bertscope.core.output import Output
+from bertscope.models.new_task_head import with_classifier
+from bertscope.models.outputs.base import RowBatch
+from bertscope.models.outputs.classifier import Classifier
+from bertscope.models.outputs.several import sigmoid_kl
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+class SecondLabel(Classifier):
+    """The output is the second label's log-odds; where the model calls it as the task calls its first label, the
+    first's."""
+
+    kind = "one_logit"
+
+    def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
+        super().__init__(encoder, output)
+        said = encoder.model.config.id2label[0].strip().casefold()
+        self._sign = -1.0 if output is not None and said == output.labels[0].strip().casefold() else 1.0
+
+    @classmethod
+    def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
+        return with_classifier(base, (), **how)
+
+    @classmethod
+    def refuse_other(cls, encoder: Encoder, output: Output) -> None:
+        super().refuse_other(encoder, output)
+        if len(output.labels) != 2:
+            raise UserError(
+                f"{encoder.name} gives 1 output, and the task has {len(output.labels)} labels; fine-tune it on this "
+                "task, or give it one of two labels, or of scores"
+            )
+
+    def run(self, batch: RowBatch) -> Tensor:
+        return self._sign * super().run(batch)
+
+    def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
+        found = binary_cross_entropy_with_logits(raw[:, 0], batch.gold.to(raw.dtype), reduction="none")
+        return found, torch.ones_like(found)
+
+    def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
+        """KL(whole || other), in nats."""
+        return sigmoid_kl(whole, raw)[:, 0]
+
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+        """T^2 KL(teacher || student) of the probabilities sigmoid(output / T), averaged over the examples."""
+        return temperature**2 * sigmoid_kl(teacher / temperature, raw / temperature).mean()
