@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 
 from bertscope.data.table import Table, shown
@@ -21,11 +21,12 @@ def several_mark(values: Sequence[str]) -> str:
     >>> several_mark(["food, drink", "arts, crafts"] * 9)
     ''
     """
+    counts = Counter(values)
     for mark in _MARKS:
-        marked = sum(mark in value for value in values)
+        marked = sum(rows for value, rows in counts.items() if mark in value)
         if marked < max(3, _LEAST_SHARE * len(values)):
             continue
-        parts = [{part.strip() for part in value.split(mark)} for value in set(values)]
+        parts = [{part.strip() for part in value.split(mark)} for value in counts]
         if sum(map(len, parts)) >= 2 * len(set().union(*parts)):
             return mark
     return ""

@@ -114,13 +114,15 @@ def _repeated(column: list[str | None]) -> list[int]:
 def _not_unicode(column: list[str | None]) -> list[int]:
     """The rows with half a character in them: lone surrogates, which JSON can write and no tokenizer reads."""
 
-    def valid(text: str) -> bool:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return False
-        return True
-
-    if valid("".join(cell or "" for cell in column)):
+    if is_unicode("".join(cell or "" for cell in column)):
         return []
-    return [row for row, cell in enumerate(column) if not valid(cell or "")]
+    return [row for row, cell in enumerate(column) if not is_unicode(cell or "")]
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no half characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
