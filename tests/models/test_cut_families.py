@@ -47,7 +47,8 @@ def equals_gates(encoder, texts, off):
     with encoder.gates(off=off):
         masked = encoder.predict(texts).logits
     smaller = encoder.cut(off)
-    assert np.allclose(masked, cut := smaller.predict(texts).logits, atol=1e-5), off
+    cut = smaller.predict(texts).logits
+    assert np.allclose(masked, cut, atol=1e-5), off
     assert np.abs(cut - encoder.predict(texts).logits).max() > 1e-4, off
     return smaller, cut
 
