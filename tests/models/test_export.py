@@ -14,13 +14,12 @@ from bertscope.core.errors import FullDiskError, UserError
 from bertscope.models import export
 from bertscope.models.export import OnnxClassifier, export_onnx, quantise, refuse_large, weight_bytes
 from bertscope.models.load import load
-from families import tiny_model
+from families import ALIKE, CONFIGS, UNEVEN, tiny_model
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
 
-UNEVEN = ["heads:1", "head:2.2", "neuron:2.7", "mlp:3"]
 SHAPES = ((1, 1), (1, 9), (2, 8), (7, 60), (33, 3))  # (2, 8) is what it is traced with
 
 
@@ -83,10 +82,25 @@ def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("off", [[], UNEVEN, ["layer:2", "head:1.1"]], ids=["whole", "uneven", "layer"])
-@pytest.mark.parametrize("name", ["bert", "roberta", "distilbert", "electra"])
+@pytest.mark.parametrize("off", [[], ["layer:2", "head:1.1"]], ids=["whole", "layer"])
+@pytest.mark.parametrize("name", ["bert", "roberta", "distilbert", "electra", "modernbert", "deberta-v2", "mpnet"])
 def test_families(name, off, _pocket, tmp_path):
     check(*exported(name, _pocket, tmp_path, off))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_family_cut(name, _pocket, tmp_path):
+    encoder, path = exported(name, _pocket, tmp_path, ALIKE if name == "albert" else UNEVEN)
+    check(encoder, path)
+    assert quantise(path, tmp_path / "model-int8.onnx").stat().st_size < 0.5 * path.stat().st_size
+
+
+@pytest.mark.slow
+def test_deberta_v3(_pocket, tmp_path):
+    model = tiny_model("deberta-v2", share_att_key=True, position_buckets=8, norm_rel_ebd="layer_norm")
+    encoder = load(model, tokenizer=_pocket.tokenizer).cut(UNEVEN)
+    check(encoder, export_onnx(encoder, tmp_path / "model.onnx"))
 
 
 def test_missing_packages_are_one_line(tiny, tmp_path, monkeypatch):

@@ -92,10 +92,13 @@ class Family:
         """Whether a classifier of this family looks at nothing but the first token's last state."""
         return self.reads is None or getattr(config, self.reads) in ("cls", "bos")
 
+    def first_stays(self, config: Mapping[str, Any]) -> bool:
+        """Whether a model of that config can't do without its first layer."""
+        return bool(self.first_stays_because and (not self.first_stays_with or config.get(self.first_stays_with)))
+
     def refuse_losing(self, layers: Collection[int], config: Mapping[str, Any], name: str) -> None:
         """Refuse to leave these layers (by number) out of a model of that name, if it can't do without."""
-        holds = self.first_stays_with is None or config.get(self.first_stays_with)
-        if self.first_stays_because and 1 in layers and holds:
+        if 1 in layers and self.first_stays(config):
             raise UserError(f"layer 1 of {name} can't be left out: {self.first_stays_because}")
 
     def refuse_holding(self, layers: Collection[int], n_layers: int, blocks: int, name: str) -> None:

@@ -225,12 +225,15 @@ class Search:
             yield Move("mlp", (Unit.at("mlp", least),), float(felt.mlps[least]), saved)
 
     def _layers(self) -> Iterator[Move]:
-        """Each layer but one that has all heads; after the first time, those that were missed least. How much they
-        are needed is measured."""
+        """Each layer that can go but one that has all heads; after the first time, those that were missed least. How
+        much they are needed is measured."""
+        stays = self.encoder.family.first_stays(vars(self.encoder.model.config))
         every = sum(self.encoder.head_counts)
         counts = zip(self._index.layers, self.encoder.head_counts, self.encoder.neuron_counts, strict=True)
         closest = sorted(self._missed, key=self._missed.__getitem__)[:_CLOSEST]
         for at, (layer, heads, neurons) in enumerate(counts):
+            if stays and layer == 1:
+                continue
             if (heads < every or not every) and (not closest or layer in closest):
                 saved = self.cost.layer + self.cost.head * heads + self.cost.neuron * neurons
                 yield Move("layer", (Unit.at("layer", at),), float("nan"), saved)
