@@ -3,6 +3,7 @@ be merged here. Loads no torch."""
 
 from __future__ import annotations
 
+import os
 import re
 import reprlib
 from collections.abc import Mapping
@@ -76,7 +77,7 @@ class Adapter:
 def adapter_in(folder: Path) -> Adapter | None:
     """The adapter that a folder is; None where it holds none. One beside a whole model is refused: which of them is
     meant can't be told."""
-    found = next((name for name in (CONFIG, WEIGHTS, PICKLED) if (folder / name).exists()), None)
+    found = next((name for name in (CONFIG, WEIGHTS, PICKLED) if os.path.lexists(folder / name)), None)
     if found is None:
         return None
     if any((folder / name).exists() for name in _WHOLE):
@@ -85,7 +86,7 @@ def adapter_in(folder: Path) -> Adapter | None:
             "(peft's merge_and_unload) and save the whole model, or take its adapter_* files away"
         )
     need_plain_files(folder, (CONFIG, WEIGHTS))
-    if not (folder / CONFIG).exists():
+    if not os.path.lexists(folder / CONFIG):
         raise UserError(f"{folder} has an adapter's weights but no {CONFIG}; copy the adapter again")
     said = read_json(folder / CONFIG)
     if not isinstance(said, dict):

@@ -259,12 +259,13 @@ class Encoder:
             if self.base and origin_in(config) is None:
                 config.bertscope |= origin_note(self.record.origin)  # a copy's files say no more where it came from
             # Where only we can open it, weights have the names that the library's modules have, not an older file's.
-            beside = f"{SENTENCE_MODULES}."
-            own = {name: held for name, held in self.model.state_dict().items() if not name.startswith(beside)}
-            original = not {"top", "shape"} & set(config.bertscope)
-            self.model.save_pretrained(scratch, state_dict=own, save_original_format=original)
+            how: dict[str, Any] = {"save_original_format": not {"top", "shape"} & set(config.bertscope)}
             if self.sentence:
                 self.sentence.write(scratch, self.hidden_size)
+                beside = f"{SENTENCE_MODULES}."
+                whole = self.model.state_dict().items()
+                how["state_dict"] = {name: held for name, held in whole if not name.startswith(beside)}
+            self.model.save_pretrained(scratch, **how)
             tokenizer = copy.copy(self.tokenizer)
             # Some families' tokenizers open as another class than they were, which would forget the segments. And
             # whoever pads on the left, as Gemma's does, puts the padding where a classifier reads.

@@ -52,10 +52,15 @@ def told_base(base: str | Path, of: str) -> ModelRecord | None:
     return None if found.source == of else found
 
 
-def adapted_base(folder: Path) -> ModelRecord | None:
+def adapted_base(parts: source.FolderParts) -> ModelRecord | None:
     """What an adapter was trained on: it can't be opened without, so that its content is known."""
-    parts = source.parts_of(folder)
-    return told_base(parts.adapter.base, "") if parts.adapter else None
+    if parts.adapter is None or parts.base is None:
+        return None
+    name, config = parts.adapter.base, source.config_of(parts.base)
+    where = str(source.own_folder(name) or name)
+    return ModelRecord(
+        source.model_digest(parts.base), source.display_name(name, config), origin_in(config), source=where
+    )
 
 
 def noted_base(name: str, folder: Path, config: Mapping[str, Any]) -> ModelRecord | None:

@@ -29,10 +29,8 @@ from bertscope.models.sentence_modules import read_modules
 from bertscope.models.sound_weights import Fit, refuse_unsound
 from bertscope.models.source import (
     FolderParts,
-    config_of,
     display_name,
     locate,
-    model_digest,
     not_a_model,
     own_folder,
     parts_of,
@@ -84,12 +82,11 @@ def load(
     if isinstance(name_or_module, str | Path):
         name = str(name_or_module)
         folder = locate(name, allow_pickle=allow_pickle)
-        encoder = _from_folder(name, folder, task_head, device, allow_pickle, tokenizer)
+        parts = parts_of(folder, allow_pickle=allow_pickle)
+        encoder = _from_folder(name, parts, task_head, device, allow_pickle, tokenizer)
         told = told_base(base, str(own_folder(name) or name)) if base else None
         is_base = told is not None and told.id == encoder.id  # a copy of it
-        encoder.base = (
-            None if is_base else told or adapted_base(folder) or noted_base(name, folder, config_of(folder))
-        )
+        encoder.base = None if is_base else told or adapted_base(parts) or noted_base(name, folder, parts.config())
         return encoder
     if isinstance(name_or_module, transformers.PreTrainedModel):
         encoder = _from_memory(name_or_module, task_head, device, tokenizer)
@@ -112,9 +109,10 @@ def accept_states(given: Any, *, tokenizer: Any = None, base: str | None = None)
     return open_model(given, tokenizer=tokenizer, base=base)
 
 
-def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pickle: bool, tokenizer: Any) -> Encoder:
-    parts = parts_of(folder, allow_pickle=allow_pickle)
-    config = config_of(folder)
+def _from_folder(
+    name: str, parts: FolderParts, task_head: str, device: str, allow_pickle: bool, tokenizer: Any
+) -> Encoder:
+    folder, config = parts.folder, parts.config()
     family = family_of(config["model_type"])
     refuse_other_positions(config, family, str(folder))
     weights = parts.weights(allow_pickle=allow_pickle)
@@ -168,7 +166,7 @@ def _from_folder(name: str, folder: Path, task_head: str, device: str, allow_pic
     if own:  # with another tokenizer it isn't what its folder holds
         where = str(own_folder(name) or name)
         newest = [*weights, parts.adapter.weights] if parts.adapter else weights
-        encoder.opened = Opened(model_digest(folder), where, written(newest), encoder.content_digest)
+        encoder.opened = Opened(parts.digest(), where, written(newest), encoder.content_digest)
     return encoder
 
 

@@ -71,7 +71,7 @@ class SentenceFolder:
 def sentence_folder(folder: Path) -> SentenceFolder | None:
     """What sentence-transformers, or SetFit, wrote there; None where neither did."""
     need_plain_files(folder, (MODULES, ABOUT, *ENCODER_SETTINGS, SETFIT))
-    if not (folder / MODULES).exists():
+    if not os.path.lexists(folder / MODULES):  # a link that leads nowhere is a damaged model, not another
         return None
     (kind, encoder), *rest = _modules(folder)
     if kind != "Transformer":
@@ -159,7 +159,7 @@ def _dense(folder: Path) -> DenseLayout:
 def _encoder_settings(encoder: Path) -> tuple[int | None, bool, list[Path]]:
     """To how many tokens texts are cut, whether they are lower-cased, and the file that says so."""
     need_plain_files(encoder, ENCODER_SETTINGS)
-    path = next((encoder / name for name in ENCODER_SETTINGS if (encoder / name).exists()), None)
+    path = next((encoder / name for name in ENCODER_SETTINGS if os.path.lexists(encoder / name)), None)
     said = read_json(path) if path else {}
     if path is None or not isinstance(said, Mapping):
         return None, False, []

@@ -107,12 +107,12 @@ def model_root(name: Any) -> Root:
         return Root("model", name.name, name.id, held=name)
     folder = locate(name)
     parts = parts_of(folder)
-    config = config_of(folder)
+    config = parts.config()
     refuse_other_positions(config, family_of(config["model_type"]), str(folder))
     refuse_stored(parts.weights())
     need_vocabulary(parts.tokenizer)
     parts.refuse_changed()
-    return Root("model", str(own_folder(name) or name), model_digest(folder))
+    return Root("model", str(own_folder(name) or name), parts.digest())
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,25 @@ class FolderParts:
     def layout(self) -> SentenceLayout | None:
         """What makes a text's vector, where its maker says so."""
         return self.sentence.layout if self.sentence else None
+
+    def config(self) -> dict[str, Any]:
+        """The config.json, of an adapter what its base's becomes with it; refused is what can't be meant, and a
+        folder in which what is read is no file."""
+        for place in {self.encoder, self.tokenizer}:
+            need_plain_files(place, (*_READ, *PICKLES, *_READ_BESIDE))
+        path = self.encoder / "config.json"
+        config = checked_config(path, read_json(path))
+        return adapted_config(config, self.adapter) if self.adapter else config
+
+    def digest(self) -> str:
+        """What the model is: what its folder holds. The tokenizer is part of it: the same weights read other pieces
+        of the text through another one. Of an adapter, what its base holds is part of it too."""
+        inside = self.adapter.folder if self.adapter else self.encoder
+        files = {path for pattern in (*_READ, *PICKLES) for path in inside.glob(pattern) if not path.is_dir()}
+        files |= {inside / ADAPTER_CONFIG} if self.adapter else set()
+        files |= set(self.sentence.files) if self.sentence else set()
+        own = _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(files)))
+        return digest_text(f"{own} {model_digest(self.base)}") if self.base else own
 
     def refuse_changed(self) -> None:
         """Refuse what we wrote and isn't the same any more: what it says of itself needn't be true of it."""
@@ -174,15 +193,8 @@ def parts_of(folder: Path, *, allow_pickle: bool = False) -> FolderParts:
 
 
 def model_digest(folder: Path) -> str:
-    """What a model is: what its folder holds. The tokenizer is part of it: the same weights read other pieces of the
-    text through another one. Of an adapter, what its base holds is part of it too."""
-    parts = parts_of(folder)
-    inside = parts.adapter.folder if parts.adapter else parts.encoder
-    files = {path for pattern in (*_READ, *PICKLES) for path in inside.glob(pattern) if not path.is_dir()}
-    files |= {parts.adapter.folder / ADAPTER_CONFIG} if parts.adapter else set()
-    files |= set(parts.sentence.files) if parts.sentence else set()
-    own = _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(files)))
-    return digest_text(f"{own} {model_digest(parts.base)}") if parts.base else own
+    """What a model is: see `FolderParts.digest`."""
+    return parts_of(folder).digest()
 
 
 @lru_cache(maxsize=64)
@@ -213,14 +225,8 @@ def own_folder(name: str) -> Path | None:
 
 
 def config_of(folder: Path) -> dict[str, Any]:
-    """The folder's config.json, of an adapter what its base becomes with it; refused is what can't be meant, and a
-    folder in which what is read is no file."""
-    parts = parts_of(folder)
-    for place in {parts.encoder, parts.tokenizer}:
-        need_plain_files(place, (*_READ, *PICKLES, *_READ_BESIDE))
-    path = parts.encoder / "config.json"
-    config = checked_config(path, read_json(path))
-    return adapted_config(config, parts.adapter) if parts.adapter else config
+    """The config of the model there: see `FolderParts.config`."""
+    return parts_of(folder).config()
 
 
 def _newest_checkpoint(folder: Path) -> Path | None:
